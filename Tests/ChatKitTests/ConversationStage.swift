@@ -86,13 +86,7 @@ final class ConversationStage: Sendable {
         ]
         for listener in room { try await listener.ready() }
         let actions = ana.subscription(channels: [Self.room])
-        actions.onMessageAction = { event in
-            let data = AnyJSON(event.data)
-            let message =
-                data["thread_of"] ?? data["message"]?["timetoken"]
-                ?? (data["reaction"] ?? data["action"])?["message_timetoken"]
-            heard("\(event.type) \(message?.string ?? "")")
-        }
+        actions.onMessageAction = { heard("\($0.event.type) \($0.messageTimetoken)") }
         actions.subscribe()
         try await actions.ready()
         listeners.withLock { listeners in

@@ -1,6 +1,7 @@
 import ChatKit
 import ChatKitInProcess
 import ChatRemote
+import Dispatch
 import SQLiteEngine
 
 // The examples of the guide and of the articles, so that they are compiled. A test compares the texts with this file.
@@ -53,10 +54,41 @@ func exampleCustomEvents(_ chat: Chat) async throws {
 
 func exampleSubscription(_ chat: Chat) async throws {
     let subscription = chat.subscription(channels: ["orders.*"], filter: "data.amount > 1000")
-    subscription.onMessage = { print("message", $0.data) }
-    subscription.onEvent = { print($0.type, $0.channel.name) }
+    subscription.onMessage = { print($0.channel.name, $0.publisher ?? "", $0.payload.text) }
     subscription.subscribe()
     try await subscription.ready()
+}
+
+func exampleSubscriptionSet(_ chat: Chat) {
+    let set = chat.subscription(queue: .main, entities: [chat.channel("a"), chat.channelGroup("news")], presence: true)
+    set.onEvent = { event in
+        switch event {
+        case .messageReceived(let message): print(message.payload.text, message.subscription ?? "")
+        case .presenceChanged(let change): print(change.actions, change.occupancy)
+        case .appContextChanged(.channelSet(let change)): print(change.record.name ?? "", change.changes)
+        default: break
+        }
+    }
+    set.subscribe()
+}
+
+func examplePayloads(_ chat: Chat) async throws {
+    struct Order: Codable, JSONCodable {
+        let amount: Int
+        let items: [String]
+    }
+    try await chat.channel("orders.eu").publish(Order(amount: 4200, items: ["tea"]))
+    for await event in chat.channel("orders.eu").subscription() {
+        let order: Order = try event.payload.decode()
+        print(order.amount)
+    }
+}
+
+func exampleOptions() async throws {
+    let chat = try await Chat(
+        url: "https://chat.example.com", key: "parley_…", user: "ana",
+        retry: RetryPolicy(.exponential(first: .milliseconds(500), most: .seconds(60)), limit: 10))
+    try await chat.channel("a").publish("now or never", options: RequestOptions(timeout: .seconds(2), retries: 0))
 }
 
 func exampleChannels(_ chat: Chat) async throws {

@@ -159,9 +159,20 @@ func knownSubscriptions(_ chat: Chat) {
     subscription.onFileEvent = { print($0) }
     subscription.subscribe(with: 1)
     subscription.unsubscribe()
-    let set = SubscriptionSet([subscription])
-    set.add(subscription.clone())
-    set.remove(subscription)
+    subscription.onEvents = { print($0) }
+    subscription.onError = { print($0) }
+    subscription.onSubscriptionChange = { print($0) }
+    subscription.filter = "data.amount > 1"
+    let set = SubscriptionSet(subscriptions: [subscription])
+    set.add(subscription: subscription.clone())
+    set.remove(subscription: subscription)
+    _ = chat.subscription(entities: [chat.channel("a"), chat.channelGroup("g"), chat.user("ana")])
+    let channel = chat.channel("a")
+    _ = [channel.subscription(), chat.channelGroup("g").subscription(), chat.user("ana").subscription()]
+    let listener = SubscriptionListener()
+    listener.didReceiveMessage = { print($0) }
+    subscription.add(listener)
+    listener.cancel()
     chat.unsubscribeAll()
 }
 
@@ -188,6 +199,9 @@ func knownFromBefore(_ chat: Chat, _ channel: Channel) async throws {
     _ = channel.streamPresence { print($0) }
     _ = channel.streamReadReceipts { print($0) }
     _ = channel.streamMessageReports { print($0) }
+    chat.add(SubscriptionListener())
+    chat.subscribe(to: ["a"], and: ["g"], at: nil, withPresence: true, filterOverride: nil)
+    chat.unsubscribe(from: ["a"], and: ["g"], presenceOnly: true)
 }
 
 @available(*, deprecated)

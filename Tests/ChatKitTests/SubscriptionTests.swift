@@ -38,7 +38,7 @@ import Testing
         try await way.withChat { chat in
             let heard = Heard<String>()
             let subscription = chat.subscription(channels: ["room.1"])
-            subscription.onEvent = { heard("event \($0.type)") }
+            subscription.onEvent = { heard("event \($0.event.type)") }
             subscription.onMessage = { heard("message \($0.data)") }
             subscription.onSignal = { heard("signal \($0.data)") }
             subscription.subscribe()
@@ -58,7 +58,9 @@ import Testing
     func unsubscribed(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let (ended, other) = (Heard<String>(), Heard<String>())
-            let set = SubscriptionSet([chat.subscription(channels: ["a"]), chat.subscription(channels: ["b"])])
+            let set = SubscriptionSet(subscriptions: [
+                chat.subscription(channels: ["a"]), chat.subscription(channels: ["b"]),
+            ])
             for subscription in set.subscriptions { subscription.onMessage = { ended("\($0.data)") } }
             set.subscribe()
             try await set.ready()
@@ -123,8 +125,8 @@ import Testing
             subscription.onMessage = { heard("message \($0.type)") }
             subscription.onSignal = { heard("signal \($0.type)") }
             subscription.onFileEvent = { heard("file \($0.data)") }
-            subscription.onMessageAction = { heard("action \($0.type)") }
-            subscription.onAppContext = { heard("record \($0.type)") }
+            subscription.onMessageAction = { heard("action \($0.event.type)") }
+            subscription.onAppContext = { heard("record \($0.event.type)") }
             subscription.subscribe()
             try await subscription.ready()
             let file = "%7B%22file%22%3A%7B%22id%22%3A%22f%22%7D%7D"

@@ -125,6 +125,9 @@ extension ChatCore.RecordList {
         cursor = list.cursor
         filter = list.filter
         sort = list.sort
+        order = list.order
+        after = list.after
+        before = list.before
     }
 }
 

@@ -25,8 +25,12 @@ actor HubReader {
     private var stored: CatchUp?
     private var isDeviceThere = false
     private var isInterrupted = false
+    /// The channels that the followed groups have since their last change, until the reader has been told.
+    private var changedChannels: [String]?
     /// The number of changes of the followed channel groups, and the observer that counts them.
     private var changes = 0
+    /// The number of changes that the reader has been told of.
+    private var announced = 0
     private var groupObserver: Task<Void, Never>?
 
     init(_ host: ChatHost, _ wanted: HubSelection) {
@@ -65,8 +69,12 @@ actor HubReader {
     private func news() async throws(ChatError) -> LiveUpdate? {
         while true {
             guard let live else { return try await join() }
+            if let changed = changedChannels {
+                changedChannels = nil
+                return .channelsChanged(changed)
+            }
             if let news = try await fromStore() { return news }
-            if let news = await fromHub(live.outbox) { return news }
+            if let news = try await fromHub(live) { return news }
             guard live.outbox.hasOverflown || live.changes != changes else { return nil }
             await leave(live)
         }
@@ -82,6 +90,10 @@ actor HubReader {
         let selection = try await wanted.selection()
         let outbox = Outbox(capacity: Self.waiting)
         host.add(outbox)
+        if changes != announced {
+            announced = changes
+            changedChannels = selection.channels.names.map(\.text).sorted()
+        }
         live = Live(outbox: outbox, selection: selection, changes: changes)
         let (joined, audienceSnapshot) = await hub.join(outbox, selection)
         if changes != self.changes { outbox.close() }
@@ -105,9 +117,10 @@ actor HubReader {
         guard var reading = stored else { return nil }
         while !reading.isOver {
             let page = try await reading.nextPage(limit: chat.limits.pageMost)
+            let events = try await withObjects(page)
             position = max(position ?? .zero, reading.position)
             stored = reading
-            if !page.isEmpty { return .events(page, cursor: reading.position) }
+            if !events.isEmpty { return .events(events, cursor: reading.position) }
         }
         stored = nil
         return nil
@@ -115,15 +128,25 @@ actor HubReader {
 
     /// Returns the next events of the outbox. Events that the store delivered already lie at or below the position and
     /// are skipped.
-    private func fromHub(_ outbox: Outbox) async -> LiveUpdate? {
-        while let batch = await outbox.batch() {
+    private func fromHub(_ live: Live) async throws(ChatError) -> LiveUpdate? {
+        while let batch = await live.outbox.batch() {
             let known = position ?? .zero
             let new = batch.filter { $0.timetoken > known }
             guard let last = new.last else { continue }
+            let events = try await withObjects(new)
             position = last.timetoken
-            return .events(new, cursor: last.timetoken)
+            return .events(events, cursor: last.timetoken)
         }
         return nil
+    }
+
+    /// Returns the events with the objects that the reader requested, read now.
+    private func withObjects(_ events: [Event]) async throws(ChatError) -> [LiveEvent] {
+        let objects = wanted.include
+        guard !objects.isEmpty, !events.isEmpty else { return events.map { LiveEvent($0) } }
+        let inclusion = chat.inclusion(of: objects, following: live?.selection)
+        let included = try await chat.included(with: events, inclusion)
+        return zip(events, included).map { LiveEvent($0, included: $1.text) }
     }
 
     private func leave(_ live: Live) async {

@@ -22,6 +22,11 @@ struct HubSelection: Sendable {
 
     var since: Timetoken? { asked.since }
 
+    /// The objects that are read beside each event.
+    var include: Set<ChatCore.IncludedObject> {
+        ChatCore.IncludedObject.objects(named: asked.include.map(\.rawValue)).objects
+    }
+
     /// The channel groups of the selection.
     var groups: Set<RecordKey> { Set(asked.groups.map { GroupRecord.key($0, in: chat.app) }) }
 

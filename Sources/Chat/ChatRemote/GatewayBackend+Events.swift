@@ -12,6 +12,8 @@ extension GatewayBackend {
         let path = RequestPath("channels", posting.channel, posting.form.path)
         var call = Call("POST", path, body: body(of: posting, ties))
         call.idempotencyKey = Call.freshKey()
+        call.timeout = posting.options.timeout
+        call.retries = posting.options.retries
         return try await send(call).timetoken("timetoken")
     }
 

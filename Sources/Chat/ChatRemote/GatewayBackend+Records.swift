@@ -221,6 +221,8 @@ extension GatewayBackend {
         _ path: RequestPath, _ list: RecordList, _ read: (ResponseObject) throws(ChatError) -> Item
     ) async throws(ChatError) -> Page<Item> {
         let path = path.adding("filter", list.filter).adding("sort", each: list.sort)
+            .adding("order", list.order?.rawValue)
+            .adding("after", list.after?.description).adding("before", list.before?.description)
             .adding("limit", "\(list.limit)").adding("cursor", list.cursor)
         let answer = try await send(Call("GET", path))
         var items: [Item] = []

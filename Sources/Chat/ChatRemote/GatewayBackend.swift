@@ -15,9 +15,12 @@ public struct GatewayBackend: ChatBackend {
     /// - Parameters:
     ///   - url: `http://host:port` or `https://host`, with a path when the gateway is served under one.
     ///   - key: an API key or a user's token, which is sent as it is.
-    public init(url: String, key: String, user: String) throws(ChatError) {
+    ///   - retry: the rule by which listeners reconnect.
+    public init(
+        url: String, key: String, user: String, retry: RetryPolicy = .standard
+    ) throws(ChatError) {
         try Names.check(user: user)
-        self.init(try GatewayConnection(url: url, Credential(key: key)), user: user)
+        self.init(try GatewayConnection(url: url, Credential(key: key), retry: retry), user: user)
     }
 
     /// Creates a backend with tokens.
@@ -27,11 +30,14 @@ public struct GatewayBackend: ChatBackend {
     ///   - token: supplies a user's token. It is called again before the last token expires and when the gateway
     ///     rejects it.
     ///   - clock: the clock for the expiry of tokens.
+    ///   - retry: the rule by which listeners reconnect.
     public init(
-        url: String, user: String, clock: WallClock = .system, token: @escaping @Sendable () async throws -> String
+        url: String, user: String, clock: WallClock = .system, retry: RetryPolicy = .standard,
+        token: @escaping @Sendable () async throws -> String
     ) throws(ChatError) {
         try Names.check(user: user)
-        self.init(try GatewayConnection(url: url, Credential(clock: clock, tokenSupplier: token)), user: user)
+        let credential = Credential(clock: clock, tokenSupplier: token)
+        self.init(try GatewayConnection(url: url, credential, retry: retry), user: user)
     }
 
     private init(_ gateway: GatewayConnection, user: String) {
@@ -80,9 +86,12 @@ extension Chat {
     ///   - url: the gateway's address, as in a browser.
     ///   - key: an API key of the app or a token of the user. It determines the app and the permissions. A stream
     ///     ticket is not accepted.
+    ///   - retry: the rule by which listeners reconnect.
     /// - Throws: `.malformed` for an invalid address or name.
-    public convenience init(url: String, key: String, user: String) async throws(ChatError) {
-        try await self.init(try GatewayBackend(url: url, key: key, user: user))
+    public convenience init(
+        url: String, key: String, user: String, retry: RetryPolicy = .standard
+    ) async throws(ChatError) {
+        try await self.init(try GatewayBackend(url: url, key: key, user: user, retry: retry))
     }
 
     /// Creates a chat on a gateway for a user with expiring tokens. The function supplies the first token and each
@@ -96,13 +105,15 @@ extension Chat {
     /// - Parameters:
     ///   - url: the gateway's address, as in a browser.
     ///   - user: the user whom the tokens name.
+    ///   - retry: the rule by which listeners reconnect.
     ///   - token: returns a token. It is called at the beginning, shortly before the last token expires, and when the
     ///     gateway rejects it; by one caller at a time, within 30 seconds. An error that it throws counts as
     ///     `.unavailable` and is retried, unless it is a `ChatError` with another code.
     /// - Throws: `.malformed` for an invalid address or name; the errors of the function and the gateway.
     public convenience init(
-        url: String, user: String, token: @escaping @Sendable () async throws -> String
+        url: String, user: String, retry: RetryPolicy = .standard,
+        token: @escaping @Sendable () async throws -> String
     ) async throws(ChatError) {
-        try await self.init(try GatewayBackend(url: url, user: user, token: token))
+        try await self.init(try GatewayBackend(url: url, user: user, retry: retry, token: token))
     }
 }

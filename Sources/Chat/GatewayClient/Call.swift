@@ -17,6 +17,10 @@ package struct Call: Sendable {
     package var version: String?
     /// True when repeating the request after it was done does nothing.
     package var isHarmless = false
+    /// The maximum time for one attempt, more than zero; nil selects the client's.
+    package var timeout: Duration?
+    /// The maximum number of retries; nil selects the sender's.
+    package var retries: Int?
     /// The statuses that are returned as responses in addition to those of success, with the problem as the document.
     package var accepted: Set<Int> = []
 

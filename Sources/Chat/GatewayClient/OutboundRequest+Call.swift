@@ -15,7 +15,9 @@ extension OutboundRequest {
         if call.mustBeNew { headers.append(("If-None-Match", "*")) }
         if let version = call.version { headers.append(("If-Match", "\"\(version)\"")) }
         if let device = call.device { headers.append(("X-Device-Id", device)) }
-        self.init(method: call.method, url: url + call.path.text, headers: headers, body: call.body?.bytes ?? [])
+        self.init(
+            method: call.method, url: url + call.path.text, headers: headers, body: call.body?.bytes ?? [],
+            totalTimeout: call.timeout)
     }
 
     /// Creates the HTTP request of an event stream (NDJSON).

@@ -137,8 +137,8 @@ final class Listening: Sendable {
         for try await news in backend.events(selection) {
             switch news {
             case .connected: connected.finish()
-            case .events(let batch, _): for event in batch { told.yield(event) }
-            case .interrupted: break
+            case .events(let batch, _): for event in batch { told.yield(event.event) }
+            case .interrupted, .channelsChanged: break
             }
         }
     }

@@ -101,6 +101,19 @@ public struct MessageAction: Sendable, Equatable {
     }
 }
 
+/// The options of one request to a gateway. A chat in the program's own process makes no requests and ignores them.
+public struct RequestOptions: Sendable, Equatable {
+    /// The maximum time of each attempt; 30 seconds if nil.
+    public var timeout: Duration?
+    /// The number of times that a failed request is repeated when the gateway is busy or cannot be reached; 4 if nil.
+    public var retries: Int?
+
+    public init(timeout: Duration? = nil, retries: Int? = nil) {
+        self.timeout = timeout
+        self.retries = retries
+    }
+}
+
 /// An event to publish in a channel.
 public struct OutgoingMessage: Sendable {
     /// The kind of an outgoing event.
@@ -126,6 +139,7 @@ public struct OutgoingMessage: Sendable {
     /// The number of hours for which the event is stored, when shorter than the app's retention; 0 means no limit of
     /// its own.
     public var hours: Int?
+    public var options = RequestOptions()
 
     public init(_ form: Form, on channel: String, data: JSONText) {
         self.form = form

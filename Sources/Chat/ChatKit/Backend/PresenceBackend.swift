@@ -103,6 +103,8 @@ public struct EventSelection: Sendable, Hashable {
     public var types: [String] = []
     /// An expression in the filter language (docs/filters.md): `data.amount > 100`.
     public var filter: String?
+    /// The objects that are read beside each event.
+    public var include: Set<IncludedObject> = []
     /// True when the `presence.*` events are included.
     public var hasPresence = false
     /// The position behind which the events start; nil starts with new events.
@@ -134,7 +136,9 @@ public enum LiveUpdate: Sendable {
     /// The connection is open: every event behind the position follows. When `hasGap` is true, earlier events are lost.
     case connected(at: Timetoken, hasGap: Bool)
     /// At least one event. A later selection can continue behind the cursor.
-    case events([Event], cursor: Timetoken)
+    case events([LiveEvent], cursor: Timetoken)
+    /// The channels of a followed group have changed. The names are those that are followed from now on.
+    case channelsChanged([String])
     /// The connection is lost. It is made again, from the position where it was lost.
     case interrupted(ChatError)
 }

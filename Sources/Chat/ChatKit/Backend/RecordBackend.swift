@@ -69,6 +69,11 @@ public struct RecordList: Sendable {
     public var filter: String?
     /// `field:asc` or `field:desc`.
     public var sort: [String] = []
+    /// The direction of fields without one, and of the list without `sort`; nil selects the list's default.
+    public var order: ListOrder?
+    /// Exclusive bounds for the time of creation.
+    public var after: Timetoken?
+    public var before: Timetoken?
     /// The maximum number of elements on a page.
     public var limit = 50
     /// The cursor that the page before returned.

@@ -42,7 +42,7 @@ extension Chat {
     @discardableResult
     public func addChannelDelegate(_ delegate: any ChannelDelegate, identifier: String) -> AutoCloseable {
         delegates.add(delegate, as: "channel", identifier) { slot in
-            deviceEvents { $0 }.listen { [chat = self] event in
+            deviceEvents { $0 }.listen(endsWithSubscriptions: false) { [chat = self] event in
                 if let delegate = slot.delegate as? any ChannelDelegate {
                     await DelegateEvent(chat, event).tell(delegate)
                 }
@@ -57,7 +57,7 @@ extension Chat {
     @discardableResult
     public func addUserEventDelegate(_ delegate: any UserEventDelegate, identifier: String) -> AutoCloseable {
         delegates.add(delegate, as: "user", identifier) { slot in
-            deviceEvents(of: ["unread_count.updated"], { $0 }).listen { event in
+            deviceEvents(of: ["unread_count.updated"], { $0 }).listen(endsWithSubscriptions: false) { event in
                 let data = AnyJSON(event.data)
                 (slot.delegate as? any UserEventDelegate)?.didUpdateTotalUnreadMessageCount(
                     data.count("unread_count"), totalCountByCustomType: data.counts("by_custom_type"))

@@ -8,7 +8,7 @@ extension Channel {
         custom: [String: any JSONCodable]? = nil, status: String? = nil, type: String? = nil
     ) async throws(ChatError) -> Membership {
         var fields = MembershipFields()
-        fields.custom = custom?.object
+        fields.custom = try custom?.encodedObject()
         fields.status = status
         fields.type = type
         return Membership(chat: chat, try await chat.backend.join(id, fields))
@@ -37,10 +37,13 @@ extension Channel {
 
     /// Returns a page of the channel's members, including invited ones.
     public func getMembers(
-        limit: Int = 50, page: String? = nil, filter: String? = nil, sort: [String] = []
+        limit: Int = 50, page: String? = nil, filter: String? = nil, sort: [String] = [], order: ListOrder? = nil,
+        after: Timetoken? = nil, before: Timetoken? = nil
     ) async throws(ChatError) -> (members: [Membership], page: String?) {
         let found = try await chat.backend.members(
-            of: id, RecordList(filter: filter, sort: sort, limit: limit, page: page))
+            of: id,
+            RecordList(
+                filter: filter, sort: sort, order: order, after: after, before: before, limit: limit, page: page))
         return (found.items.map { Membership(chat: chat, $0) }, found.cursor)
     }
 

@@ -17,7 +17,7 @@ extension Channel {
         ttlHours: Int? = nil
     ) async throws(ChatError) -> Timetoken {
         var posting = OutgoingMessage(text: text, on: id)
-        posting.meta = meta?.object.text
+        posting.meta = try meta?.encodedObject().text
         posting.isStored = storeInHistory
         posting.hours = storeInHistory ? ttlHours : nil
         var ties = MessageReferences()

@@ -26,7 +26,7 @@ extension Channel {
     ///   - state: the user's new state in the channel; nil keeps the current one.
     ///   - seconds: how long the call counts, from 2 to 86400; nil selects the gateway's default.
     public func appear(state: [String: any JSONCodable]? = nil, for seconds: Int? = nil) async throws(ChatError) {
-        try await chat.backend.appear(in: id, for: seconds, state: state?.object)
+        try await chat.backend.appear(in: id, for: seconds, state: try state?.encodedObject())
     }
 
     /// Ends the user's presence in the channel on every device.
@@ -47,7 +47,7 @@ extension Channel {
 
     /// Replaces the user's state in the channel. Only a user who is present has a state.
     public func setState(_ state: [String: any JSONCodable]) async throws(ChatError) {
-        try await chat.backend.show(state.object, in: id)
+        try await chat.backend.show(try state.encodedObject(), in: id)
     }
 
     /// Returns a user's state in the channel, or nil when the user is not present.

@@ -62,7 +62,7 @@ extension Channel {
         name: String? = nil, custom: [String: any JSONCodable]? = nil, description: String? = nil,
         status: String? = nil, coverUrl: String? = nil, customType: String? = nil
     ) async throws(ChatError) -> Channel {
-        let fields = ChannelFields(
+        let fields = try ChannelFields(
             name: name, custom: custom, description: description, status: status, coverUrl: coverUrl,
             customType: customType)
         return Channel(chat: chat, try await chat.backend.update(channel: id, fields, eTag: nil))
@@ -76,10 +76,10 @@ extension ChannelFields {
     init(
         name: String?, custom: [String: any JSONCodable]?, description: String?, status: String?, coverUrl: String?,
         customType: String?
-    ) {
+    ) throws(ChatError) {
         self.init()
         self.name = name
-        self.custom = custom?.object
+        self.custom = try custom?.encodedObject()
         self.description = description
         self.status = status
         coverURL = coverUrl

@@ -1,6 +1,6 @@
 public import ChatModel
 
-/// A named group of channels, for ``Chat/subscription(channels:groups:presence:filter:since:)``.
+/// A named group of channels, for ``Chat/subscription(queue:channels:groups:presence:filter:include:since:)``.
 public struct ChannelGroup: Sendable, Identifiable {
     public let chat: Chat
     public let id: String
@@ -121,18 +121,20 @@ extension Channel {
     ///   - customMessageType: a label of 3 to 50 letters, digits, `-` and `_`, which does not begin with `pn_` or `pn-`.
     ///   - shouldStore: true when history stores the message.
     ///   - storeTTL: the number of hours for which it is stored; nil or 0 selects the app's retention.
-    /// - Throws: `.malformed` for another label.
+    ///   - options: the timeout and retries of the request.
+    /// - Throws: `.malformed` for another label, and when the message cannot be encoded.
     @discardableResult
     public func publish(
         _ message: any JSONCodable, meta: [String: any JSONCodable]? = nil, customMessageType: String? = nil,
-        shouldStore: Bool = true, storeTTL: Int? = nil
+        shouldStore: Bool = true, storeTTL: Int? = nil, options: RequestOptions = RequestOptions()
     ) async throws(ChatError) -> Timetoken {
         if let customMessageType { try Names.check(label: customMessageType) }
-        var posting = OutgoingMessage(.message, on: id, data: message.json.text)
-        posting.meta = meta?.object.text
+        var posting = OutgoingMessage(.message, on: id, data: try message.encoded().text)
+        posting.meta = try meta?.encodedObject().text
         posting.customType = customMessageType
         posting.isStored = shouldStore
         posting.hours = shouldStore ? storeTTL : nil
+        posting.options = options
         return try await chat.backend.post(posting)
     }
 
@@ -141,21 +143,24 @@ extension Channel {
     /// - Parameter customMessageType: a label, as for a message.
     @discardableResult
     public func signal(
-        _ message: any JSONCodable, customMessageType: String? = nil
+        _ message: any JSONCodable, customMessageType: String? = nil, options: RequestOptions = RequestOptions()
     ) async throws(ChatError) -> Timetoken {
         if let customMessageType { try Names.check(label: customMessageType) }
-        var posting = OutgoingMessage(.signal, on: id, data: message.json.text)
+        var posting = OutgoingMessage(.signal, on: id, data: try message.encoded().text)
         posting.customType = customMessageType
+        posting.options = options
         return try await chat.backend.post(posting)
     }
 
     /// Sends an event to webhooks only: subscribers do not receive it, and history does not store it.
     @discardableResult
     public func fire(
-        _ message: any JSONCodable, meta: [String: any JSONCodable]? = nil
+        _ message: any JSONCodable, meta: [String: any JSONCodable]? = nil,
+        options: RequestOptions = RequestOptions()
     ) async throws(ChatError) -> Timetoken {
-        var posting = OutgoingMessage(.fire, on: id, data: message.json.text)
-        posting.meta = meta?.object.text
+        var posting = OutgoingMessage(.fire, on: id, data: try message.encoded().text)
+        posting.meta = try meta?.encodedObject().text
+        posting.options = options
         return try await chat.backend.post(posting)
     }
 }

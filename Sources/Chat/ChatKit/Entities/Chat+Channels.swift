@@ -6,11 +6,14 @@ extension Chat {
         try await backend.channel(channelId).map { Channel(chat: self, $0) }
     }
 
-    /// Returns a page of the channels that have a record; see ``getUsers(filter:sort:limit:page:)``.
+    /// Returns a page of the channels that have a record; see ``getUsers(filter:sort:order:after:before:limit:page:)``.
     public func getChannels(
-        filter: String? = nil, sort: [String] = [], limit: Int = 50, page: String? = nil
+        filter: String? = nil, sort: [String] = [], order: ListOrder? = nil, after: Timetoken? = nil,
+        before: Timetoken? = nil, limit: Int = 50, page: String? = nil
     ) async throws(ChatError) -> (channels: [Channel], page: String?) {
-        let found = try await backend.channels(RecordList(filter: filter, sort: sort, limit: limit, page: page))
+        let found = try await backend.channels(
+            RecordList(
+                filter: filter, sort: sort, order: order, after: after, before: before, limit: limit, page: page))
         return (found.items.map { Channel(chat: self, $0) }, found.cursor)
     }
 
@@ -27,7 +30,7 @@ extension Chat {
         custom: [String: any JSONCodable]? = nil, description: String? = nil, status: String? = nil,
         coverUrl: String? = nil, customType: String? = nil
     ) async throws(ChatError) -> Channel {
-        let fields = ChannelFields(
+        let fields = try ChannelFields(
             name: name, custom: custom, description: description, status: status, coverUrl: coverUrl,
             customType: customType)
         return Channel(
@@ -57,7 +60,7 @@ extension Chat {
         _ id: String?, _ kind: ChannelKind, _ name: String?, _ custom: [String: any JSONCodable]?, with users: [User],
         isDistinct: Bool = false
     ) async throws(ChatError) -> Conversation {
-        let fields = ChannelFields(
+        let fields = try ChannelFields(
             name: name, custom: custom, description: nil, status: nil, coverUrl: nil, customType: nil)
         let record = try await backend.create(
             channel: id, kind: kind, fields, users: users.map(\.id), isDistinct: isDistinct)

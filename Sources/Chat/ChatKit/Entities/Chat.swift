@@ -14,6 +14,7 @@ public final class Chat: Sendable {
     let backend: any ChatBackend
     let states = ConnectionStates()
     let subscriptions = ActiveSubscriptions()
+    let channelSubscriptions = ChannelSubscriptions()
     let delegates = Delegates()
 
     private let ownRecord: UserRecord
@@ -105,10 +106,16 @@ extension Chat {
     /// - Parameters:
     ///   - filter: an expression over fields: `name LIKE 'An*'`.
     ///   - sort: the order: `name:asc`, `updated_at:desc`.
+    ///   - order: the direction of fields without one, and of the list without `sort`.
+    ///   - after: leaves out what was created at this time or earlier.
+    ///   - before: leaves out what was created at this time or later.
     public func getUsers(
-        filter: String? = nil, sort: [String] = [], limit: Int = 50, page: String? = nil
+        filter: String? = nil, sort: [String] = [], order: ListOrder? = nil, after: Timetoken? = nil,
+        before: Timetoken? = nil, limit: Int = 50, page: String? = nil
     ) async throws(ChatError) -> (users: [User], page: String?) {
-        let found = try await backend.users(RecordList(filter: filter, sort: sort, limit: limit, page: page))
+        let found = try await backend.users(
+            RecordList(
+                filter: filter, sort: sort, order: order, after: after, before: before, limit: limit, page: page))
         return (found.items.map { User(chat: self, $0) }, found.cursor)
     }
 
@@ -119,7 +126,7 @@ extension Chat {
         id: String, name: String? = nil, externalId: String? = nil, profileUrl: String? = nil, email: String? = nil,
         custom: [String: any JSONCodable]? = nil, status: String? = nil, type: String? = nil
     ) async throws(ChatError) -> User {
-        let fields = UserFields(
+        let fields = try UserFields(
             name: name, externalId: externalId, profileUrl: profileUrl, email: email, custom: custom, status: status,
             type: type)
         return User(chat: self, try await backend.create(user: id, fields))

@@ -57,7 +57,7 @@ extension Membership {
         pushPreference: PushPreference? = nil
     ) async throws(ChatError) -> Membership {
         var fields = MembershipFields()
-        fields.custom = custom?.object
+        fields.custom = try custom?.encodedObject()
         fields.status = status
         fields.type = type
         fields.push = pushPreference

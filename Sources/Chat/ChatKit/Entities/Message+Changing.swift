@@ -8,7 +8,7 @@ extension Message {
 
     /// Replaces the whole payload. Allowed for the same users as ``editText(_:)``.
     public func edit(content: any JSONCodable) async throws(ChatError) -> Message {
-        Message(chat: chat, try await chat.backend.edit(timetoken, in: channelId, .all(content.json)))
+        Message(chat: chat, try await chat.backend.edit(timetoken, in: channelId, .all(try content.encoded())))
     }
 
     /// Deletes the message. Allowed for the message's author and the channel's moderators.
@@ -93,7 +93,7 @@ public struct ThreadChannel: Sendable {
         ties.threadOf = parentMessage.timetoken
         ties.mentions = usersToMention
         var posting = OutgoingMessage(text: text, on: parentMessage.channelId)
-        posting.meta = meta?.object.text
+        posting.meta = try meta?.encodedObject().text
         return try await parentMessage.chat.backend.send(posting, ties)
     }
 

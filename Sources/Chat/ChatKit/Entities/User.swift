@@ -41,7 +41,7 @@ extension User {
         name: String? = nil, externalId: String? = nil, profileUrl: String? = nil, email: String? = nil,
         custom: [String: any JSONCodable]? = nil, status: String? = nil, type: String? = nil
     ) async throws(ChatError) -> User {
-        let fields = UserFields(
+        let fields = try UserFields(
             name: name, externalId: externalId, profileUrl: profileUrl, email: email, custom: custom, status: status,
             type: type)
         return User(chat: chat, try await chat.backend.update(user: id, fields, eTag: nil))
@@ -52,9 +52,11 @@ extension User {
 
     /// Returns a page of the user's memberships.
     public func getMemberships(
-        limit: Int = 50, page: String? = nil, filter: String? = nil, sort: [String] = []
+        limit: Int = 50, page: String? = nil, filter: String? = nil, sort: [String] = [], order: ListOrder? = nil,
+        after: Timetoken? = nil, before: Timetoken? = nil
     ) async throws(ChatError) -> (memberships: [Membership], page: String?) {
-        let list = RecordList(filter: filter, sort: sort, limit: limit, page: page)
+        let list = RecordList(
+            filter: filter, sort: sort, order: order, after: after, before: before, limit: limit, page: page)
         let found = try await chat.backend.memberships(of: id, list)
         return (found.items.map { Membership(chat: chat, $0) }, found.cursor)
     }
@@ -64,21 +66,27 @@ extension UserFields {
     init(
         name: String?, externalId: String?, profileUrl: String?, email: String?, custom: [String: any JSONCodable]?,
         status: String?, type: String?
-    ) {
+    ) throws(ChatError) {
         self.init()
         self.name = name
         externalID = externalId
         profileURL = profileUrl
         self.email = email
-        self.custom = custom?.object
+        self.custom = try custom?.encodedObject()
         self.status = status
         self.type = type
     }
 }
 
 extension RecordList {
-    init(filter: String?, sort: [String], limit: Int, page: String?) {
+    init(
+        filter: String?, sort: [String], order: ListOrder?, after: Timetoken?, before: Timetoken?, limit: Int,
+        page: String?
+    ) {
         self.init()
+        self.order = order
+        self.after = after
+        self.before = before
         self.filter = filter
         self.sort = sort
         self.limit = limit

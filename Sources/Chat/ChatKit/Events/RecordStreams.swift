@@ -29,7 +29,7 @@ extension Chat {
     ) -> ChatStream<Value> {
         ChatStream(
             chat: self, selection: EventSelection(channels: channels, types: types),
-            transform: { event in await transform(event).map { [$0] } ?? [] })
+            transform: { event in await transform(event.event).map { [$0] } ?? [] })
     }
 
     /// Returns values made from the events that a device of the chat's user receives.
@@ -39,7 +39,7 @@ extension Chat {
         var selection = EventSelection(types: types)
         selection.isDevice = true
         return ChatStream(
-            chat: self, selection: selection, transform: { event in await transform(event).map { [$0] } ?? [] })
+            chat: self, selection: selection, transform: { event in await transform(event.event).map { [$0] } ?? [] })
     }
 }
 
@@ -60,7 +60,7 @@ extension Channel {
     public func emitCustomEvent(
         payload: [String: any JSONCodable], messageType: String? = nil, storeInHistory: Bool = true
     ) async throws(ChatError) -> Timetoken {
-        var posting = OutgoingMessage(.event(type: messageType), on: id, data: payload.object.text)
+        var posting = OutgoingMessage(.event(type: messageType), on: id, data: try payload.encodedObject().text)
         posting.isStored = storeInHistory
         return try await chat.backend.post(posting)
     }

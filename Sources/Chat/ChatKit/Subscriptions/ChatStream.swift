@@ -6,7 +6,7 @@ public import ChatModel
 /// It ends when the chat is closed or when following has failed for good, which `Chat.onConnectionStateChange` reports.
 public struct ChatStream<Element: Sendable>: AsyncSequence, Sendable {
     public typealias Failure = Never
-    typealias Transform = @Sendable (Event) async -> [Element]
+    typealias Transform = @Sendable (LiveEvent) async -> [Element]
 
     let chat: Chat
     let selection: EventSelection
@@ -18,7 +18,7 @@ public struct ChatStream<Element: Sendable>: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         private let transform: Transform
         private let listener: Listener
-        private var events: ArraySlice<Event> = []
+        private var events: ArraySlice<LiveEvent> = []
         private var values: ArraySlice<Element> = []
         private let wantsPresence: Bool
 
@@ -47,7 +47,7 @@ public struct ChatStream<Element: Sendable>: AsyncSequence, Sendable {
                     continue
                 }
                 guard let batch = await listener.events() else { return nil }
-                events = (wantsPresence ? batch : batch.filter { !$0.isPresence })[...]
+                events = (wantsPresence ? batch : batch.filter { !$0.event.isPresence })[...]
             }
             return nil
         }
@@ -56,9 +56,13 @@ public struct ChatStream<Element: Sendable>: AsyncSequence, Sendable {
 
 extension ChatStream {
     /// Calls a closure with each value until the returned listener is closed.
-    func listen(_ callback: @escaping @Sendable (Element) async -> Void) -> AutoCloseable {
+    ///
+    /// - Parameter endsWithSubscriptions: true when ``Chat/unsubscribeAll()`` closes the listener.
+    func listen(
+        endsWithSubscriptions: Bool = true, _ callback: @escaping @Sendable (Element) async -> Void
+    ) -> AutoCloseable {
         let listener = Listener(chat, selection)
-        return AutoCloseable(listener) {
+        let closeable = AutoCloseable(listener) {
             var values = Iterator(self, listener)
             while let value = await values.next() {
                 // The listener was closed in the meantime and must not receive the value.
@@ -66,6 +70,8 @@ extension ChatStream {
                 await callback(value)
             }
         }
+        if endsWithSubscriptions { chat.subscriptions.add(closeable) }
+        return closeable
     }
 }
 

@@ -137,6 +137,9 @@ final class ListenerState: Sendable {
         states.interrupted(number, error)
     }
 
+    /// Returns the error with the listener's selection.
+    func named(_ error: ChatError) -> ChatError { error.of(selection) }
+
     func failed(_ error: ChatError) { states.failed(number, error.of(selection)) }
 
     /// Returns the error for a listener that is not connected in time, with the reason.

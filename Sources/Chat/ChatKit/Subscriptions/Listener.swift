@@ -6,24 +6,37 @@ final class Listener: Sendable {
     /// Succeeds when the listener is connected.
     private let connection = Pending<Void>()
     private let next: LiveEvents.Next
+    private let chat: Chat
     private let state: ListenerState
+    private let report: @Sendable (ListenerReport) -> Void
     /// Events that arrived before the connection was reported.
-    private let early = Lock<[Event]>([])
+    private let early = Lock<[LiveEvent]>([])
     private let connecting: Task<Void, Never>
 
-    init(_ chat: Chat, _ selection: EventSelection) {
+    /// - Parameter report: called when the listener is connected, interrupted or has failed, and when its channels change.
+    init(
+        _ chat: Chat, _ selection: EventSelection, report: @escaping @Sendable (ListenerReport) -> Void = { _ in }
+    ) {
         let next = chat.backend.events(selection).makeAsyncIterator().nextNews
         let state = chat.states.enter(selection)
+        self.chat = chat
         self.next = next
         self.state = state
+        self.report = report
         connecting = Task { [connection, early] in
             do throws(ChatError) {
                 while let news = try await next() {
                     switch news {
-                    case .connected(_, let hasGap): state.connected(hasGap: hasGap)
+                    case .connected(let position, let hasGap):
+                        state.connected(hasGap: hasGap)
+                        report(.connected(at: position, hasGap: hasGap))
                     case .events(let events, _): early.withLock { $0 = events }
                     case .interrupted(let error):
                         state.interrupted(error)
+                        report(.interrupted(error.of(selection)))
+                        continue
+                    case .channelsChanged(let channels):
+                        report(.change(.channelsChanged(channels)))
                         continue
                     }
                     return connection.decide(.success(()))
@@ -31,6 +44,7 @@ final class Listener: Sendable {
                 connection.decide(.failure(.closed))
             } catch {
                 state.failed(error)
+                report(.failed(error.of(selection)))
                 connection.decide(.failure(error.of(selection)))
             }
         }
@@ -50,7 +64,7 @@ final class Listener: Sendable {
     func close() { connection.decide(.failure(.closed)) }
 
     /// Returns the next events, or nil when following has ended.
-    func events() async -> [Event]? {
+    func events() async -> [LiveEvent]? {
         do throws(ChatError) {
             try await connection.value(within: nil)
         } catch {
@@ -60,19 +74,34 @@ final class Listener: Sendable {
             defer { early = [] }
             return early
         }
-        if !events.isEmpty { return events }
+        if !events.isEmpty { return ours(events) }
         do throws(ChatError) {
             while let news = try await next() {
                 switch news {
-                case .connected(_, let hasGap): state.connected(hasGap: hasGap)
-                case .events(let events, _): return events
-                case .interrupted(let error): state.interrupted(error)
+                case .connected(let position, let hasGap):
+                    state.connected(hasGap: hasGap)
+                    report(.connected(at: position, hasGap: hasGap))
+                case .events(let events, _): return ours(events)
+                case .interrupted(let error):
+                    state.interrupted(error)
+                    report(.interrupted(state.named(error)))
+                case .channelsChanged(let channels): report(.change(.channelsChanged(channels)))
                 }
             }
         } catch {
             state.failed(error)
+            report(.failed(state.named(error)))
         }
         return nil
+    }
+
+    /// Returns the events with the chat that received them.
+    private func ours(_ events: [LiveEvent]) -> [LiveEvent] {
+        events.map { event in
+            var event = event
+            event.chat = chat
+            return event
+        }
     }
 }
 

@@ -1,4 +1,5 @@
 public import ChatModel
+public import Dispatch
 import Locking
 
 /// Events of channels, channel patterns and channel groups.
@@ -10,66 +11,88 @@ import Locking
 /// It can also call closures, in the order of the events, once it is subscribed:
 /// ```swift
 /// let subscription = chat.subscription(channels: ["room.1"])
-/// subscription.onMessage = { print($0.data) }
+/// subscription.onMessage = { print($0.payload) }
 /// subscription.subscribe()
 /// ```
 /// Both may be used at once. Releasing the subscription unsubscribes it.
-public final class Subscription: AsyncSequence, Sendable {
-    public typealias Element = Event
+public final class Subscription: EventEmitter, AsyncSequence {
+    public typealias Element = LiveEvent
     public typealias Failure = Never
-    /// A closure that is called with each event, one at a time and in order.
-    public typealias Callback = @Sendable (Event) -> Void
 
-    struct Callbacks {
-        var event: Callback?
-        var message: Callback?
-        var signal: Callback?
-        var presence: Callback?
-        var messageAction: Callback?
-        var appContext: Callback?
-        var file: Callback?
+    private struct State {
+        var selection: EventSelection
+        var listener: AutoCloseable?
+        /// The number of listeners so far. A listener that was replaced delivers nothing.
+        var generation = 0
+        /// The position up to which the closures were called; nil before the first connection.
+        var position: Timetoken?
     }
 
+    public let handlers: EventHandlers
     let chat: Chat
-    let selection: EventSelection
-    let callbacks = Lock(Callbacks())
-    private let listener = Lock<AutoCloseable?>(nil)
+    private let queue: DispatchQueue?
+    private let state: Lock<State>
+    /// The handlers of the sets and listeners that also receive the events. They are not retained.
+    private let followers = Lock<[Follower]>([])
+    private let patterns: [(text: String, pattern: NamePattern)]
 
-    init(_ chat: Chat, _ selection: EventSelection) {
+    private struct Follower: Sendable { weak let handlers: EventHandlers? }
+
+    init(_ chat: Chat, _ selection: EventSelection, queue: DispatchQueue? = nil) {
         self.chat = chat
-        self.selection = selection
+        self.queue = queue
+        handlers = EventHandlers(queue: queue.map { DispatchQueue(label: "parley.subscription", target: $0) })
+        patterns = selection.channels.compactMap { text in
+            NamePattern(text).map { (text, $0) }
+        }
+        state = Lock(State(selection: selection))
     }
+
+    deinit { state.withLock { $0.listener }?.close() }
+
+    var selection: EventSelection { state.withLock { $0.selection } }
+
+    /// True while the closures are called: between ``subscribe(with:)`` and ``unsubscribe()``, unless an error has ended
+    /// the subscription.
+    public var isSubscribed: Bool { state.withLock { $0.listener.map { !$0.isOver } ?? false } }
 
     /// Connects and returns the events from now on, or from behind the position of the subscription.
-    public func makeAsyncIterator() -> ChatStream<Event>.Iterator { events(since: selection.since).makeAsyncIterator() }
-
-    private func events(since position: Timetoken?) -> ChatStream<Event> {
-        var selection = selection
-        selection.since = position
-        return ChatStream(chat: chat, selection: selection, transform: { [$0] })
+    public func makeAsyncIterator() -> ChatStream<LiveEvent>.Iterator {
+        let transform: ChatStream<LiveEvent>.Transform = { [patterns, selection] event in
+            [Self.matched(event, patterns, selection)]
+        }
+        return ChatStream(chat: chat, selection: selection, transform: transform).makeAsyncIterator()
     }
 
     /// Starts to call the closures. Does nothing when it has started already.
     ///
-    /// - Parameter timetoken: the position behind which to start; nil starts with new events.
+    /// - Parameter timetoken: the position behind which to start; nil starts with new events. A timetoken without 17
+    ///   digits is ignored, because it is a time in another unit.
     public func subscribe(with timetoken: Timetoken? = nil) {
-        let events = events(since: timetoken ?? selection.since)
-        let isNew = listener.withLock { listener in
-            guard listener == nil else { return false }
-            listener = events.listen { [weak self] event in self?.hand(out: event) }
-            return true
+        let selection = state.withLock { state -> EventSelection? in
+            guard state.listener.map(\.isOver) ?? true else { return nil }
+            state.position = nil
+            var selection = state.selection
+            selection.since = timetoken?.ifComplete ?? selection.since
+            begin(&state, selection)
+            return selection
         }
-        if isNew { chat.subscriptions.add(self) }
+        guard let selection else { return }
+        chat.subscriptions.add(self)
+        tell(.change(.subscribed(channels: selection.channels, groups: selection.groups)))
     }
 
     /// Stops calling the closures. Iterators continue.
     public func unsubscribe() {
-        let ended = listener.withLock { listener in
-            defer { listener = nil }
-            return listener
+        let (ended, selection) = state.withLock { state in
+            state.generation += 1
+            defer { state.listener = nil }
+            return (state.listener, state.selection)
         }
-        ended?.close()
         chat.subscriptions.remove(self)
+        guard let ended else { return }
+        ended.close()
+        tell(.change(.unsubscribed(channels: selection.channels, groups: selection.groups)))
     }
 
     /// Waits for the connection. The closures are called for everything that happens after this returns. Returns at
@@ -79,71 +102,129 @@ public final class Subscription: AsyncSequence, Sendable {
     /// - Throws: the error that prevents the connection; `.unavailable` when the limit passes; `.gone` when the
     ///   subscription has ended or the task is cancelled.
     public func ready(within limit: Duration = .seconds(30)) async throws(ChatError) {
-        try await listener.withLock { $0 }?.ready(within: limit)
+        try await state.withLock { $0.listener }?.ready(within: limit)
     }
 
-    /// Returns a subscription of the same channels, not subscribed and without closures.
-    public func clone() -> Subscription { Subscription(chat, selection) }
-
-    private func hand(out event: Event) {
-        let callbacks = callbacks.withLock { $0 }
-        callbacks.event?(event)
-        callbacks[event.kind, event.type]?(event)
-    }
-
-    deinit { listener.withLock { $0 }?.close() }
-}
-
-extension Subscription.Callbacks {
-    /// The closure for events of a kind. It is called in addition to `onEvent`.
-    fileprivate subscript(kind: EventKind, type: String) -> Subscription.Callback? {
-        switch kind {
-        case .message: message
-        case .signal: signal
-        case .file: file
-        case .presence: presence
-        case .action: messageAction
-        case .recordChange, .other: BuiltInTypes.records.contains(type) ? appContext : nil
+    /// The filter: an expression in the filter language. A new filter applies to every event behind the last one that
+    /// the closures received.
+    public var filter: String? {
+        get { selection.filter }
+        set {
+            let replaced = state.withLock { state -> AutoCloseable? in
+                guard state.selection.filter != newValue else { return nil }
+                state.selection.filter = newValue
+                guard let listener = state.listener, !listener.isOver else { return nil }
+                var selection = state.selection
+                selection.since = state.position ?? selection.since
+                begin(&state, selection)
+                return listener
+            }
+            replaced?.close()
         }
     }
+
+    /// True when presence events are included.
+    public var hasPresence: Bool {
+        get { selection.hasPresence }
+        set { state.withLock { $0.selection.hasPresence = newValue } }
+    }
+
+    /// Returns a subscription of the same channels without closures. It is subscribed, from now on, when this one is.
+    public func clone() -> Subscription {
+        let clone = Subscription(chat, selection, queue: queue)
+        if isSubscribed { clone.subscribe() }
+        return clone
+    }
+
+    /// Adds a listener, which receives the events after the closures of the subscription. The subscription does not
+    /// retain it.
+    public func add(_ listener: SubscriptionListener) { follow(listener.handlers) }
+
+    /// Removes a listener.
+    public func remove(_ listener: SubscriptionListener) { stop(listener.handlers) }
 }
 
+// MARK: - Events
+
 extension Subscription {
-    /// Called with every event. The closures below are called in addition.
-    public var onEvent: Callback? {
-        get { callbacks.withLock { $0.event } }
-        set { callbacks.withLock { $0.event = newValue } }
+    func follow(_ follower: EventHandlers) {
+        followers.withLock { followers in
+            followers = followers.filter { $0.handlers != nil && $0.handlers !== follower }
+            followers.append(Follower(handlers: follower))
+        }
     }
-    /// Called with messages.
-    public var onMessage: Callback? {
-        get { callbacks.withLock { $0.message } }
-        set { callbacks.withLock { $0.message = newValue } }
+
+    func stop(_ follower: EventHandlers) { followers.withLock { $0.removeAll { $0.handlers === follower } } }
+
+    private var receivers: [EventHandlers] { [handlers] + followers.withLock { $0.compactMap(\.handlers) } }
+
+    private func tell(_ report: ListenerReport) { for receiver in receivers { receiver.hand(out: report) } }
+
+    private func begin(_ state: inout State, _ selection: EventSelection) {
+        state.generation += 1
+        let generation = state.generation
+        let listener = Listener(chat, selection) { [weak self] report in self?.note(report, generation) }
+        state.listener = AutoCloseable(listener) { [weak self] in
+            while let batch = await listener.events() {
+                if Task.isCancelled { return }
+                await self?.hand(out: batch, generation)
+            }
+        }
     }
-    /// Called with signals.
-    public var onSignal: Callback? {
-        get { callbacks.withLock { $0.signal } }
-        set { callbacks.withLock { $0.signal = newValue } }
+
+    private func note(_ report: ListenerReport, _ generation: Int) {
+        let isCurrent = state.withLock { state in
+            guard state.generation == generation else { return false }
+            if case .connected(let position, _) = report {
+                state.position = Swift.max(state.position ?? .zero, position)
+            }
+            return true
+        }
+        if isCurrent { tell(report) }
     }
-    /// Called when a user comes or goes; only when the subscription includes presence.
-    public var onPresence: Callback? {
-        get { callbacks.withLock { $0.presence } }
-        set { callbacks.withLock { $0.presence = newValue } }
+
+    private func hand(out batch: [LiveEvent], _ generation: Int) async {
+        let selection = selection
+        let events = batch.filter { selection.hasPresence || !$0.event.isPresence }
+            .map { SubscriptionEvent(Self.matched($0, patterns, selection), chat) }
+        guard !events.isEmpty else { return }
+        let isWanted: @Sendable () -> Bool = { [weak self] in self?.isCurrent(generation) ?? false }
+        for receiver in receivers { await receiver.hand(out: events, while: isWanted) }
+        for event in events {
+            guard take(event.event.timetoken, generation) else { return }
+            for receiver in receivers { await receiver.hand(out: event, while: isWanted) }
+        }
     }
-    /// Called with reactions, edits, deletions, replies and actions of the app's own.
-    public var onMessageAction: Callback? {
-        get { callbacks.withLock { $0.messageAction } }
-        set { callbacks.withLock { $0.messageAction = newValue } }
+
+    private func isCurrent(_ generation: Int) -> Bool { state.withLock { $0.generation == generation } }
+
+    /// Moves the position to an event that the closures are to receive. Returns false when another listener has taken
+    /// over.
+    private func take(_ timetoken: Timetoken, _ generation: Int) -> Bool {
+        state.withLock { state in
+            guard state.generation == generation else { return false }
+            state.position = Swift.max(state.position ?? .zero, timetoken)
+            return true
+        }
     }
-    /// Called with changes of users, channels and memberships.
-    public var onAppContext: Callback? {
-        get { callbacks.withLock { $0.appContext } }
-        set { callbacks.withLock { $0.appContext = newValue } }
+
+    /// Returns the event with the pattern or group by which it was received.
+    private static func matched(
+        _ event: LiveEvent, _ patterns: [(text: String, pattern: NamePattern)], _ selection: EventSelection
+    ) -> LiveEvent {
+        let name = event.channel.name
+        guard !selection.channels.contains(where: { $0.utf8.elementsEqual(name.utf8) }) else { return event }
+        var event = event
+        event.subscription =
+            patterns.first { $0.pattern.matches(name) }?.text
+            ?? (selection.groups.count == 1 ? selection.groups[0] : nil)
+        return event
     }
-    /// Called with messages that announce a file.
-    public var onFileEvent: Callback? {
-        get { callbacks.withLock { $0.file } }
-        set { callbacks.withLock { $0.file = newValue } }
-    }
+}
+
+extension Timetoken {
+    /// The timetoken when it has 17 digits, otherwise nil.
+    fileprivate var ifComplete: Timetoken? { Timetoken(exactly: "\(rawValue)").flatMap { $0 == .zero ? nil : $0 } }
 }
 
 extension Chat {
@@ -151,32 +232,40 @@ extension Chat {
     /// it covers everything.
     ///
     /// - Parameters:
+    ///   - queue: the queue on which the closures are called, one at a time; nil selects none in particular.
     ///   - presence: true includes presence events.
     ///   - filter: an expression in the filter language: `data.amount > 100`.
+    ///   - include: the objects beside each event (``LiveEvent/included``).
     ///   - since: the position behind which to start; nil starts with new events.
     public func subscription(
-        channels: [String] = [], groups: [String] = [], presence: Bool = false, filter: String? = nil,
-        since: Timetoken? = nil
+        queue: DispatchQueue? = nil, channels: [String] = [], groups: [String] = [], presence: Bool = false,
+        filter: String? = nil, include: Set<IncludedObject> = [], since: Timetoken? = nil
     ) -> Subscription {
         var selection = EventSelection(channels: channels)
         selection.groups = groups
         selection.hasPresence = presence
         selection.filter = filter
+        selection.include = include
         selection.since = since
-        return Subscription(self, selection)
+        return Subscription(self, selection, queue: queue)
     }
 
-    /// Unsubscribes every subscription of this chat.
+    /// Unsubscribes every subscription of this chat, and closes the listeners that `on…` methods returned. Delegates,
+    /// sequences and ``onConnectionStateChange(_:)`` continue.
     public func unsubscribeAll() {
         for subscription in subscriptions.all { subscription.unsubscribe() }
+        for listener in subscriptions.listeners { listener.close() }
+        channelSubscriptions.clear()
     }
 }
 
-/// The active subscriptions. It does not retain them: releasing a subscription ends it.
+/// The active subscriptions and `on…` listeners. It does not retain them: releasing one ends it.
 final class ActiveSubscriptions: Sendable {
     private struct Reference: Sendable { weak let subscription: Subscription? }
+    private struct ListenerReference: Sendable { weak let listener: AutoCloseable? }
 
     private let begun = Lock<[ObjectIdentifier: Reference]>([:])
+    private let open = Lock<[ListenerReference]>([])
 
     func add(_ subscription: Subscription) {
         begun.withLock { begun in
@@ -187,46 +276,13 @@ final class ActiveSubscriptions: Sendable {
 
     func remove(_ subscription: Subscription) { begun.withLock { $0[ObjectIdentifier(subscription)] = nil } }
 
-    var all: [Subscription] { begun.withLock { $0.values.compactMap(\.subscription) } }
-}
-
-/// Several subscriptions that start and end together.
-public final class SubscriptionSet: Sendable {
-    private let members: Lock<[Subscription]>
-
-    public init(_ subscriptions: [Subscription] = []) { members = Lock(subscriptions) }
-
-    public var subscriptions: [Subscription] { members.withLock { $0 } }
-
-    /// Adds a subscription without subscribing it.
-    public func add(_ subscription: Subscription) {
-        members.withLock { members in
-            if !members.contains(where: { $0 === subscription }) { members.append(subscription) }
+    func add(_ listener: AutoCloseable) {
+        open.withLock { open in
+            open = open.filter { $0.listener?.isOver == false }
+            open.append(ListenerReference(listener: listener))
         }
     }
 
-    /// Removes a subscription and unsubscribes it.
-    public func remove(_ subscription: Subscription) {
-        members.withLock { members in members.removeAll { $0 === subscription } }
-        subscription.unsubscribe()
-    }
-
-    /// Subscribes every subscription; see ``Subscription/subscribe(with:)``.
-    public func subscribe(with timetoken: Timetoken? = nil) {
-        for subscription in subscriptions { subscription.subscribe(with: timetoken) }
-    }
-
-    /// Unsubscribes every subscription.
-    public func unsubscribe() {
-        for subscription in subscriptions { subscription.unsubscribe() }
-    }
-
-    /// Waits until every subscription is ready; see ``Subscription/ready(within:)``.
-    public func ready(within limit: Duration = .seconds(30)) async throws(ChatError) {
-        let end = ContinuousClock.now + limit
-        for subscription in subscriptions { try await subscription.ready(within: max(.zero, end - .now)) }
-    }
-
-    /// Returns a set of the same subscriptions, not subscribed and without closures.
-    public func clone() -> SubscriptionSet { SubscriptionSet(subscriptions.map { $0.clone() }) }
+    var all: [Subscription] { begun.withLock { $0.values.compactMap(\.subscription) } }
+    var listeners: [AutoCloseable] { open.withLock { $0.compactMap(\.listener) } }
 }

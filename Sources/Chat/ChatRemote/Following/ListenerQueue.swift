@@ -25,7 +25,7 @@ final class ListenerQueue: Sendable {
         var events = 0
         var bytes = 0
         /// Events that arrived before the listener was admitted to the stream.
-        var early: [Event] = []
+        var early: [LiveEvent] = []
         /// Events at or below this position are not queued; nil while the listener is not admitted.
         var floor: Timetoken?
         /// The position up to which everything was queued or delivered.
@@ -35,10 +35,10 @@ final class ListenerQueue: Sendable {
         var ending: ChatError??
         var reader: CheckedContinuation<Item, Never>?
 
-        mutating func queue(_ new: [Event]) {
+        mutating func queue(_ new: [LiveEvent]) {
             guard !new.isEmpty else { return }
             let newest = new.lazy.map(\.timetoken).reduce(.zero, max)
-            let weight = new.reduce(0) { $0 + $1.draft.weight }
+            let weight = new.reduce(0) { $0 + $1.weight }
             let fits =
                 events == 0
                 || events + new.count <= ListenerQueue.mostEvents && bytes + weight <= ListenerQueue.mostBytes
@@ -70,7 +70,7 @@ final class ListenerQueue: Sendable {
                 items.removeFirst()
                 if case .news(.events(let taken, _)) = first {
                     events -= taken.count
-                    bytes -= taken.reduce(0) { $0 + $1.draft.weight }
+                    bytes -= taken.reduce(0) { $0 + $1.weight }
                 }
                 return first
             }
@@ -89,7 +89,7 @@ final class ListenerQueue: Sendable {
     private let state = Lock(State())
 
     /// Queues those events of the stream that the listener selects.
-    func offer(_ events: [Event]) {
+    func offer(_ events: [LiveEvent]) {
         change { state in
             guard let floor = state.floor else {
                 if state.early.count + events.count <= Self.mostEvents {
@@ -138,7 +138,7 @@ final class ListenerQueue: Sendable {
             guard let missed, case .behind(let after, _) = state.items[missed] else { return state.position }
             for case .news(.events(let dropped, _)) in state.items[missed...] {
                 state.events -= dropped.count
-                state.bytes -= dropped.reduce(0) { $0 + $1.draft.weight }
+                state.bytes -= dropped.reduce(0) { $0 + $1.weight }
             }
             state.items.removeSubrange(missed...)
             return after
@@ -191,7 +191,7 @@ extension ListenerQueue.Item {
         switch self {
         case .news(.connected(_, let hasGap)): !hasGap
         case .news(.interrupted): true
-        case .news(.events), .behind, .end: false
+        case .news(.channelsChanged), .news(.events), .behind, .end: false
         }
     }
 }

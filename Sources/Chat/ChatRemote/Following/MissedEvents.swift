@@ -62,7 +62,7 @@ actor MissedEvents {
         guard let lines = try await gateway.lines(of: stream) else {
             throw ChatError(.unavailable, "the gateway ended the stream")
         }
-        var batch: [Event] = []
+        var batch: [LiveEvent] = []
         for line in lines {
             switch line {
             case .event(let document):
@@ -128,8 +128,9 @@ actor MissedEvents {
         stream = nil
         guard error.isPassing || wasEnding else { throw error }
         failures += 1
+        guard let pause = gateway.retry.delay(after: failures) else { throw error }
         if failures == 1 { news.append(.interrupted(error)) }
-        guard await gateway.pause(max(error.retryAfter ?? .zero, Backoff.stream.delay(after: failures))) else {
+        guard await gateway.pause(max(error.retryAfter ?? .zero, pause)) else {
             isOver = true
             return
         }

@@ -192,14 +192,16 @@ extension SharedStream {
         failureStreak.closing = nil
         do throws(ChatError) {
             while let lines = try await gateway.lines(of: stream) {
-                var events: [Event] = []
+                var events: [LiveEvent] = []
                 for line in lines {
                     switch line {
                     case .heartbeat: failureStreak.isWell()
                     case .unknown, .tooLong: break
                     case .event(let document):
                         failureStreak.isWell()
-                        if let event = Event(envelope: document.text) { events.append(event) }
+                        if let event = Event(envelope: document.text) {
+                            events.append(LiveEvent(event, included: document.text.rawMember("included")))
+                        }
                     case .control(let name, let data):
                         hand(out: events)
                         events = []
@@ -215,7 +217,7 @@ extension SharedStream {
         throw failureStreak.closing?.error ?? ChatError(.unavailable, "the gateway ended the stream")
     }
 
-    private func hand(out events: [Event]) {
+    private func hand(out events: [LiveEvent]) {
         guard !events.isEmpty else { return }
         state.withLock { state in
             // The greatest timetoken: an event that the gateway held back for a device arrives with an older one than
@@ -263,13 +265,19 @@ extension SharedStream {
         wake.yield()
     }
 
-    /// Handles a change that the gateway made because the user may no longer read some channels. The listeners that
-    /// want one of these channels are admitted again, and are rejected then.
+    /// Handles a change that the gateway made: the channels of the followed groups have changed, or the user may no
+    /// longer read some channels. In the second case the listeners that want one of these channels are admitted again,
+    /// and are rejected then.
     private func changed(_ data: JSONValue) {
-        guard key.scope == .named, let cursor = data.position("cursor"), let channels = data["channels"]?.elements
-        else {
+        guard let cursor = data.position("cursor"), let channels = data["channels"]?.elements else { return }
+        if case .groups = key.scope {
+            let names = channels.compactMap(\.string).sorted()
+            state.withLock { state in
+                for member in state.members.values { member.queue.tell(.channelsChanged(names)) }
+            }
             return
         }
+        guard key.scope == .named else { return }
         let followed = channels.compactMap { $0.string.flatMap { NamePattern($0) } }
         state.withLock { state in
             // Listeners admitted since are left out: a response to a change may arrive before the stream's message
@@ -302,6 +310,10 @@ extension SharedStream {
             return refused(plan, error)
         }
         failureStreak.failures += 1
+        guard let pause = gateway.retry.delay(after: failureStreak.failures) else {
+            end(error)
+            return false
+        }
         if failureStreak.failures == 1 {
             state.withLock { state in
                 state.obstacle = error
@@ -309,8 +321,7 @@ extension SharedStream {
                 for member in state.members.values { member.queue.tell(.interrupted(error)) }
             }
         }
-        guard await gateway.pause(max(error.retryAfter ?? .zero, Backoff.stream.delay(after: failureStreak.failures)))
-        else {
+        guard await gateway.pause(max(error.retryAfter ?? .zero, pause)) else {
             end(nil)
             return false
         }
@@ -363,7 +374,7 @@ extension SharedStream {
                     if error.code == .notFound || error.code == .gone { break }
                     if error.isPassing {
                         failures += 1
-                        guard await gateway.pause(Backoff.stream.delay(after: failures)) else { return }
+                        guard await gateway.pause(gateway.retry.pause(after: failures)) else { return }
                     } else {
                         refused(change.waiting, error)
                         if change.waiting.isEmpty { break }

@@ -20,7 +20,7 @@ struct ListenerSelection: Sendable {
         followed.coversAll(channels ?? [])
     }
 
-    func admits(_ event: Event) -> Bool {
+    func admits(_ event: LiveEvent) -> Bool {
         (channels?.match(event.channel.name) ?? true) && types.contains { $0.selects(type: event.type) }
     }
 }
@@ -39,11 +39,13 @@ struct StreamKey: Hashable, Sendable {
 
     let isDevice: Bool
     let filter: String?
+    let include: Set<IncludedObject>
     let scope: Scope
 
     init(_ selection: EventSelection) {
         isDevice = selection.isDevice
         filter = selection.filter
+        include = selection.include
         scope =
             if !selection.groups.isEmpty {
                 .groups(selection.groups, channels: selection.channels)
@@ -88,6 +90,8 @@ extension RequestPath {
         let types = events.typeNames
         // No type parameter selects every type that the credential may read.
         path = path.adding("type", each: types == ["*"] ? [] : types).adding("filter", key.filter)
+        let include = IncludedObject.allCases.filter(key.include.contains).map(\.rawValue)
+        path = path.adding("include", include.isEmpty ? nil : include.joined(separator: ","))
         return key.isDevice ? path.adding("user", device.user).adding("device", device.id) : path
     }
 }

@@ -9,7 +9,6 @@ extension Backoff {
     static let patience: Duration = .seconds(30)
     static let request = Backoff(first: .milliseconds(100), most: .seconds(5))
     static let catchingUp = Backoff(first: .milliseconds(20), most: .seconds(1))
-    static let stream = Backoff(first: .milliseconds(200), most: .seconds(30))
 }
 
 /// Waits that end early when the connection is closed.

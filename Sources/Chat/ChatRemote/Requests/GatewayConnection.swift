@@ -11,6 +11,7 @@ final class GatewayConnection: Sendable {
     private static let answerLimit = 64 * 1024 * 1024
 
     let url: String
+    let retry: RetryPolicy
     private let credential: Credential
     private let client: Client
     /// The client for streams. It has its own connections, so that no request waits behind a stream.
@@ -18,12 +19,15 @@ final class GatewayConnection: Sendable {
     private let clock: WallClock
     private let sleep = RetryDelays()
 
-    init(url: String, _ credential: Credential, clock: WallClock = .system) throws(ChatError) {
+    init(
+        url: String, _ credential: Credential, retry: RetryPolicy, clock: WallClock = .system
+    ) throws(ChatError) {
         guard url.hasPrefix("http://") || url.hasPrefix("https://") else {
             throw ChatError(.malformed, "the gateway's address must begin with http:// or https://")
         }
         self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
         self.credential = credential
+        self.retry = retry
         self.clock = clock
         do {
             // The program chose the address itself, so it is not guarded.
@@ -50,6 +54,10 @@ final class GatewayConnection: Sendable {
     /// - Throws: the gateway's error, with the same code as in process; `.unavailable` when there is no response;
     ///   `.outcomeUnknown` when the request may have been executed.
     func send(_ call: Call) async throws(ChatError) -> GatewayResponse {
+        if let timeout = call.timeout, timeout <= .zero {
+            throw ChatError(.malformed, "`timeout` must be more than zero; got \(timeout)", slug: "bad_timeout")
+        }
+        let attempts = call.retries.map { max($0, 0) + 1 } ?? Backoff.attempts
         var failures = 0
         while true {
             do throws(ChatError) {
@@ -57,7 +65,7 @@ final class GatewayConnection: Sendable {
             } catch {
                 failures += 1
                 let pause = max(error.retryAfter ?? .zero, Backoff.request.delay(after: failures))
-                guard call.isRepeatable, error.isPassing, failures < Backoff.attempts, pause <= Backoff.patience,
+                guard call.isRepeatable, error.isPassing, failures < attempts, pause <= Backoff.patience,
                     await sleep.wait(pause)
                 else { throw error }
             }

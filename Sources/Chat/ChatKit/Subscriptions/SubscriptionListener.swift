@@ -1,0 +1,87 @@
+public import ChatModel
+public import Dispatch
+import Locking
+
+/// Closures that several subscriptions can share.
+///
+/// ```swift
+/// let listener = SubscriptionListener(queue: .main)
+/// listener.didReceiveMessage = { print($0.payload) }
+/// subscription.add(listener)
+/// ```
+/// A subscription does not retain its listeners: keep the listener for as long as it is to be called.
+public final class SubscriptionListener: Sendable {
+    let handlers: EventHandlers
+    private let isOver = Lock(false)
+
+    /// - Parameter queue: the queue on which the closures are called; nil selects one of the library's own.
+    public init(queue: DispatchQueue? = nil) {
+        handlers = EventHandlers(queue: DispatchQueue(label: "parley.subscription-listener", target: queue))
+    }
+
+    /// Ends the listener: no closure is called any more, for any subscription.
+    public func cancel() {
+        isOver.withLock { $0 = true }
+        handlers.closures.withLock { $0 = EventHandlers.Closures() }
+    }
+
+    private func set(_ change: (inout EventHandlers.Closures) -> Void) {
+        if !isOver.withLock({ $0 }) { handlers.closures.withLock { change(&$0) } }
+    }
+
+    /// Called with every event.
+    public var didReceiveSubscription: (@Sendable (SubscriptionEvent) -> Void)? {
+        get { handlers.closures.withLock { $0.event } }
+        set { set { $0.event = newValue } }
+    }
+    /// Called with the events that arrived together.
+    public var didReceiveBatchSubscription: (@Sendable ([SubscriptionEvent]) -> Void)? {
+        get { handlers.closures.withLock { $0.events } }
+        set { set { $0.events = newValue } }
+    }
+    /// Called with messages and with events of the app's own types.
+    public var didReceiveMessage: (@Sendable (LiveEvent) -> Void)? {
+        get { handlers.closures.withLock { $0.message } }
+        set { set { $0.message = newValue } }
+    }
+    /// Called with signals.
+    public var didReceiveSignal: (@Sendable (LiveEvent) -> Void)? {
+        get { handlers.closures.withLock { $0.signal } }
+        set { set { $0.signal = newValue } }
+    }
+    /// Called when users come, go or change their state.
+    public var didReceivePresence: (@Sendable (PresenceChange) -> Void)? {
+        get { handlers.closures.withLock { $0.presence } }
+        set { set { $0.presence = newValue } }
+    }
+    /// Called with reactions, edits, deletions, replies and actions of the app's own.
+    public var didReceiveMessageAction: (@Sendable (MessageActionEvent) -> Void)? {
+        get { handlers.closures.withLock { $0.messageAction } }
+        set { set { $0.messageAction = newValue } }
+    }
+    /// Called when a user, a channel or a membership is created, changed or deleted.
+    public var didReceiveObjectMetadataEvent: (@Sendable (AppContextEvent) -> Void)? {
+        get { handlers.closures.withLock { $0.appContext } }
+        set { set { $0.appContext = newValue } }
+    }
+    /// Called with messages that announce a file.
+    public var didReceiveFileUpload: (@Sendable (LiveEvent) -> Void)? {
+        get { handlers.closures.withLock { $0.file } }
+        set { set { $0.file = newValue } }
+    }
+    /// Called when the subscription is connected, interrupted, or has failed.
+    public var didReceiveStatus: (@Sendable (ConnectionState) -> Void)? {
+        get { handlers.closures.withLock { $0.state } }
+        set { set { $0.state = newValue } }
+    }
+    /// Called when a subscription begins or ends, and when the channels of its groups change.
+    public var didReceiveSubscriptionChange: (@Sendable (SubscriptionChange) -> Void)? {
+        get { handlers.closures.withLock { $0.change } }
+        set { set { $0.change = newValue } }
+    }
+    /// Called with an error that interrupts a subscription or ends it.
+    public var subscribeError: (@Sendable (ChatError) -> Void)? {
+        get { handlers.closures.withLock { $0.error } }
+        set { set { $0.error = newValue } }
+    }
+}
