@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    nonisolated(unsafe) private static let place = DispatchSpecificKey<String>()
+    private static let place = DispatchSpecificKey<String>()
 
     @Test("of a clone receive events when the original is subscribed", arguments: MatchStrategy.allCases)
     func cloned(way: MatchStrategy) async throws {
