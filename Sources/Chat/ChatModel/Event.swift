@@ -34,9 +34,12 @@ public enum Retention: Sendable {
 
 /// The declared schema that an event was validated with.
 public struct SchemaReference: Hashable, Sendable {
+    /// The name of the event type.
     public var type: String
+    /// The number of the schema version, from 1.
     public var version: Int
 
+    /// A reference to one version of a type.
     public init(type: String, version: Int) {
         self.type = type
         self.version = version
@@ -49,19 +52,27 @@ public struct SchemaReference: Hashable, Sendable {
 /// `ChatAccess.prepare` checks such a draft and completes it; the log appends prepared drafts only.
 public struct EventDraft: Sendable {
     public var channel: ChannelID
+    /// The event type, built in or declared by the app.
     public var type: String
+    /// The kind, which decides the rules that apply to the event.
     public var kind: EventKind
+    /// Whether the event stays in history.
     public var retention: Retention
     /// The payload, byte for byte as the sender wrote it.
     public var data: JSONText
     /// The user who caused the event; nil for the gateway or an operator of the app.
     public var user: String?
+    /// The metadata of the sender; nil without any.
     public var meta: JSONText?
+    /// A label of the sender.
     public var customType: String?
+    /// The schema version that the payload was validated with; nil without validation.
     public var schema: SchemaReference?
     /// An id shared by all events of one call.
     public var cause: String?
+    /// The readers that receive the event.
     public var audience: Audience = .subscribers
+    /// The device that sent the event.
     public var originDevice: String?
     /// The payload for readers of another protocol when it differs from `data`; `null` hides the event from them.
     public var wire: JSONText?
@@ -161,11 +172,14 @@ extension EventDraft {
 ///
 /// A class, so that handing an event to many feeds costs a reference instead of copying a dozen fields.
 public final class Event: Sendable {
+    /// The position in the log.
     public let timetoken: Timetoken
+    /// The event as it was appended.
     public let draft: EventDraft
     /// True when the type is one of ``BuiltInTypes/namedOnly``. Stored, because every feed checks it.
     public let isNamedOnly: Bool
 
+    /// An event at its position in the log.
     public init(timetoken: Timetoken, draft: EventDraft) {
         self.timetoken = timetoken
         self.draft = draft
@@ -174,13 +188,20 @@ public final class Event: Sendable {
 
     public var id: String { timetoken.eventID }
     public var channel: ChannelID { draft.channel }
+    /// The event type.
     public var type: String { draft.type }
+    /// The kind.
     public var kind: EventKind { draft.kind }
+    /// Whether the event stays in history.
     public var retention: Retention { draft.retention }
+    /// The payload, byte for byte as the sender wrote it.
     public var data: JSONText { draft.data }
     public var user: String? { draft.user }
+    /// The metadata of the sender; nil without any.
     public var meta: JSONText? { draft.meta }
+    /// A label of the sender.
     public var customType: String? { draft.customType }
+    /// The readers that receive the event.
     public var audience: Audience { draft.audience }
 }
 

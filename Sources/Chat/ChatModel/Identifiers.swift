@@ -1,6 +1,7 @@
 /// The name of an app. Every request, record and match is scoped to one app.
 public struct AppID: Hashable, Sendable, CustomStringConvertible {
     @ExactText public private(set) var name: String
+    /// The app with this name.
     public init(_ name: String) { self.name = name }
     public var description: String { name }
 
@@ -10,9 +11,11 @@ public struct AppID: Hashable, Sendable, CustomStringConvertible {
 
 /// A channel of an app.
 public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
+    /// The app of the channel.
     public let app: AppID
     @ExactText public private(set) var name: String
 
+    /// The channel with this name.
     public init(_ name: String, in app: AppID) {
         self.app = app
         self.name = name
@@ -27,9 +30,11 @@ public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
 
 /// A user of an app.
 public struct UserID: Hashable, Sendable, CustomStringConvertible {
+    /// The app of the user.
     public let app: AppID
     @ExactText public private(set) var name: String
 
+    /// The user with this name.
     public init(_ name: String, in app: AppID) {
         self.app = app
         self.name = name
@@ -40,9 +45,11 @@ public struct UserID: Hashable, Sendable, CustomStringConvertible {
 
 /// A webhook or a pull subscription of an app.
 public struct SubscriberID: Hashable, Sendable, CustomStringConvertible {
+    /// The app of the subscriber.
     public let app: AppID
     @ExactText public private(set) var name: String
 
+    /// The subscriber with this name.
     public init(_ name: String, in app: AppID) {
         self.app = app
         self.name = name
@@ -64,9 +71,11 @@ public enum PresenceKind: Sendable, CaseIterable {
 
 /// A kind of presence on a channel.
 public struct PresenceScope: Hashable, Sendable {
+    /// The kind of presence.
     public let kind: PresenceKind
     public let channel: ChannelID
 
+    /// A kind of presence on one channel.
     public init(_ kind: PresenceKind, _ channel: ChannelID) {
         self.kind = kind
         self.channel = channel
@@ -75,14 +84,17 @@ public struct PresenceScope: Hashable, Sendable {
 
 /// One user in a presence scope. A user has one key there, regardless of the number of devices that hold it.
 public struct PresenceKey: Hashable, Sendable {
+    /// The kind of presence and the channel.
     public let presenceScope: PresenceScope
     @ExactText public private(set) var user: String
 
+    /// The presence of a user on a channel.
     public init(_ kind: PresenceKind, of user: String, on channel: ChannelID) {
         presenceScope = PresenceScope(kind, channel)
         self.user = user
     }
 
+    /// The kind of presence.
     public var kind: PresenceKind { presenceScope.kind }
     public var channel: ChannelID { presenceScope.channel }
 }
@@ -90,5 +102,6 @@ public struct PresenceKey: Hashable, Sendable {
 /// A connection of a user (a stream or a poll) that holds presence keys. Unique in the installation.
 public struct HolderID: Hashable, Sendable {
     @ExactText public private(set) var text: String
+    /// The holder with this name.
     public init(_ text: String) { self.text = text }
 }

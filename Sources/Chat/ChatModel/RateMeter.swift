@@ -5,11 +5,13 @@ import Synchronization
 ///
 /// Its state is one number. It is therefore updated without a lock, and an unused bucket costs nothing.
 public final class RateMeter: Sendable {
+    /// The limit that the meter enforces.
     public let policy: RatePolicy
     /// The time at which the bucket is full, in nanoseconds of the wall clock.
     private let fullAt = Atomic<UInt64>(0)
     private let rate: GenericCellRate
 
+    /// A meter whose bucket is full.
     public init(_ policy: RatePolicy) {
         self.policy = policy
         let window = UInt64(max(1, policy.window.components.seconds)) * 1_000_000_000
@@ -55,6 +57,7 @@ public final class RateMeter: Sendable {
 
 /// The rate meters for a caller's requests: the caller's own, then those that all callers of the app share.
 public final class RateMeters: Sendable {
+    /// The meter of requests; nil without a limit.
     public let requests: RateMeter?
     public let events: RateMeter?
     /// The name of the policies in responses: `key` or `app`.
@@ -151,10 +154,12 @@ extension ChatError {
 
 /// A rate limit: a quantity per window of time, used all at once or spread over the window.
 public struct RatePolicy: Hashable, Sendable {
+    /// The number of requests or events per window.
     public var quantity: Int
     /// The window, in whole seconds.
     public var window: Duration
 
+    /// A limit of a quantity per window.
     public init(_ quantity: Int, in window: Duration) {
         self.quantity = quantity
         self.window = window
@@ -169,9 +174,11 @@ public struct RatePolicy: Hashable, Sendable {
 
 /// The rate limits of a key or an app: for requests, and for events emitted.
 public struct RatePolicies: Hashable, Sendable {
+    /// The limit of requests; nil for none.
     public var requests: RatePolicy?
     public var events: RatePolicy?
 
+    /// Limits of requests and events.
     public init(requests: RatePolicy? = nil, events: RatePolicy? = nil) {
         self.requests = requests
         self.events = events
@@ -182,5 +189,6 @@ public struct RatePolicies: Hashable, Sendable {
         RatePolicies(requests: requests ?? defaults.requests, events: events ?? defaults.events)
     }
 
+    /// True when neither has a limit.
     public var isEmpty: Bool { requests == nil && events == nil }
 }

@@ -127,6 +127,7 @@ extension DeliveryQueue {
 /// The name of a position in the log that the queue stores.
 public struct CursorName: Hashable, Sendable {
     @ExactText public var text: String
+    /// The position with this name.
     public init(_ text: String) { self.text = text }
 }
 
@@ -134,8 +135,10 @@ public struct CursorName: Hashable, Sendable {
 public struct PlannedDelivery: Sendable {
     /// The delivery id, `dlv_…`, unique in the installation. The planner derives it from the event and the subscriber.
     public var id: String
+    /// The receiver.
     public var subscriber: SubscriberID
     public var event: Timetoken
+    /// The type of the event.
     public var type: String
     public var channel: String
     /// The body to send; set only for a passing event, which cannot be read from the log later.
@@ -160,10 +163,13 @@ public enum DeliveryStatus: String, Sendable, CaseIterable { case pending, faile
 /// A delivery as listings show it.
 public struct Delivery: Sendable {
     public var id: String
+    /// The receiver.
     public var subscriber: SubscriberID
     public var event: Timetoken
+    /// The type of the event.
     public var type: String
     public var channel: String
+    /// The state of the delivery.
     public var status: DeliveryStatus
     /// The number of attempts made so far.
     public var attempts: Int
@@ -195,6 +201,7 @@ public struct Delivery: Sendable {
 /// lost. A class, because a lease is passed around often and has many fields.
 public final class Lease: Sendable {
     public let delivery: Delivery
+    /// A number that no other lease of the delivery has had.
     public let fence: UInt64
     /// The bytes that an earlier attempt sent, or of a passing event. Nil: the body is printed from the event.
     public let body: [UInt8]?
@@ -226,12 +233,15 @@ public struct DeliveryOutcome: Sendable {
     /// The longest time until a retry: 30 days.
     public static let longestRetry: Duration = .seconds(30 * 24 * 3600)
 
+    /// The next state of the delivery.
     public var verdict: Verdict
+    /// The entry for the attempt log.
     public var attempt: DeliveryAttempt
     /// The bytes sent, stored so that every retry repeats them. Nil when they are already stored or are not needed
     /// again. They are not stored when the event left the log during the attempt.
     public var body: [UInt8]?
 
+    /// The outcome of one attempt.
     public init(_ verdict: Verdict, attempt: DeliveryAttempt, body: [UInt8]? = nil) {
         self.verdict = verdict
         self.attempt = attempt
@@ -242,14 +252,19 @@ public struct DeliveryOutcome: Sendable {
 /// One entry of a delivery's attempt log. The log keeps the last 20 attempts, with the first 16 KiB of the response
 /// body for the latest attempt and 1 KiB for earlier ones.
 public struct DeliveryAttempt: Sendable {
+    /// The time at which the attempt began.
     public var at: Timetoken
     /// The HTTP status; nil when no response came.
     public var status: Int?
     /// The error class (`timeout`, `blocked_address`, …); nil on success.
     public var error: String?
+    /// The duration of the attempt in milliseconds.
     public var durationMilliseconds: Int
+    /// True when a person requested the attempt.
     public var isManual: Bool
+    /// The beginning of the response body: at most 16 KiB.
     public var responseBody: [UInt8]
+    /// True when the response body was longer.
     public var isTruncated: Bool
     /// Further details (timings, address, headers) as a JSON object, stored unchanged.
     public var details: JSONText?
@@ -290,9 +305,11 @@ public enum DeliveryOrdering: Int, Sendable {
 
 /// The delivery settings of a subscriber.
 public struct LaneSettings: Sendable, Equatable {
+    /// Whether deliveries are sent, held back or ended.
     public var state: LaneState
     /// The maximum number of attempts under way at once. Always one with strict ordering.
     public var concurrency: Int
+    /// The order in which deliveries are sent.
     public var ordering: DeliveryOrdering = .none
     /// The maximum number of attempts begun per second; nil: unlimited. After a pause, one second's worth may begin at
     /// once.
@@ -305,6 +322,7 @@ public struct LaneSettings: Sendable, Equatable {
     /// is recorded as a failed attempt (`ack_deadline`); when it is nil, such a lease counts as no attempt.
     public var attempts: Int?
 
+    /// Settings without rate limit, batches and ordering.
     public init(state: LaneState = .open, concurrency: Int) {
         self.state = state
         self.concurrency = concurrency
@@ -316,6 +334,7 @@ public struct DeliveryQuery: Sendable {
     /// The order of deliveries by their events.
     public enum Order: Sendable { case newestFirst, oldestFirst }
 
+    /// The app whose deliveries are listed.
     public var app: AppID
     /// The webhook whose deliveries are listed; nil: all of the app.
     public var subscriber: String?
@@ -324,14 +343,18 @@ public struct DeliveryQuery: Sendable {
     public var event: Timetoken?
     /// Exclusive bounds for the events; nil: no bound.
     public var after: Timetoken?
+    /// The upper bound for the events, exclusive; nil: no bound.
     public var before: Timetoken?
+    /// The order of the list.
     public var order: Order = .newestFirst
+    /// The maximum number of deliveries in a page.
     public var limit: Int
     /// `Page.cursor` of the page before. An invalid cursor is rejected with `.malformed`.
     public var cursor: String?
     /// True when the page needs a cursor after each delivery, for a caller that leaves some out.
     public var wantsCursors = false
 
+    /// A query for all deliveries of an app.
     public init(app: AppID, limit: Int) {
         self.app = app
         self.limit = limit

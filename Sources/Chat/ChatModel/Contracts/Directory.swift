@@ -99,11 +99,14 @@ public enum RecordKind: Int, Sendable, CaseIterable {
 
 /// The key of a record: its app, its kind and its id.
 public struct RecordKey: Hashable, Sendable {
+    /// The app of the record.
     public var app: AppID
+    /// The kind of the record.
     public var kind: RecordKind
     /// The record's id. The parts of a compound id are joined by `/` (membership: `user/channel`).
     @ExactText public var id: String
 
+    /// The key of a record of an app.
     public init(_ kind: RecordKind, _ id: String, in app: AppID) {
         self.app = app
         self.kind = kind
@@ -175,6 +178,7 @@ public struct RecordSnapshot: Sendable {
     public let etag: String
     private let records: [RecordKey: Record]
 
+    /// The input of one decision.
     public init(now: Timetoken, next: Timetoken, etag: String, records: [RecordKey: Record]) {
         self.now = now
         self.next = next
@@ -202,6 +206,7 @@ public struct Decision<Value: Sendable>: Sendable {
     /// The value that the caller receives.
     public var value: Value
 
+    /// A decision with its value, record changes and events.
     public init(_ value: Value, changes: [RecordChange] = [], events: [EventDraft] = []) {
         self.value = value
         self.changes = changes
@@ -218,6 +223,7 @@ public struct Decided<Value: Sendable>: Sendable {
     public var events: [Event]
     public var changes: [RecordChange]
 
+    /// The outcome of one decision.
     public init(value: Value, records: [Record], events: [Event], changes: [RecordChange]) {
         self.value = value
         self.records = records
@@ -228,15 +234,19 @@ public struct Decided<Value: Sendable>: Sendable {
 
 /// A stored record.
 public struct Record: Sendable {
+    /// The key of the record.
     public var key: RecordKey
     /// A value that groups records for listing, e.g. the channel of a membership.
     public var parent: String?
+    /// The stored object.
     public var body: JSONText
     /// An opaque version. Each write that alters the record changes it, and it never repeats for a key. It reveals
     /// neither the number nor the order of other writes. Safe in an HTTP header; contains no full stop.
     public var etag: String
+    /// The time of the last change.
     public var updated: Timetoken
 
+    /// A record as the store has it.
     public init(key: RecordKey, parent: String? = nil, body: JSONText, etag: String, updated: Timetoken) {
         self.key = key
         self.parent = parent
@@ -251,12 +261,16 @@ public struct RecordChange: Sendable {
     /// The required state of a record before a change.
     public enum Precondition: Sendable { case none, absent, present, etag(String) }
 
+    /// The key of the record to change.
     public var key: RecordKey
     /// The new body; nil removes the record.
     public var body: JSONText?
+    /// The new value that groups the record in listings; nil for none.
     public var parent: String?
+    /// The required state of the record. If it has another, the change fails.
     public var demand: Precondition
 
+    /// A change of one record.
     public init(_ key: RecordKey, body: JSONText?, parent: String? = nil, demand: Precondition = .none) {
         self.key = key
         self.body = body
@@ -299,21 +313,30 @@ public struct RecordQuery: Sendable {
     /// A value to sort records by.
     public enum SortKey: Sendable, Hashable { case id, updated, field(String) }
 
+    /// The app of the records.
     public var app: AppID
+    /// The kind of the records.
     public var kind: RecordKind
+    /// The beginning of the ids to list; nil: all.
     public var idPrefix: String?
+    /// The group to list; nil: all.
     public var parent: String?
+    /// The condition on the bodies; nil: none.
     public var filter: RecordFilter?
+    /// The order, by the first key, then by the next ones.
     public var sort: [(key: SortKey, ascending: Bool)] = [(.id, true)]
+    /// The maximum number of records in a page.
     public var limit: Int
     /// `Page.cursor` of the page before. An invalid cursor is rejected with `.malformed`.
     public var cursor: String?
     /// The number of records to skip, in place of a cursor. With an offset, records without a value sort last.
     public var offset: Int?
+    /// True when the page needs the number of all matching records.
     public var wantsTotal = false
     /// True when the page needs a cursor after each record, for a caller that leaves some out.
     public var wantsCursors = false
 
+    /// A query for all records of a kind, ordered by id.
     public init(_ kind: RecordKind, in app: AppID, limit: Int) {
         self.kind = kind
         self.app = app
@@ -342,9 +365,11 @@ public indirect enum RecordFilter: Sendable {
 
 /// The keys that one directory commit changed, and its revision.
 public struct RecordChanges: Sendable {
+    /// The changed, created and removed records.
     public var keys: [RecordKey]
     public var revision: Revision
 
+    /// The changes of one commit.
     public init(keys: [RecordKey], revision: Revision) {
         self.keys = keys
         self.revision = revision
@@ -353,15 +378,19 @@ public struct RecordChanges: Sendable {
 
 /// A sequence of directory commits, type-erased.
 public struct RecordChangeSequence: AsyncSequence, Sendable {
+    /// The changes of one commit.
     public typealias Element = RecordChanges
+    /// The sequence ends without an error.
     public typealias Failure = Never
 
     private let nextChange: @Sendable () async -> RecordChanges?
 
+    /// A sequence of the changes that a function returns; it ends with nil.
     public init(_ next: @escaping @Sendable () async -> RecordChanges?) { nextChange = next }
 
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(nextChange: nextChange) }
 
+    /// Iterates over the changes.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let nextChange: @Sendable () async -> RecordChanges?
         public mutating func next() async -> RecordChanges? { await nextChange() }

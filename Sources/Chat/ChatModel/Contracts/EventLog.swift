@@ -82,8 +82,10 @@ public struct Loss: Sendable, Equatable {
 
     /// The last position that the loss affects.
     public var upTo: Timetoken
+    /// The reason.
     public var cause: Cause
 
+    /// A loss of events up to a position.
     public init(upTo: Timetoken, cause: Cause) {
         self.upTo = upTo
         self.cause = cause
@@ -118,6 +120,7 @@ public struct AppendOutcome: Sendable {
     /// The first call's note, when the claim was made before; nothing was stored by this call. Nil otherwise.
     public var repeatedNote: JSONText?
 
+    /// The outcome of an append or, with a note, of its repeat.
     public init(events: [Appended], repeatedNote: JSONText? = nil) {
         self.events = events
         self.repeatedNote = repeatedNote
@@ -126,12 +129,14 @@ public struct AppendOutcome: Sendable {
 
 /// The result of an earlier append with a claim.
 public struct RepeatedAppend: Sendable {
+    /// The positions of the events, in the order of the drafts.
     public var timetokens: [Timetoken]
     /// The events in the order of `timetokens`; nil for one that is gone (deleted, expired or passing).
     public var events: [Event?]
     /// The note of the claim at that time.
     public var note: JSONText
 
+    /// The result that the log has stored for a claim.
     public init(timetokens: [Timetoken], events: [Event?], note: JSONText) {
         self.timetokens = timetokens
         self.events = events
@@ -146,6 +151,7 @@ public struct Appended: Sendable {
     /// payload differs.
     public var isDuplicate: Bool
 
+    /// The result for one draft.
     public init(event: Event, isDuplicate: Bool) {
         self.event = event
         self.isDuplicate = isDuplicate
@@ -157,6 +163,7 @@ public struct Commit: Sendable {
     public var events: [Event]
     public var watermark: Timetoken
 
+    /// A commit with its events.
     public init(events: [Event], watermark: Timetoken) {
         self.events = events
         self.watermark = watermark
@@ -167,19 +174,24 @@ public struct Commit: Sendable {
 ///
 /// Iteration stays on the caller's executor, so a commit does not move the hub to the global thread pool.
 public struct CommitSequence: AsyncSequence, Sendable {
+    /// One commit.
     public typealias Element = Commit
+    /// The sequence ends without an error.
     public typealias Failure = Never
 
+    /// Waits for the next commit; nil at the end.
     public typealias Next = nonisolated(nonsending) @Sendable () async -> Commit?
 
     private let make: @Sendable () -> AsyncIterator
 
+    /// A sequence of the commits that a function returns.
     public init(_ next: @escaping Next) {
         make = { AsyncIterator(nextCommit: next) }
     }
 
     public func makeAsyncIterator() -> AsyncIterator { make() }
 
+    /// Iterates over the commits.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let nextCommit: Next
         public nonisolated(nonsending) mutating func next() async -> Commit? { await nextCommit() }
@@ -189,6 +201,7 @@ public struct CommitSequence: AsyncSequence, Sendable {
 
 /// The idempotency claim of a request: a repeat gets the same answer. It commits with the request's events.
 public struct Claim: Sendable {
+    /// The app of the request.
     public var app: AppID
     /// The hash of the scope: app, credential, method, route and the sender's key. 32 bytes.
     public var key: [UInt8]
@@ -196,8 +209,10 @@ public struct Claim: Sendable {
     public var fingerprint: [UInt8]
     /// The data needed beside the timetokens to print the same answer.
     public var note: JSONText
+    /// The time until which a repeat is recognized.
     public var until: Timetoken
 
+    /// A claim of one request.
     public init(app: AppID, key: [UInt8], fingerprint: [UInt8], note: JSONText, until: Timetoken) {
         self.app = app
         self.key = key
@@ -209,7 +224,9 @@ public struct Claim: Sendable {
 
 /// A set of channels of one app: exact names and prefixes.
 public struct ChannelSet: Sendable, Hashable {
+    /// The app of the channels.
     public var app: AppID
+    /// The exact names.
     public var names: Set<ExactText>
     /// The text before `*`, including the last dot.
     public var prefixes: Set<ExactText>
@@ -218,6 +235,7 @@ public struct ChannelSet: Sendable, Hashable {
     /// True when events also match by their echoes.
     public var hearsEchoes = false
 
+    /// A set of names and prefixes.
     public init(app: AppID, names: [String] = [], prefixes: [String] = [], isAll: Bool = false) {
         self.app = app
         self.names = Set(names.map { ExactText($0) })
@@ -225,6 +243,7 @@ public struct ChannelSet: Sendable, Hashable {
         self.isAll = isAll
     }
 
+    /// The channels that any of the patterns matches.
     public init(app: AppID, patterns: some Sequence<NamePattern>) {
         self.init(app: app)
         for pattern in patterns {
@@ -258,8 +277,10 @@ public struct LogRange: Sendable, Equatable {
     public var after: Timetoken
     /// The upper bound, exclusive.
     public var before: Timetoken
+    /// The direction of reading.
     public var order: HistoryRequest.Order
 
+    /// A range between two positions; without bounds, the whole log.
     public init(after: Timetoken = .zero, before: Timetoken = .distantFuture, order: HistoryRequest.Order) {
         self.after = after
         self.before = before
@@ -279,6 +300,7 @@ public struct LogRange: Sendable, Equatable {
 
 /// A query for one channel's kept events.
 public struct HistoryRequest: Sendable {
+    /// The direction of reading, by timetoken.
     public enum Order: Sendable { case oldestFirst, newestFirst }
     /// A condition on the thread of an event.
     public enum Thread: Sendable, Equatable {
@@ -294,13 +316,16 @@ public struct HistoryRequest: Sendable {
     public var after: Timetoken
     /// The upper bound, exclusive.
     public var before: Timetoken
+    /// The direction of reading.
     public var order: Order
+    /// The maximum number of events in a page.
     public var limit: Int
     /// The kinds to include; empty: all.
     public var kinds: Set<EventKind> = []
     /// The types to include; empty: all.
     public var types: [NamePattern] = []
     public var user: String?
+    /// The condition on the thread.
     public var thread = Thread.any
     /// The maximum for counting. Counting stops there and reads no further.
     public var countMost = Int.max
@@ -333,7 +358,9 @@ extension HistoryRequest {
 
 /// A bounded part of a longer list.
 public struct Page<Item: Sendable>: Sendable {
+    /// The items, in the order of the list.
     public var items: [Item]
+    /// True when further items may follow.
     public var hasMore: Bool
     /// For pages of events: the position up to which everything was examined. Zero where it has no meaning.
     public var position: Timetoken
