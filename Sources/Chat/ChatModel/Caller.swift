@@ -3,6 +3,7 @@ public struct Scopes: OptionSet, Hashable, Sendable {
     public let rawValue: Int
     public init(rawValue: Int) { self.rawValue = rawValue }
 
+    /// Emitting events.
     public static let emit = Scopes(rawValue: 1)
     public static let read = Scopes(rawValue: 2)
     /// The app's resources: webhooks, sources and schemas.
@@ -18,6 +19,7 @@ public struct Scopes: OptionSet, Hashable, Sendable {
     /// True when `scope` is granted. `admin` grants every other scope.
     public func allow(_ scope: Scopes) -> Bool { contains(.admin) || contains(scope) }
 
+    /// The names of the scopes, in the order of ``words``.
     public var names: [String] { Self.words.filter { contains($0.scope) }.map(\.word) }
 
     /// Reads scope names; nil when a name is unknown or the list is empty.
@@ -35,13 +37,17 @@ public struct Scopes: OptionSet, Hashable, Sendable {
 /// The author of a request: the app that the request is for, and what its credential allows. Every operation takes a
 /// caller.
 public struct Caller: Sendable, Hashable {
+    /// The app that the request is for.
     public var app: AppID
     /// The credential: `key_…`, the id of a ticket or token, or the name of a part of the gateway. Safe to log.
     public var credential: String
+    /// The operations that the credential allows.
     public var scopes: Scopes
     public var channels: [NamePattern]
+    /// The event types that the credential reaches.
     public var types: [NamePattern]
     private var exactUser: ExactText?
+    /// The time at which the credential becomes invalid; nil for one that stays valid.
     public var expires: Timetoken?
     /// Set when the caller presented a user's token or a ticket instead of an API key.
     public var proof: TokenProof?

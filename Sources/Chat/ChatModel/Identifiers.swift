@@ -25,6 +25,7 @@ public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
 
     /// The channel of the gateway's reports to the app's operators. Reading it requires the scope `admin`.
     public static let systemName = "$system"
+    /// True for `$system`, the channel of the gateway's own reports.
     public var isSystem: Bool { name == Self.systemName }
 }
 

@@ -1,14 +1,19 @@
 /// Every limit of the product, with its default. Each is a setting and has a test.
 public struct Limits: Sendable {
     // Sizes, in bytes of JSON text.
+    /// The payload of an event, in bytes of JSON text.
     public var dataBytes = 64 * 1024
+    /// The `meta` of an event, in bytes of JSON text.
     public var metaBytes = 8 * 1024
+    /// The payload of a signal, in bytes of JSON text.
     public var signalDataBytes = 64
     /// A message published through PubNub's API.
     public var pubnubMessageBytes = 32 * 1024
     /// The nesting depth of arrays and objects in a request body or payload.
     public var jsonDepth = 64
+    /// The text of a filter, in bytes.
     public var filterBytes = 8 * 1024
+    /// The nesting depth of a filter.
     public var filterDepth = 64
     /// The number of `LIKE` and `CONTAINS` operators in one filter. Each one scans a text of every event.
     public var filterSearches = 64
@@ -19,15 +24,21 @@ public struct Limits: Sendable {
     public var hubTurn: Duration = .milliseconds(2)
 
     // Request bodies.
+    /// The body of a request that emits one event, in bytes; also of other small requests.
     public var emitBodyBytes = 128 * 1024
+    /// The body of a request with a batch of events, in bytes.
     public var batchBodyBytes = 1024 * 1024
+    /// The body of a post to an inbound source, in bytes.
     public var inboundBodyBytes = 1024 * 1024
+    /// The number of events in one batch.
     public var batchEvents = 500
     /// Pairs of event and webhook that one dry run explains. A pair takes some hundred bytes and 1 to 2 µs.
     public var dryRunMatches = 100_000
 
     // Reading.
+    /// The length of a page when the request names none, in items.
     public var pageDefault = 50
+    /// The maximum length of a page, in items.
     public var pageMost = 250
     /// Channels and patterns of one stream or poll.
     public var streamChannels = 500
@@ -36,11 +47,15 @@ public struct Limits: Sendable {
     /// Streams and waiting polls of one app, key and user; zero: unlimited. A user has a few devices with a few pages
     /// each.
     public var streamsPerApp = 0
+    /// Streams and waiting polls of one key; zero: unlimited.
     public var streamsPerKey = 0
+    /// Streams and waiting polls of one user; zero: unlimited.
     public var streamsPerUser = 100
     /// Streams and waiting polls of one address; zero: unlimited.
     public var streamsPerAddress = 0
+    /// The time without an event after which a stream sends a heartbeat.
     public var heartbeat: Duration = .seconds(15)
+    /// The longest time for which a poll of the native API waits.
     public var pollHold: Duration = .seconds(25)
     /// The time a PubNub poll waits; PubNub clients time out after 310 s.
     public var pubnubPollHold: Duration = .seconds(280)
@@ -49,27 +64,39 @@ public struct Limits: Sendable {
     /// The size of the byte log of one stream feed, and of all of them. At the limit they no longer grow for slow
     /// readers.
     public var feedBytes = 1024 * 1024
+    /// The size of the byte logs of all stream feeds together, in bytes.
     public var allFeedsBytes = 256 * 1024 * 1024
 
     // The log.
+    /// The time for which ephemeral events are available for catching up.
     public var passingAge: Duration = .seconds(120)
+    /// The size of all ephemeral events that are available for catching up, in bytes.
     public var passingBytes = 64 * 1024 * 1024
     /// The time for which repeats are recognized: `Idempotency-Key`, delivery ids and deduplication keys.
     public var repeatWindow: Duration = .seconds(24 * 3600)
+    /// The number of events that may wait for the writer; further emits are rejected.
     public var waitingDrafts = 20_000
+    /// The size of all events that wait for the writer, in bytes.
     public var waitingBytes = 64 * 1024 * 1024
+    /// The longest time for which a write waits for its commit.
     public var storeDeadline: Duration = .seconds(5)
+    /// The time for which a stopping gateway waits for running requests.
     public var drain: Duration = .seconds(10)
 
     // Webhooks.
+    /// The number of attempts after which a delivery is dead.
     public var deliveryAttempts = 10
+    /// The number of simultaneous deliveries to one webhook.
     public var deliveryConcurrency = 10
     /// The number of consecutive dead deliveries without a success after which a webhook is disabled.
     public var deadOnEnd = 100
     /// Held deliveries of one webhook.
     public var deliveriesHeld = 100_000
+    /// The time for which finished and dead deliveries are kept.
     public var deliveriesKept: Duration = .seconds(30 * 24 * 3600)
+    /// The number of webhooks of an app.
     public var webhooksPerApp = 1000
+    /// The number of inbound sources of an app.
     public var sourcesPerApp = 1000
 
     // Chat.
@@ -77,6 +104,7 @@ public struct Limits: Sendable {
     public var standingsHeld = 100_000
     /// Users that one message may mention, and the number of them who are notified.
     public var mentionsPerMessage = 100
+    /// The number of mentioned users who are notified on their own channels.
     public var mentionsTold = 10
     /// The maximum number of different reactions to one message. The number of users per reaction is not limited.
     public var reactionsPerMessage = 100
@@ -98,9 +126,11 @@ public struct Limits: Sendable {
     /// The time for which a user with a broken connection counts as present, so that reloading a page is neither a
     /// leave nor a join.
     public var presenceGrace: Duration = .seconds(30)
+    /// The time for which a user counts as typing without a repeat.
     public var typingAge: Duration = .seconds(10)
     /// The number of users on a channel beyond which joins and leaves are summarized every `presenceInterval`.
     public var announcedOccupants = 20
+    /// The interval at which joins and leaves are summarized in a channel with many users.
     public var presenceInterval: Duration = .seconds(10)
     /// The state of one user on one channel, in bytes of JSON text.
     public var presenceStateBytes = 4 * 1024
@@ -116,16 +146,19 @@ public struct Limits: Sendable {
     public var appEventsPerDay = 0
 
     // The audit log.
+    /// The time for which entries of the audit log are kept.
     public var auditKept: Duration = .seconds(90 * 24 * 3600)
     /// Audit entries of one app; the oldest are removed first.
     public var auditEntries = 100_000
 
     // Event types.
+    /// The number of event types that an app declares.
     public var typesPerApp = 1000
     /// The size of one schema, in bytes.
     public var schemaBytes = 256 * 1024
     /// The approximate memory of an app's compiled schemas. A thousand typical schemas need 45 MB.
     public var schemaMemoryBytes = 256 * 1024 * 1024
+    /// The number of schema versions of one event type.
     public var versionsPerType = 1000
     /// Examples of one version; the same number of counter-examples is allowed.
     public var schemaExamples = 100
@@ -137,6 +170,7 @@ public struct Limits: Sendable {
     public var recordTextLength = 2048
     /// The maximum bytes of one JSON value of the app in a record (`custom` or `data`); also of all texts in `metadata`.
     public var recordValueBytes = 16 * 1024
+    /// The number of operators of a channel.
     public var operatorsPerChannel = 100
     /// Users that one call invites or adds to a new channel.
     public var membersPerCall = 100

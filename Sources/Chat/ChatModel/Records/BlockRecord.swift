@@ -3,9 +3,11 @@ public import JSON
 /// A block: a user receives nothing from another user. Its id is `user/blocked` and its parent is the user.
 public struct BlockRecord: Sendable, Equatable {
     public var user: String
+    /// The user whose events are not delivered.
     public var blocked: String
     public var since: Timetoken = .zero
 
+    /// A block of one user by another.
     public init(user: String, blocked: String) {
         self.user = user
         self.blocked = blocked
@@ -14,6 +16,7 @@ public struct BlockRecord: Sendable, Equatable {
     /// The id of its record, `user/blocked`.
     public var id: String { RecordKey.id([user, blocked]) }
 
+    /// The key under which the store keeps the record.
     public static func key(_ user: String, _ blocked: String, in app: AppID) -> RecordKey {
         RecordKey(.block, parts: [user, blocked], in: app)
     }
@@ -33,6 +36,7 @@ public struct BlockRecord: Sendable, Equatable {
         writer.endObject()
     }
 
+    /// The record in the form that the store keeps.
     public var body: JSONText {
         JSONText { writer in
             writer.beginObject()

@@ -11,6 +11,7 @@ public enum ChannelKind: String, Sendable, CaseIterable {
     /// A channel that users enter and exit. It has no memberships and no unread counts.
     case open
 
+    /// True when the channel has memberships.
     public var hasMembers: Bool { self != .open }
     /// True when only members receive its events on their devices.
     public var isPrivate: Bool { self == .direct || self == .group }
@@ -19,14 +20,17 @@ public enum ChannelKind: String, Sendable, CaseIterable {
 /// A channel's record in an app. Emitting does not require one: a channel without a record exists while it is used.
 public struct ChannelRecord: Sendable, Equatable {
     public var id: String
+    /// The kind of the channel.
     public var kind: ChannelKind
     public var name: String?
     public var description: String?
     /// A label for grouping channels.
     public var customType: String?
+    /// The address of a picture.
     public var coverURL: String?
     /// A kind and a state, as free text of the app.
     public var type: String?
+    /// A state, as free text of the app.
     public var status: String?
     /// Data of the app.
     public var data: JSONText?
@@ -46,16 +50,22 @@ public struct ChannelRecord: Sendable, Equatable {
     public var distinctKey: String?
     /// The pinned message; zero when none is pinned.
     public var pinned: Timetoken = .zero
+    /// The user who created the channel; nil when no user did.
     public var createdBy: String?
+    /// The time of creation.
     public var created: Timetoken = .zero
+    /// The time of the last change.
     public var updated: Timetoken = .zero
+    /// The version of the record; changes with every change.
     public var etag = ""
 
+    /// A new record without further values.
     public init(id: String, kind: ChannelKind) {
         self.id = id
         self.kind = kind
     }
 
+    /// The key under which the store keeps the record.
     public static func key(_ id: String, in app: AppID) -> RecordKey { RecordKey(.channel, id, in: app) }
 
     private func printMembers(to writer: inout JSONWriter) {
@@ -77,6 +87,7 @@ public struct ChannelRecord: Sendable, Equatable {
         writer.member("created_timetoken", created.description)
     }
 
+    /// The record in the form that the store keeps.
     public var body: JSONText {
         JSONText { writer in
             writer.beginObject()
@@ -139,8 +150,10 @@ public struct ChannelRecord: Sendable, Equatable {
 public struct MemberCounts: Sendable, Equatable {
     /// All members, including invited ones.
     public var all = 0
+    /// The members who have joined.
     public var joined = 0
 
+    /// The counts of a channel; zero for one without members.
     public init(all: Int = 0, joined: Int = 0) {
         self.all = all
         self.joined = joined
@@ -152,10 +165,12 @@ public struct MemberCounts: Sendable, Equatable {
         writer.member("joined_member_count", joined)
     }
 
+    /// The key under which the store keeps the record.
     public static func key(_ channel: String, in app: AppID) -> RecordKey {
         RecordKey(.memberCounts, channel, in: app)
     }
 
+    /// The record in the form that the store keeps.
     public var body: JSONText {
         JSONText { writer in
             writer.beginObject()
@@ -184,12 +199,15 @@ public struct DistinctChannelRecord: Sendable, Equatable {
     /// The id of the channel.
     public var channel: String
 
+    /// A record that names the channel of a set of users.
     public init(channel: String) { self.channel = channel }
 
+    /// The key under which the store keeps the record.
     public static func key(_ distinctKey: String, in app: AppID) -> RecordKey {
         RecordKey(.distinctChannel, distinctKey, in: app)
     }
 
+    /// The record in the form that the store keeps.
     public var body: JSONText {
         JSONText { writer in
             writer.beginObject()

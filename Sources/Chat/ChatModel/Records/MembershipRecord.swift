@@ -27,6 +27,7 @@ public struct MembershipRecord: Sendable, Equatable {
         /// True when a message after `since` shows the channel again.
         public var endsWithMessage: Bool
 
+        /// The state of a channel that was hidden at a time.
         public init(since: Timetoken, hidesHistory: Bool, endsWithMessage: Bool) {
             self.since = since
             self.hidesHistory = hidesHistory
@@ -36,24 +37,36 @@ public struct MembershipRecord: Sendable, Equatable {
 
     public var user: String
     public var channel: String
+    /// Whether the user has joined or is only invited.
     public var state: MemberState
+    /// The user's role in the channel.
     public var role = MemberRole.member
+    /// The user who invited this one; nil without an invitation.
     public var inviter: String?
+    /// The time of the invitation; zero without one.
     public var invited: Timetoken = .zero
     /// The time of joining; zero while invited.
     public var joined: Timetoken = .zero
     /// A kind and a state, as free text of the app.
     public var type: String?
+    /// A state, as free text of the app.
     public var status: String?
+    /// An object of the app; numbers keep their digits.
     public var custom: JSONText?
     /// The newest message that the user has read, and the newest that has reached a device of the user.
     public var read: Timetoken = .zero
+    /// The newest message that has reached a device of the user.
     public var delivered: Timetoken = .zero
+    /// Set while the channel is hidden from the user's list.
     public var hiding: Hiding?
+    /// The messages for which the user wants push notifications.
     public var push = PushPreference.all
+    /// The time of the last change.
     public var updated: Timetoken = .zero
+    /// The version of the record; changes with every change.
     public var etag = ""
 
+    /// A membership without further values.
     public init(user: String, channel: String, state: MemberState) {
         self.user = user
         self.channel = channel
@@ -63,6 +76,7 @@ public struct MembershipRecord: Sendable, Equatable {
     /// The id of its record, `user/channel`.
     public var id: String { RecordKey.id([user, channel]) }
 
+    /// The key under which the store keeps the record.
     public static func key(_ user: String, _ channel: String, in app: AppID) -> RecordKey {
         RecordKey(.membership, parts: [user, channel], in: app)
     }
@@ -93,6 +107,7 @@ public struct MembershipRecord: Sendable, Equatable {
     /// The time at which the user was invited, or joined without an invitation.
     public var created: Timetoken { invited == .zero ? joined : invited }
 
+    /// Prints the members of the whole membership, including how its user hides the channel.
     public func printMembers(to writer: inout JSONWriter) {
         printSharedMembers(to: &writer)
         printHiding(to: &writer)
@@ -123,6 +138,7 @@ public struct MembershipRecord: Sendable, Equatable {
         writer.endObject()
     }
 
+    /// The record in the form that the store keeps.
     public var body: JSONText {
         JSONText { writer in
             writer.beginObject()

@@ -10,9 +10,12 @@ public struct MessageRecord: Sendable, Equatable {
     public struct Edit: Sendable, Equatable {
         /// The payload after the edit.
         public var data: JSONText
+        /// The timetoken of the edit.
         public var at: Timetoken
+        /// The user who made the edit; nil when no user did.
         public var by: String?
 
+        /// An edit with its payload.
         public init(data: JSONText, at: Timetoken, by: String?) {
             self.data = data
             self.at = at
@@ -22,12 +25,15 @@ public struct MessageRecord: Sendable, Equatable {
 
     /// A deletion: its timetoken, and the user who made it.
     public struct Deletion: Sendable, Equatable {
+        /// The timetoken of the deletion.
         public var at: Timetoken
+        /// The user who made the deletion; nil when no user did.
         public var by: String?
         /// True when the message was also removed from the log. The record stays and prevents further changes of the
         /// message.
         public var isHard: Bool
 
+        /// A deletion with its timetoken.
         public init(at: Timetoken, by: String?, isHard: Bool) {
             self.at = at
             self.by = by
@@ -38,8 +44,10 @@ public struct MessageRecord: Sendable, Equatable {
     /// The position of an event on any channel.
     public struct Place: Sendable, Equatable {
         public var channel: String
+        /// The timetoken of the event.
         public var timetoken: Timetoken
 
+        /// The position of one event.
         public init(channel: String, timetoken: Timetoken) {
             self.channel = channel
             self.timetoken = timetoken
@@ -47,11 +55,13 @@ public struct MessageRecord: Sendable, Equatable {
     }
 
     public var channel: String
+    /// The timetoken of the message.
     public var timetoken: Timetoken
     public var edit: Edit?
     /// The timetokens of edits that were followed by other edits, oldest first. Each is a record of its own
     /// (``key(ofEdit:in:)``).
     public private(set) var earlierEdits: [Timetoken] = []
+    /// The deletion; nil for a message that is not deleted.
     public var deletion: Deletion?
     /// The timetokens of log events that repeat the message's text, oldest first: of edits, and of undone changes. They
     /// are removed with the message.
@@ -61,6 +71,7 @@ public struct MessageRecord: Sendable, Equatable {
     public var mentions: [Place] = []
     /// The message that this one replies to; zero for a message that is not a reply.
     public var threadOf: Timetoken = .zero
+    /// The summary of the replies to the message.
     public var thread = MessageThread()
     /// The number of users per reaction.
     public var reactions: [ExactText: Int] = [:]
@@ -68,6 +79,7 @@ public struct MessageRecord: Sendable, Equatable {
     public var actions = 0
     /// The number of actions that name the channel for the replies; all of them name the same channel.
     public var threadNamings = 0
+    /// The version of the record; changes with every change.
     public var etag = Self.untouched
     /// The time of the record's last change; zero for a message without changes.
     public var updated: Timetoken = .zero
@@ -75,11 +87,13 @@ public struct MessageRecord: Sendable, Equatable {
     /// The etag of a message without changes.
     static let untouched = "0"
 
+    /// The record of a message without changes.
     public init(channel: String, timetoken: Timetoken) {
         self.channel = channel
         self.timetoken = timetoken
     }
 
+    /// The key under which the store keeps the record.
     public static func key(_ channel: String, _ timetoken: Timetoken, in app: AppID) -> RecordKey {
         RecordKey(.message, parts: [channel, timetoken.description], in: app)
     }
@@ -168,6 +182,7 @@ public struct MessageRecord: Sendable, Equatable {
             parent: isListed ? Self.parent(ofRepliesTo: threadOf, in: channel) : nil)
     }
 
+    /// The record in the form that the store keeps.
     public var body: JSONText {
         JSONText { writer in
             writer.beginObject()

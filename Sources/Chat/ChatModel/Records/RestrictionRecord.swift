@@ -10,15 +10,19 @@ public struct RestrictionRecord: Sendable, Equatable {
     public var isBanned: Bool
     /// True when the user may not write.
     public var isMuted: Bool
+    /// The moderator's reason, as free text.
     public var reason: String?
     /// The moderator; nil for an operator of the app.
     public var moderator: String?
     public var since: Timetoken = .zero
     /// The end of the restriction; nil: until it is lifted.
     public var until: Timetoken?
+    /// The time of the last change.
     public var updated: Timetoken = .zero
+    /// The version of the record; changes with every change.
     public var etag = ""
 
+    /// A restriction without reason and end.
     public init(user: String, channel: String, isBanned: Bool, isMuted: Bool) {
         self.user = user
         self.channel = channel
@@ -29,6 +33,7 @@ public struct RestrictionRecord: Sendable, Equatable {
     /// The id of its record, `user/channel`.
     public var id: String { RecordKey.id([user, channel]) }
 
+    /// The key under which the store keeps the record.
     public static func key(_ user: String, _ channel: String, in app: AppID) -> RecordKey {
         RecordKey(.restriction, parts: [user, channel], in: app)
     }
@@ -55,6 +60,7 @@ public struct RestrictionRecord: Sendable, Equatable {
         }
     }
 
+    /// The record in the form that the store keeps.
     public var body: JSONText {
         JSONText { writer in
             writer.beginObject()

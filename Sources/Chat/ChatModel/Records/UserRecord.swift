@@ -4,12 +4,15 @@ public import JSON
 public struct UserRecord: Sendable, Equatable {
     public var id: String
     public var name: String?
+    /// The address of the user's picture.
     public var profileURL: String?
+    /// The user's email address.
     public var email: String?
     /// The user's id in another system.
     public var externalID: String?
     /// A kind and a state, as free text of the app.
     public var type: String?
+    /// A state, as free text of the app.
     public var status: String?
     /// An object of the app; numbers keep their digits.
     public var custom: JSONText?
@@ -19,11 +22,15 @@ public struct UserRecord: Sendable, Equatable {
     public var autoAcceptsInvites = false
     /// The times of creation and of the last change; zero for a user without a record.
     public var created: Timetoken = .zero
+    /// The time of the last change.
     public var updated: Timetoken = .zero
+    /// The version of the record; changes with every change.
     public var etag = ""
 
+    /// A record without values.
     public init(id: String) { self.id = id }
 
+    /// The key under which the store keeps the record.
     public static func key(_ id: String, in app: AppID) -> RecordKey { RecordKey(.user, id, in: app) }
 
     /// Prints the members that the store keeps and ``show(_:to:)`` prints.
@@ -44,6 +51,7 @@ public struct UserRecord: Sendable, Equatable {
         writer.member("created_timetoken", created.description)
     }
 
+    /// The record in the form that the store keeps.
     public var body: JSONText {
         JSONText { writer in
             writer.beginObject()
