@@ -99,3 +99,11 @@ extension Event {
         self.init(timetoken: timetoken, draft: draft)
     }
 }
+
+extension LiveEvent {
+    /// Reads an event of a stream with its included objects. Returns nil when the document is not an event.
+    init?(_ document: JSONDocument) {
+        guard let event = Event(envelope: document.text) else { return nil }
+        self.init(event, included: document.text.rawMember("included"))
+    }
+}

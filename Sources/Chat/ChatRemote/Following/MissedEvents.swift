@@ -66,7 +66,7 @@ actor MissedEvents {
         for line in lines {
             switch line {
             case .event(let document):
-                guard let event = Event(envelope: document.text) else { continue }
+                guard let event = LiveEvent(document) else { continue }
                 // The shared stream also delivers this event: everything before it has arrived here.
                 if event.timetoken > upTo { isOver = true } else { batch.append(event) }
             case .control(let name, let data): try noted(name, data)

@@ -199,9 +199,7 @@ extension SharedStream {
                     case .unknown, .tooLong: break
                     case .event(let document):
                         failureStreak.isWell()
-                        if let event = Event(envelope: document.text) {
-                            events.append(LiveEvent(event, included: document.text.rawMember("included")))
-                        }
+                        if let event = LiveEvent(document) { events.append(event) }
                     case .control(let name, let data):
                         hand(out: events)
                         events = []

@@ -1,3 +1,5 @@
+import GatewayClient
+
 /// The rule by which the listeners of a chat reconnect.
 ///
 /// ```swift

@@ -1,4 +1,4 @@
-public import ChatCore
+import ChatCore
 public import ChatModel
 import JSON
 public import Signing

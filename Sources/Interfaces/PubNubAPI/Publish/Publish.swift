@@ -1,5 +1,5 @@
-public import ChatCore
-import ChatModel
+import ChatCore
+public import ChatModel
 import HTTPServer
 public import JSON
 
