@@ -24,15 +24,13 @@ struct ChannelsCommand: AsyncParsableCommand {
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            try await gateway.withResources { access, output in
-                try await output.list(
-                    PagedList(access: access, path: records.path("channels")), limit: records.length.limit,
-                    columns: [
-                        Column("id"), Column("kind"), Column("name"), Column("member_count", title: "members"),
-                        Column("frozen"), Column("updated_at", title: "updated"),
-                    ],
-                    empty: "no channels have a record; 'parley channels create --kind public' creates one")
-            }
+            try await records.printList(
+                ["channels"], of: gateway,
+                columns: [
+                    Column("id"), Column("kind"), Column("name"), Column("member_count", title: "members"),
+                    Column("frozen"), Column("updated_at", title: "updated"),
+                ],
+                empty: "no channels have a record; 'parley channels create --kind public' creates one")
         }
     }
 
@@ -53,16 +51,13 @@ struct ChannelsCommand: AsyncParsableCommand {
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            try await gateway.withResources { access, output in
-                let path = records.path("channels", id, "members")
-                try await output.list(
-                    PagedList(access: access, path: path), limit: records.length.limit,
-                    columns: [
-                        Column("user"), Column("state"), Column("role"), Column("created_at", title: "since"),
-                        Column("read_timetoken", title: "read up to"),
-                    ],
-                    empty: "no members")
-            }
+            try await records.printList(
+                ["channels", id, "members"], of: gateway,
+                columns: [
+                    Column("user"), Column("state"), Column("role"), Column("created_at", title: "since"),
+                    Column("read_timetoken", title: "read up to"),
+                ],
+                empty: "no members")
         }
     }
 
@@ -164,10 +159,21 @@ struct RecordListOptions: ParsableArguments {
 
     @OptionGroup var length: LengthOptions
 
-    func path(_ segments: String...) -> RequestPath {
+    /// Prints the selected records of the list at a path.
+    ///
+    /// - Parameters:
+    ///   - columns: the members to show.
+    ///   - empty: the sentence for a list without records.
+    func printList(
+        _ segments: [String], of gateway: GatewayOptions, columns: [Column], empty: String
+    ) async throws {
         var path = RequestPath(segments).adding("filter", filter)
         path.add("sort", each: sort)
-        return path
+        let list = path
+        try await gateway.withResources { access, output in
+            try await output.list(
+                PagedList(access: access, path: list), limit: length.limit, columns: columns, empty: empty)
+        }
     }
 }
 

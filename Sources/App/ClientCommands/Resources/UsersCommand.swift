@@ -19,15 +19,13 @@ struct UsersCommand: AsyncParsableCommand {
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            try await gateway.withResources { access, output in
-                try await output.list(
-                    PagedList(access: access, path: records.path("users")), limit: records.length.limit,
-                    columns: [
-                        Column("id"), Column("name"), Column("type"), Column("status"),
-                        Column("updated_at", title: "updated"),
-                    ],
-                    empty: "no users; 'parley users set ID' creates one")
-            }
+            try await records.printList(
+                ["users"], of: gateway,
+                columns: [
+                    Column("id"), Column("name"), Column("type"), Column("status"),
+                    Column("updated_at", title: "updated"),
+                ],
+                empty: "no users; 'parley users set ID' creates one")
         }
     }
 
