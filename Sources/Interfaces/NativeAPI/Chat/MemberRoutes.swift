@@ -25,8 +25,7 @@ extension NativeAPI {
 
     /// `GET /v1/channels/{channel}/members`
     private func getMembers(_ request: Request, _ caller: Caller) async throws -> Response {
-        let listing = try RecordListing(
-            Parameters(request.query, known: RecordListing.parameterNames), of: request, limits: limits)
+        let listing = try RecordListing(request, limits: limits)
         let page = try await chat(for: caller, request).members(of: request.name("channel"), listing.list)
         return Listing.response(page, to: request) { $0.show(to: caller, &$1) }
     }

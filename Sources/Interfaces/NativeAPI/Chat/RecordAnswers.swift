@@ -54,11 +54,13 @@ extension NativeAPI {
 
 /// The parameters of lists of records.
 struct RecordListing {
-    static let parameterNames = Listing.timedNames + ["filter", "sort", "total"]
+    private static let parameterNames = Listing.timedNames + ["filter", "sort", "total"]
 
     let list: RecordList
 
-    init(_ parameters: Parameters, of request: Request, limits: Limits) throws(ChatError) {
+    /// Reads the query of a request for such a list.
+    init(_ request: Request, limits: Limits) throws(ChatError) {
+        let parameters = try Parameters(request.query, known: Self.parameterNames)
         var list = try Listing(parameters, of: request, limits: limits).list
         list.filter = try parameters.text("filter")
         list.sort = parameters.texts("sort")

@@ -27,8 +27,7 @@ extension NativeAPI {
 
     /// `GET /v1/users`
     private func getUsers(_ request: Request, _ caller: Caller) async throws -> Response {
-        let listing = try RecordListing(
-            Parameters(request.query, known: RecordListing.parameterNames), of: request, limits: limits)
+        let listing = try RecordListing(request, limits: limits)
         let page = try await chat(for: caller, request).users(listing.list)
         return Listing.response(page, to: request) { $0.show(to: &$1) }
     }
@@ -99,8 +98,7 @@ extension NativeAPI {
 
     /// `GET /v1/users/{user}/memberships`
     private func getMemberships(_ request: Request, _ caller: Caller) async throws -> Response {
-        let listing = try RecordListing(
-            Parameters(request.query, known: RecordListing.parameterNames), of: request, limits: limits)
+        let listing = try RecordListing(request, limits: limits)
         let page = try await chat(for: caller, request).memberships(of: request.name("user"), listing.list)
         return Listing.response(page, to: request) { $0.show(to: &$1) }
     }
