@@ -49,8 +49,8 @@ import Testing
         try await Self.with(500, posts: CircuitBreaker.failuresTolerated) { fixture, id in
             try await Self.move(fixture, id, to: receiver)
         } then: { (fixture, webhook) async throws -> Void in
-            #expect(fixture.registry.circuits.openCount == 0)
-            #expect(fixture.registry.counters.statistics(of: webhook.subscriber) == nil)
+            #expect(fixture.webhooks.metrics.openCircuits == 0)
+            #expect(fixture.registry.runtime(of: webhook.subscriber)?.statistics == nil)
             try await fixture.emit()
             await receiver.requests.wait(count: 1)
         }
@@ -61,8 +61,8 @@ import Testing
         try await Self.with(500, posts: CircuitBreaker.failuresTolerated) { fixture, id in
             try await fixture.registry.delete(id, by: WebhookFixture.owner)
         } then: { (fixture, webhook) async throws -> Void in
-            #expect(fixture.registry.circuits.openCount == 0)
-            #expect(fixture.registry.counters.statistics(of: webhook.subscriber) == nil)
+            #expect(fixture.webhooks.metrics.openCircuits == 0)
+            #expect(fixture.registry.runtime(of: webhook.subscriber) == nil)
         }
     }
 

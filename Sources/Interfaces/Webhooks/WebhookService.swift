@@ -80,7 +80,7 @@ public final class WebhookService: Sendable {
         metrics.webhooks = webhooks.count
         metrics.disabledWebhooks = webhooks.count { $0.status != .enabled }
         metrics.unreadableWebhooks = unreadable
-        metrics.openCircuits = registry.circuits.openCount
+        metrics.openCircuits = registry.snapshot.withLock { $0.runtimes }.count(where: \.isCircuitOpen)
         return metrics
     }
 }

@@ -97,7 +97,7 @@ public struct Deliveries: Sendable {
             throw unrepeatable(found)
         }
         // A retry by hand is meant to show the receiver's present state at once.
-        await registry.circuits.reset(found.subscriber)
+        await registry.resetCircuit(of: found.subscriber)
         return try await delivery(id, by: caller).delivery
     }
 
@@ -155,7 +155,7 @@ public struct Deliveries: Sendable {
         var state = DeliveryState(attempts: 0, table: RetryTable(delays: [], spread: 0))
         let decision = state.record(DeliveryState.AttemptEvent(answered.result, now: start), draw: 0)
         // The receiver works, so waiting deliveries need no attempt that tests it.
-        if decision.errorClass == nil { await registry.circuits.reset(webhook.subscriber) }
+        if decision.errorClass == nil { await registry.resetCircuit(of: webhook.subscriber) }
         return DeliveryAttempt(
             answered.result, at: start, error: decision.errorClass, isManual: true,
             details: DeliveryAttempt.details(answered, decision.errorClass))

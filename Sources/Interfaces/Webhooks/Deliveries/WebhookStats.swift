@@ -83,11 +83,12 @@ extension Deliveries {
         query.statuses = [.pending, .failed, .held]
         query.order = .oldestFirst
         let now = registry.service.clock.now
+        let runtime = registry.runtime(of: webhook.subscriber)
         return WebhookStats(
             webhook: id, counts: Array(zip(DeliveryStatus.allCases, counts)),
             oldestWaiting: try await queue.list(query).items.first(where: caller.reaches),
-            circuit: registry.circuits.state(of: webhook.subscriber, at: now),
-            statistics: registry.counters.statistics(of: webhook.subscriber), now: now)
+            circuit: runtime?.circuit(at: now) ?? (.closed, nil),
+            statistics: runtime?.statistics, now: now)
     }
 
     /// The newest event that was delivered to a webhook, as long as deliveries are kept. When there is none, the

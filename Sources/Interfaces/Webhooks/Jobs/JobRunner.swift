@@ -102,7 +102,7 @@ final class JobRunner: Sendable {
         // As with a retry by hand, the request suggests that the receiver works again. The circuit is reset once only;
         // otherwise a receiver that still fails would be tried with every page.
         if job.kind != .purge, job.position == nil, let webhook = job.scope.webhook {
-            await registry.circuits.reset(SubscriberID(webhook, in: job.app))
+            await registry.resetCircuit(of: SubscriberID(webhook, in: job.app))
         }
         if !part.items.isEmpty { return try await queue.enqueue(part.items).due }
         guard !part.ids.isEmpty else { return 0 }

@@ -23,7 +23,6 @@ final class Planner: Sendable {
     private let registry: WebhookRegistry
     private let recent: RecentEvents
     private let counters: DeliveryCounters
-    private let overflow = OverflowAlerts()
     private let logger: Logger
 
     init(
@@ -178,7 +177,7 @@ final class Planner: Sendable {
 
     /// Reports to the app's operators and in the log that deliveries of a webhook or subscription were lost.
     private func reportLoss(of count: Int, by subscriber: SubscriberID) async {
-        guard let lost = overflow.add(count, of: subscriber, at: service.clock.now) else { return }
+        guard let lost = registry.runtime(of: subscriber)?.addLost(count, at: service.clock.now) else { return }
         logger.error(
             "deliveries lost: too many are waiting",
             metadata: ["app": "\(subscriber.app)", "webhook": "\(subscriber.name)", "count": "\(lost)"])

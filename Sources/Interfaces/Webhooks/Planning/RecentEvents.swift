@@ -65,33 +65,3 @@ final class RecentEvents: Sendable {
         state.withLock { $0.keepUp(with: deletions) ? $0.entries[timetoken] : nil }
     }
 }
-
-/// Decides when operators are notified of a webhook or subscription that has reached its limit of waiting deliveries:
-/// at the first lost delivery, then at intervals with the number lost since.
-final class OverflowAlerts: Sendable {
-    /// The interval between two notices. A queue at its limit loses a delivery with each event.
-    static let interval: Duration = .seconds(3600)
-    /// The maximum number of entries. Beyond it all are discarded, and notices begin anew.
-    private static let most = 4096
-
-    private struct Entry {
-        var notified: Timetoken
-        var unreported = 0
-    }
-
-    private let entries = Lock<[SubscriberID: Entry]>([:])
-
-    /// Counts lost deliveries. Returns the number to report; nil while the last notice is too recent.
-    func add(_ count: Int, of subscriber: SubscriberID, at now: Timetoken) -> Int? {
-        entries.withLock { entries in
-            let known = entries[subscriber]
-            if let known, now < known.notified.adding(Self.interval) {
-                entries[subscriber]?.unreported += count
-                return nil
-            }
-            if known == nil, entries.count >= Self.most { entries.removeAll() }
-            entries[subscriber] = Entry(notified: now)
-            return count + (known?.unreported ?? 0)
-        }
-    }
-}

@@ -9,10 +9,19 @@ struct RegistrySnapshot: Sendable {
         /// Webhooks whose record exists and cannot be read. `webhooks` still has what is known of one, either its
         /// earlier state or the readable part: its deliveries are planned and held.
         var unreadable: Set<String> = []
+        /// The state since the start, of each webhook and subscription above.
+        var runtimes: [String: WebhookRuntime] = [:]
         /// Built on first use after a change: a thousand changes in a row cost one build.
         var compiled: AppSubscribers?
 
         var isEmpty: Bool { webhooks.isEmpty && subscriptions.isEmpty && unreadable.isEmpty }
+
+        /// Makes the state of a subscriber that is new, and frees that of one that is gone.
+        mutating func updateRuntime(of subscriber: SubscriberID) {
+            let name = subscriber.name
+            let isKnown = webhooks[name] != nil || subscriptions[name] != nil || unreadable.contains(name)
+            runtimes[name] = isKnown ? runtimes[name] ?? WebhookRuntime(subscriber) : nil
+        }
     }
 
     /// The subscribers of an app, as the planner needs them.
@@ -27,6 +36,11 @@ struct RegistrySnapshot: Sendable {
     subscript(subscriber: SubscriberID) -> Webhook? { known(subscriber)?.webhook }
 
     func known(_ subscriber: SubscriberID) -> CachedWebhook? { apps[subscriber.app]?.webhooks[subscriber.name] }
+
+    /// The state of a webhook or subscription since the start; nil when it is unknown.
+    func runtime(of subscriber: SubscriberID) -> WebhookRuntime? { apps[subscriber.app]?.runtimes[subscriber.name] }
+
+    var runtimes: [WebhookRuntime] { apps.values.flatMap { $0.runtimes.values } }
 
     /// A webhook to which posts may be sent now; nil otherwise.
     func enabled(_ subscriber: SubscriberID) -> CachedWebhook? {
@@ -100,6 +114,7 @@ struct RegistrySnapshot: Sendable {
         var app = apps[subscriber.app] ?? App()
         app.webhooks[subscriber.name] = webhook.map(CachedWebhook.init)
         app.unreadable.remove(subscriber.name)
+        app.updateRuntime(of: subscriber)
         app.compiled = nil
         apps[subscriber.app] = app.isEmpty ? nil : app
     }
@@ -108,6 +123,7 @@ struct RegistrySnapshot: Sendable {
     mutating func apply(_ subscriber: SubscriberID, subscription: Subscription?) {
         var app = apps[subscriber.app] ?? App()
         app.subscriptions[subscriber.name] = subscription
+        app.updateRuntime(of: subscriber)
         app.compiled = nil
         apps[subscriber.app] = app.isEmpty ? nil : app
     }
@@ -118,6 +134,7 @@ struct RegistrySnapshot: Sendable {
     mutating func setUnreadable(_ subscriber: SubscriberID, _ selection: Webhook?) {
         var app = apps[subscriber.app] ?? App()
         app.unreadable.insert(subscriber.name)
+        app.updateRuntime(of: subscriber)
         if let selection, app.webhooks[subscriber.name] == nil {
             app.webhooks[subscriber.name] = CachedWebhook(selection)
             app.compiled = nil

@@ -68,8 +68,8 @@ extension WebhookRegistry {
         if isRevived { changes.append(RecordChange(WebhookHealth.recordKey(of: webhook.subscriber), body: nil)) }
         let events = old.map { news(from: $0, to: webhook) } ?? []
         let record = try await mirror.write(changes, events: events, apply)[0]
-        if isRevived { health.forget(webhook.subscriber) }
-        if isRevived || old?.settings.url != webhook.settings.url { await circuits.reset(webhook.subscriber) }
+        if isRevived { runtime(of: webhook.subscriber)?.forgetFailures() }
+        if isRevived || old?.settings.url != webhook.settings.url { await resetCircuit(of: webhook.subscriber) }
         var stored = webhook
         stored.etag = record.etag
         stored.updated = record.updated
@@ -172,17 +172,15 @@ extension WebhookRegistry {
     }
 
     func closeLane(of subscriber: SubscriberID) async throws(ChatError) {
-        health.forget(subscriber)
-        counters.forget(subscriber)
-        await circuits.reset(subscriber)
         try await queue.set(.closed, of: subscriber, concurrency: 1)
     }
 
     func withHealth(_ webhook: Webhook) -> Webhook {
+        guard let runtime = runtime(of: webhook.subscriber) else { return webhook }
         var webhook = webhook
-        webhook.failingSince = health.failingSince(webhook.subscriber)
-        webhook.lastError = health.lastError(of: webhook.subscriber)
-        webhook.circuit = circuits.state(of: webhook.subscriber, at: service.clock.now)
+        webhook.failingSince = runtime.failingSince
+        webhook.lastError = runtime.lastError
+        webhook.circuit = runtime.circuit(at: service.clock.now)
         return webhook
     }
 

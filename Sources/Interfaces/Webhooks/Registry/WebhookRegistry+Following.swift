@@ -11,8 +11,10 @@ extension WebhookRegistry {
     func load() async throws -> Revision {
         let revision = try await directory.revision()
         for app in service.keyring.apps {
-            try await health.load(app.id)
             try await mirror.load(.webhook, in: app.id, apply)
+            for (subscriber, since) in try await health.load(app.id) {
+                runtime(of: subscriber)?.load(failingSince: since)
+            }
             do throws(ChatError) {
                 try await updateSigningKeyCopies(of: app.id)
             } catch {

@@ -21,8 +21,6 @@ public final class WebhookRegistry: Sendable {
     let service: ChatService
     let options: WebhookOptions
     let health: WebhookHealth
-    let circuits: CircuitBreakers
-    let counters = WebhookCounters()
     let logger: Logger
     let plans: PostPlans
     let trials = ManualPostLimit()
@@ -41,7 +39,6 @@ public final class WebhookRegistry: Sendable {
         plans = PostPlans(options)
         self.health = health
         self.logger = logger
-        circuits = CircuitBreakers(queue: service.engine.deliveries)
         mirror = RecordMirror([.app, .webhook], of: service.engine.directory)
     }
 
@@ -184,7 +181,7 @@ public final class WebhookRegistry: Sendable {
         }
         // The request comes from a person, who may know more than the last failures show. So this also applies to a
         // webhook that was enabled already.
-        await circuits.reset(enabled.subscriber)
+        await resetCircuit(of: enabled.subscriber)
         return withHealth(enabled)
     }
 

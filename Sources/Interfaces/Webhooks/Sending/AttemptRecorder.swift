@@ -62,9 +62,9 @@ struct AttemptRecorder: Sendable {
         let now = service.clock.now
         let ended = answered.map { decide($0, now) }
         // Before the queue ends the attempts, because it would begin the next ones at once.
-        for (attempt, ended) in zip(answered, ended) where isOfPresent(attempt) {
-            await registry.circuits.record(
-                ended[0].decision, of: attempt.subscriber, begun: attempt.start, at: now, registry.options.draw)
+        for (attempt, ended) in zip(answered, ended) {
+            await runtime(for: attempt)?.recordReceiver(
+                ended[0].decision, begun: attempt.start, at: now, in: registry.queue, draw: registry.options.draw)
         }
         do throws(ChatError) {
             try await record(answered, ended)
@@ -76,16 +76,18 @@ struct AttemptRecorder: Sendable {
             return
         }
         for (attempt, ended) in zip(answered, ended) {
-            if isOfPresent(attempt) { await follow(attempt, ended, now) }
+            if let runtime = runtime(for: attempt) { await follow(attempt, ended, runtime, now) }
             for one in ended { registry.options.observe?(one.lease.delivery, one.decision) }
         }
     }
 
-    /// True when a result concerns the webhook as it is now. A late result from the webhook's previous address, or of a
-    /// deleted webhook, counts for the delivery alone.
-    private func isOfPresent(_ attempt: CompletedAttempt) -> Bool {
-        let known = registry.snapshot.withLock { $0.known(attempt.subscriber) }
-        return known?.webhook.settings.url == attempt.plan.webhook.settings.url
+    /// The state of the webhook, when a result concerns the webhook as it is now. A late result from the webhook's
+    /// previous address, or of a deleted webhook, counts for the delivery alone.
+    private func runtime(for attempt: CompletedAttempt) -> WebhookRuntime? {
+        registry.snapshot.withLock { snapshot in
+            let url = snapshot.known(attempt.subscriber)?.webhook.settings.url
+            return url == attempt.plan.webhook.settings.url ? snapshot.runtime(of: attempt.subscriber) : nil
+        }
     }
 
     /// Decides each delivery of an attempt separately, because they may be at different points of their schedules.
@@ -130,33 +132,33 @@ struct AttemptRecorder: Sendable {
 
     // MARK: Consequences for the webhook
 
-    private func follow(_ attempt: CompletedAttempt, _ ended: [AttemptDecision], _ now: Timetoken) async {
-        let subscriber = attempt.subscriber
+    private func follow(
+        _ attempt: CompletedAttempt, _ ended: [AttemptDecision], _ runtime: WebhookRuntime, _ now: Timetoken
+    ) async {
         let decision = ended[0].decision
-        registry.counters.record(
-            subscriber, at: now, isDelivered: decision.errorClass == nil,
+        runtime.recordAttempt(
+            at: now, isDelivered: decision.errorClass == nil,
             milliseconds: Int(attempt.result.timings.total.timetokenTicks / 10_000))
-        let effects = effects(
-            of: decision, subscriber, dead: ended.count { $0.isDead }, status: attempt.result.status, now)
-        if !effects.isEmpty { await perform(effects, attempt, decision) }
+        let effects = effects(of: decision, runtime, dead: ended.count { $0.isDead }, attempt.result.status, now)
+        if !effects.isEmpty { await perform(effects, attempt, runtime, decision) }
     }
 
     private func effects(
-        of decision: DeliveryState.Decision, _ subscriber: SubscriberID, dead: Int, status: Int?, _ now: Timetoken
+        of decision: DeliveryState.Decision, _ runtime: WebhookRuntime, dead: Int, _ status: Int?, _ now: Timetoken
     ) -> [WebhookFailureState.Effect] {
-        guard let error = decision.errorClass else { return registry.health.recordSuccess(of: subscriber) }
+        guard let error = decision.errorClass else { return runtime.recordSuccess() }
         if decision.disablesWebhook { return [.disable(reason: "the receiver answered 410 (gone)")] }
-        return registry.health.recordFailure(
-            of: subscriber, at: now, dead: dead, deadTolerated: service.limits.deadOnEnd,
-            error: AttemptError(at: now, error: error, status: status))
+        return runtime.recordFailure(
+            AttemptError(at: now, error: error, status: status), dead: dead, deadTolerated: service.limits.deadOnEnd)
     }
 
     private func perform(
-        _ effects: [WebhookFailureState.Effect], _ attempt: CompletedAttempt, _ decision: DeliveryState.Decision
+        _ effects: [WebhookFailureState.Effect], _ attempt: CompletedAttempt, _ runtime: WebhookRuntime,
+        _ decision: DeliveryState.Decision
     ) async {
         for effect in effects {
             do throws(ChatError) {
-                try await perform(effect, attempt, decision)
+                try await perform(effect, attempt, runtime, decision)
             } catch {
                 // Each later attempt repeats what is not done.
                 guard error.code != .notFound else { return }
@@ -168,7 +170,8 @@ struct AttemptRecorder: Sendable {
     }
 
     private func perform(
-        _ effect: WebhookFailureState.Effect, _ attempt: CompletedAttempt, _ decision: DeliveryState.Decision
+        _ effect: WebhookFailureState.Effect, _ attempt: CompletedAttempt, _ runtime: WebhookRuntime,
+        _ decision: DeliveryState.Decision
     ) async throws(ChatError) {
         let (subscriber, result) = (attempt.subscriber, attempt.result)
         switch effect {
@@ -176,7 +179,10 @@ struct AttemptRecorder: Sendable {
             guard try await registry.disable(after: attempt, reason: reason) else { return }
             logger.warning("webhook disabled", metadata: ["webhook": "\(subscriber)", "reason": "\(reason)"])
         case .notify:
-            for news in try await registry.health.write(subscriber, { notice($0, subscriber, decision, result) }) {
+            let written = try await runtime.writeNotices(to: registry.health) {
+                notice($0, subscriber, decision, result)
+            }
+            for news in written {
                 guard case .failing(let since) = news else { continue }
                 logger.warning(
                     "webhook failing", metadata: ["webhook": "\(subscriber)", "since": "\(since.timestamp)"])

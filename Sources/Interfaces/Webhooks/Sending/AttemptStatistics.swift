@@ -1,5 +1,4 @@
 import ChatModel
-import Locking
 
 /// The recent results of one webhook's attempts, in a fixed number of bytes. Performs no I/O.
 struct AttemptStatistics: Sendable {
@@ -87,20 +86,4 @@ struct AttemptStatistics: Sendable {
             ("24h", 86_400, hours.sum(at: now)),
         ]
     }
-}
-
-/// The statistics of every webhook with an attempt since the start of the gateway.
-final class WebhookCounters: Sendable {
-    private let entries = Lock<[SubscriberID: AttemptStatistics]>([:])
-
-    func record(_ subscriber: SubscriberID, at now: Timetoken, isDelivered: Bool, milliseconds: Int) {
-        entries.withLock { entries in
-            entries[subscriber, default: AttemptStatistics()]
-                .record(at: now, isDelivered: isDelivered, milliseconds: milliseconds)
-        }
-    }
-
-    func statistics(of subscriber: SubscriberID) -> AttemptStatistics? { entries.withLock { $0[subscriber] } }
-
-    func forget(_ subscriber: SubscriberID) { entries.withLock { $0[subscriber] = nil } }
 }

@@ -3,7 +3,6 @@ import ChatModel
 /// The failures of a webhook since its last success, and how much of that is stored. Performs no I/O.
 ///
 /// Each attempt returns the effects that are not done yet, so that a temporary failure of the store only delays them.
-/// Only webhooks that fail, or with something left to store, have such a state.
 struct WebhookFailureState: Sendable {
     /// After failing this long without a success, the webhook is reported on `$system`. Retries handle shorter
     /// failures.
@@ -32,9 +31,7 @@ struct WebhookFailureState: Sendable {
     /// `failingSince`, once the failure has lasted long enough to be reported.
     private(set) var noticedSince: Timetoken?
     /// The stored value of it.
-    private var writtenSince: Timetoken?
-    /// True while a write is under way. Only one at a time: two could reach the directory in the wrong order.
-    private var isWriting = false
+    private var written: WrittenValue<Timetoken?>
     /// Deliveries given up since the last success.
     private var deadOnEnd = 0
     /// The newest failure since the last success; also nil after a restart until an attempt fails again.
@@ -44,11 +41,11 @@ struct WebhookFailureState: Sendable {
     init(writtenSince: Timetoken? = nil) {
         failingSince = writtenSince
         noticedSince = writtenSince
-        self.writtenSince = writtenSince
+        written = WrittenValue(writtenSince)
     }
 
     /// True when the webhook works and nothing is left to store.
-    var isOver: Bool { failingSince == nil && writtenSince == nil && !isWriting }
+    var isOver: Bool { failingSince == nil && written.value == nil && !written.isWriting }
 
     /// - Parameters:
     ///   - dead: deliveries given up with this attempt.
@@ -76,26 +73,24 @@ struct WebhookFailureState: Sendable {
         return undone
     }
 
-    private var undone: [Effect] { noticedSince != writtenSince ? [.notify] : [] }
+    private var undone: [Effect] { noticedSince != written.value ? [.notify] : [] }
 
     // MARK: Storing
 
     /// The notice to store next; `endWriting` must follow. Nil when there is none or a write is under way.
     mutating func beginWriting() -> OperatorNotice? {
-        guard !isWriting, noticedSince != writtenSince else { return nil }
-        isWriting = true
         // The end of an earlier failure is reported before the next failure.
-        guard writtenSince == nil, let noticedSince else { return .recovered }
-        return .failing(since: noticedSince)
+        let isNext = written.value == nil || noticedSince == written.value
+        guard let since = written.begin(isNext ? noticedSince : nil) else { return nil }
+        return since.map { .failing(since: $0) } ?? .recovered
     }
 
     /// - Parameter news: the stored notice; nil when it could not be stored.
     mutating func endWriting(_ news: OperatorNotice?) {
-        isWriting = false
         switch news {
-        case .failing(let since): writtenSince = since
-        case .recovered: writtenSince = nil
-        case nil: break
+        case .failing(let since): written.end(.some(since))
+        case .recovered: written.end(.some(nil))
+        case nil: written.end(nil)
         }
     }
 }

@@ -1,0 +1,191 @@
+import ChatModel
+import Locking
+
+/// The state of a webhook since the start of the gateway, beside its record: its circuit breaker, its failures, the
+/// statistics of its attempts, and the notices of lost deliveries.
+///
+/// Held by the ``RegistrySnapshot``, which frees it with the webhook. A pull subscription has one as well, for the notices
+/// of lost deliveries alone.
+final class WebhookRuntime: Sendable {
+    private struct State: Sendable {
+        var breaker = CircuitBreaker()
+        /// The limits that the queue uses at present.
+        var pacing = WrittenValue(CircuitBreaker.LanePacing())
+        var failures = WebhookFailureState()
+        /// Nil before the first attempt.
+        var statistics: AttemptStatistics?
+        var overflow = OverflowNotice()
+    }
+
+    let subscriber: SubscriberID
+    private let state = Lock(State())
+
+    init(_ subscriber: SubscriberID) { self.subscriber = subscriber }
+
+    /// Writes changes one after the other until none is left. Only one caller at a time does so, because two writes
+    /// could arrive in the wrong order; a caller that finds another at work leaves its change to it.
+    ///
+    /// - Parameters:
+    ///   - begin: returns the next change; nil when there is none, or another caller is writing.
+    ///   - end: takes the change that was written; nil when it could not be.
+    private func writeInTurn<Change: Sendable, Failure: Error>(
+        begin: (inout State) -> Change?, end: (inout State, Change?) -> Void,
+        _ write: (Change) async throws(Failure) -> Void
+    ) async throws(Failure) {
+        while let change = state.withLock({ begin(&$0) }) {
+            do throws(Failure) {
+                try await write(change)
+            } catch {
+                state.withLock { end(&$0, nil) }
+                throw error
+            }
+            state.withLock { end(&$0, change) }
+        }
+    }
+
+    // MARK: Circuit
+
+    /// True when the webhook gets no attempt, or only a single test attempt.
+    var isCircuitOpen: Bool { state.withLock { $0.breaker.openUntil != nil } }
+
+    /// The condition of the circuit; `until` is set while no attempt may begin.
+    func circuit(at now: Timetoken) -> (condition: CircuitBreaker.Condition, until: Timetoken?) {
+        let breaker = state.withLock { $0.breaker }
+        let condition = breaker.condition(at: now)
+        return (condition, condition == .open ? breaker.openUntil : nil)
+    }
+
+    /// Records in the circuit breaker how the receiver behaved, and updates the limits in the queue.
+    func recordReceiver(
+        _ decision: DeliveryState.Decision, begun: Timetoken, at now: Timetoken, in queue: any DeliveryQueue,
+        draw: () -> Double
+    ) async {
+        switch decision.receiver {
+        case .present: await changeCircuit(in: queue) { $0.recordAnswer() }
+        case .unknown: break
+        case .absent(let retryAfter):
+            await changeCircuit(in: queue) { breaker in
+                breaker.recordFailure(
+                    begun: begun, at: now, retryAfter: retryAfter, isSlow: decision.isSlow, draw: draw())
+            }
+        }
+    }
+
+    /// Closes the circuit, because the webhook's owner has acted or wants to see the present state at once.
+    func resetCircuit(in queue: any DeliveryQueue) async { await changeCircuit(in: queue) { $0 = CircuitBreaker() } }
+
+    private func changeCircuit(in queue: any DeliveryQueue, _ change: (inout CircuitBreaker) -> Void) async {
+        state.withLock { change(&$0.breaker) }
+        await writeInTurn { state in
+            state.pacing.begin(state.breaker.pace)
+        } end: { state, pace in
+            state.pacing.end(pace)
+        } _: { pace in
+            await queue.pace(subscriber, concurrency: pace.concurrency, notBefore: pace.notBefore)
+        }
+    }
+
+    // MARK: Failures
+
+    /// The start of the failure, from the moment the operators are notified; nil before.
+    var failingSince: Timetoken? { state.withLock { $0.failures.noticedSince } }
+
+    /// The newest failure since the last success.
+    var lastError: AttemptError? { state.withLock { $0.failures.lastError } }
+
+    /// Sets the start of a failure that an earlier run of the gateway has stored.
+    func load(failingSince since: Timetoken) {
+        state.withLock { $0.failures = WebhookFailureState(writtenSince: since) }
+    }
+
+    func forgetFailures() { state.withLock { $0.failures = WebhookFailureState() } }
+
+    func recordSuccess() -> [WebhookFailureState.Effect] { state.withLock { $0.failures.recordSuccess() } }
+
+    func recordFailure(
+        _ error: AttemptError, dead: Int, deadTolerated: Int
+    ) -> [WebhookFailureState.Effect] {
+        state.withLock {
+            $0.failures.recordFailure(at: error.at, dead: dead, deadTolerated: deadTolerated, error: error)
+        }
+    }
+
+    /// Stores each change that is not stored yet, together with the event that reports it.
+    ///
+    /// - Returns: what was stored, without what another node or an earlier run had stored already.
+    /// - Throws: a failure of the store; the write is repeated after the webhook's next attempt.
+    func writeNotices(
+        to store: WebhookHealth, _ event: (WebhookFailureState.OperatorNotice) -> EventDraft
+    ) async throws(ChatError) -> [WebhookFailureState.OperatorNotice] {
+        var written: [WebhookFailureState.OperatorNotice] = []
+        try await writeInTurn { state in
+            state.failures.beginWriting()
+        } end: { state, notice in
+            state.failures.endWriting(notice)
+        } _: { (notice) async throws(ChatError) in
+            if try await store.write(notice, of: subscriber, event(notice)) { written.append(notice) }
+        }
+        return written
+    }
+
+    // MARK: Statistics
+
+    var statistics: AttemptStatistics? { state.withLock { $0.statistics } }
+
+    func recordAttempt(at now: Timetoken, isDelivered: Bool, milliseconds: Int) {
+        state.withLock { state in
+            if state.statistics == nil { state.statistics = AttemptStatistics() }
+            state.statistics?.record(at: now, isDelivered: isDelivered, milliseconds: milliseconds)
+        }
+    }
+
+    /// Counts lost deliveries. Returns the number to report; nil while the last notice is too recent.
+    func addLost(_ count: Int, at now: Timetoken) -> Int? { state.withLock { $0.overflow.add(count, at: now) } }
+}
+
+/// A value that is also kept elsewhere and written there by one task at a time. Performs no I/O.
+struct WrittenValue<Value: Equatable & Sendable>: Sendable {
+    /// The value as last written.
+    private(set) var value: Value
+    private(set) var isWriting = false
+
+    init(_ value: Value) { self.value = value }
+
+    /// The value to write; `end` must follow. Nil when it is written already, or another task is writing.
+    mutating func begin(_ wanted: Value) -> Value? {
+        guard !isWriting, wanted != value else { return nil }
+        isWriting = true
+        return wanted
+    }
+
+    /// - Parameter written: nil when the value could not be written.
+    mutating func end(_ written: Value?) {
+        guard isWriting else { return }
+        isWriting = false
+        if let written { value = written }
+    }
+}
+
+/// Decides when operators are notified of a webhook or subscription that has reached its limit of waiting deliveries:
+/// at the first lost delivery, then at intervals with the number lost since.
+struct OverflowNotice: Sendable {
+    /// The interval between two notices. A queue at its limit loses a delivery with each event.
+    static let interval: Duration = .seconds(3600)
+
+    private var notified: Timetoken?
+    private var unreported = 0
+
+    mutating func add(_ count: Int, at now: Timetoken) -> Int? {
+        unreported += count
+        if let notified, now < notified.adding(Self.interval) { return nil }
+        defer { (notified, unreported) = (now, 0) }
+        return unreported
+    }
+}
+
+extension WebhookRegistry {
+    /// The state of a webhook or subscription since the start; nil when it is unknown or deleted.
+    func runtime(of subscriber: SubscriberID) -> WebhookRuntime? { snapshot.withLock { $0.runtime(of: subscriber) } }
+
+    func resetCircuit(of subscriber: SubscriberID) async { await runtime(of: subscriber)?.resetCircuit(in: queue) }
+}
