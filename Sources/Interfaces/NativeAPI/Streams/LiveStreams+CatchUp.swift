@@ -2,6 +2,7 @@ import ChatCore
 import ChatModel
 import LongPolling
 import HTTPServer
+import Locking
 
 /// Catch-up: sends resuming streams the events they missed without delaying live streams.
 ///

@@ -1,5 +1,6 @@
 import LongPolling
 import HTTPServer
+import Locking
 
 /// Counters of streams and polls at one moment. Counters of occurrences never decrease.
 struct StreamMetrics: Sendable, Equatable {
