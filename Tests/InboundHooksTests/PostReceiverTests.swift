@@ -363,7 +363,7 @@ private final class OneThread: TaskExecutor {
             #expect(good.rejection == nil)
             #expect(good.outcomes.map(\.rendered.channel.name) == ["repos.parley"])
             #expect(good.outcomes.map(\.rendered.data.description) == ["100.10"])
-            #expect(good.outcomes[0].draft != nil)
+            #expect(good.outcomes[0].prepared != nil)
             let bad = try await fixture.gate.test(
                 Self.github(Self.push, secret: "other"), for: "s", by: InboundFixture.owner)
             #expect(!bad.isVerified)

@@ -12,7 +12,7 @@ import Testing
             let webhook = try await fixture.webhook(receiver).webhook
             try await fixture.emit()
             await fixture.recorded(1)
-            weak var runtime: WebhookRuntime? = fixture.registry.runtime(of: webhook.subscriber)
+            weak let runtime: WebhookRuntime? = fixture.registry.runtime(of: webhook.subscriber)
             let first = try #require(runtime.map(ObjectIdentifier.init))
             #expect(runtime?.statistics?.lastSuccess != nil)
             _ = try await fixture.registry.disable(webhook.id, by: WebhookFixture.owner)
