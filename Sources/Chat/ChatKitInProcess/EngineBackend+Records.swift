@@ -25,29 +25,29 @@ extension EngineBackend {
 // MARK: - Channels
 
 extension EngineBackend {
-    public func channel(_ id: String) async throws(ChatError) -> ChannelRecord? {
-        try await access.channelView(id)?.channel
+    public func channel(_ id: String) async throws(ChatError) -> ChannelState? {
+        try await access.channelView(id).map { ChannelState($0) }
     }
 
-    public func channels(_ list: ChatKit.RecordList) async throws(ChatError) -> Page<ChannelRecord> {
+    public func channels(_ list: ChatKit.RecordList) async throws(ChatError) -> Page<ChannelState> {
         let page = try await access.channels(ChatCore.RecordList(list))
-        return Page(items: page.items.map(\.channel), hasMore: page.hasMore, cursor: page.cursor)
+        return Page(items: page.items.map { ChannelState($0) }, hasMore: page.hasMore, cursor: page.cursor)
     }
 
     public func create(
         channel id: String?, kind: ChannelKind, _ fields: ChannelFields, users: [String], isDistinct: Bool
-    ) async throws(ChatError) -> ChannelRecord {
+    ) async throws(ChatError) -> ChannelState {
         var new = NewChannel(kind: kind, id: id)
         new.edit = ChannelEdit(fields)
         new.users = users
         new.isDistinct = isDistinct
-        return try await access.make(new, by: user).record.channel
+        return ChannelState(try await access.make(new, by: user).record)
     }
 
     public func update(
         channel id: String, _ fields: ChannelFields, eTag: String?
-    ) async throws(ChatError) -> ChannelRecord {
-        try await access.update(channel: id, ChannelEdit(fields), demand: .version(eTag), by: user).channel
+    ) async throws(ChatError) -> ChannelState {
+        ChannelState(try await access.update(channel: id, ChannelEdit(fields), demand: .version(eTag), by: user))
     }
 
     public func delete(channel id: String) async throws(ChatError) {
@@ -174,4 +174,13 @@ extension RecordChange.Precondition {
 extension FieldEdit {
     /// Returns an edit that sets a value. A nil value keeps the field as it is.
     static func given(_ value: Value?) -> FieldEdit { value.map { .set($0) } ?? .keep }
+}
+
+extension ChannelState {
+    fileprivate init(_ view: ChannelView) {
+        let hasMembers = view.channel.kind.hasMembers
+        self.init(
+            view.channel, memberCount: hasMembers ? view.counts.all : nil,
+            joinedMemberCount: hasMembers ? view.counts.joined : nil)
+    }
 }

@@ -33,17 +33,17 @@ extension GatewayBackend {
         try await remove(RequestPath("users", id).adding("by", user))
     }
 
-    public func channel(_ id: String) async throws(ChatError) -> ChannelRecord? {
+    public func channel(_ id: String) async throws(ChatError) -> ChannelState? {
         try await found(Call("GET", RequestPath("channels", id)))?.channel
     }
 
-    public func channels(_ list: RecordList) async throws(ChatError) -> Page<ChannelRecord> {
+    public func channels(_ list: RecordList) async throws(ChatError) -> Page<ChannelState> {
         try await page(RequestPath("channels"), list) { object throws(ChatError) in try object.channel }
     }
 
     public func create(
         channel id: String?, kind: ChannelKind, _ fields: ChannelFields, users: [String], isDistinct: Bool
-    ) async throws(ChatError) -> ChannelRecord {
+    ) async throws(ChatError) -> ChannelState {
         let body = JSONText { writer in
             writer.beginObject()
             writer.member("kind", kind.rawValue)
@@ -59,7 +59,7 @@ extension GatewayBackend {
 
     public func update(
         channel id: String, _ fields: ChannelFields, eTag: String?
-    ) async throws(ChatError) -> ChannelRecord {
+    ) async throws(ChatError) -> ChannelState {
         let body = JSONText { writer in
             writer.beginObject()
             writer.member("by", user)

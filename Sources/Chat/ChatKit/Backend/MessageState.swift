@@ -23,6 +23,22 @@ public struct MessageState: Sendable {
     /// The number of users who reacted with each value.
     public var reactions: [String: Int]
 
+    /// Creates the state of a message without changes.
+    public init(
+        timetoken: Timetoken, channel: String, user: String?, data: AnyJSON, meta: AnyJSON? = nil,
+        customType: String? = nil, threadOf: Timetoken? = nil
+    ) {
+        self.timetoken = timetoken
+        self.channel = channel
+        self.user = user
+        self.data = data
+        self.meta = meta
+        self.customType = customType
+        self.threadOf = threadOf
+        replies = 0
+        reactions = [:]
+    }
+
     /// Reads a message as the native API prints it. Returns nil for other JSON.
     public init?(_ text: JSONText) {
         let message = AnyJSON(text)
@@ -44,15 +60,10 @@ public struct MessageState: Sendable {
 
     /// Creates the state of a message as it was sent.
     init(_ event: Event) {
-        timetoken = event.timetoken
-        channel = event.channel.name
-        user = event.user
-        data = AnyJSON(event.data)
-        meta = event.meta.map { AnyJSON($0) }
-        threadOf = meta?.timetoken("threadOf")
-        customType = event.customType
-        replies = 0
-        reactions = [:]
+        let meta = event.meta.map { AnyJSON($0) }
+        self.init(
+            timetoken: event.timetoken, channel: event.channel.name, user: event.user, data: AnyJSON(event.data),
+            meta: meta, customType: event.customType, threadOf: meta?.timetoken("threadOf"))
     }
 }
 

@@ -14,9 +14,9 @@ public protocol RecordBackend: Sendable {
     func delete(user id: String) async throws(ChatError)
 
     /// Returns a channel, or nil when it has no record.
-    func channel(_ id: String) async throws(ChatError) -> ChannelRecord?
+    func channel(_ id: String) async throws(ChatError) -> ChannelState?
     /// Returns a page of the channels that have a record.
-    func channels(_ list: RecordList) async throws(ChatError) -> Page<ChannelRecord>
+    func channels(_ list: RecordList) async throws(ChatError) -> Page<ChannelState>
     /// Creates a channel. Its first members are its creator and `users`, who are invited. When the direct channel
     /// exists already, it is returned.
     ///
@@ -25,10 +25,10 @@ public protocol RecordBackend: Sendable {
     ///   - isDistinct: true returns an existing distinct channel of the same users; for groups.
     func create(
         channel id: String?, kind: ChannelKind, _ fields: ChannelFields, users: [String], isDistinct: Bool
-    ) async throws(ChatError) -> ChannelRecord
+    ) async throws(ChatError) -> ChannelState
     func update(
         channel id: String, _ fields: ChannelFields, eTag: String?
-    ) async throws(ChatError) -> ChannelRecord
+    ) async throws(ChatError) -> ChannelState
     /// Deletes a channel's record and its memberships. The channel's events stay.
     func delete(channel id: String) async throws(ChatError)
 
@@ -61,6 +61,21 @@ public protocol RecordBackend: Sendable {
     func members(of channel: String, _ list: RecordList) async throws(ChatError) -> Page<MembershipRecord>
     /// Returns a page of a user's memberships.
     func memberships(of user: String, _ list: RecordList) async throws(ChatError) -> Page<MembershipRecord>
+}
+
+/// A channel's record with the numbers of its members.
+public struct ChannelState: Sendable {
+    public var record: ChannelRecord
+    /// The number of members, including invited ones; nil for an open channel.
+    public var memberCount: Int?
+    /// The number of members who have joined; nil for an open channel.
+    public var joinedMemberCount: Int?
+
+    public init(_ record: ChannelRecord, memberCount: Int? = nil, joinedMemberCount: Int? = nil) {
+        self.record = record
+        self.memberCount = memberCount
+        self.joinedMemberCount = joinedMemberCount
+    }
 }
 
 /// The filter, order and position of a page of a list.

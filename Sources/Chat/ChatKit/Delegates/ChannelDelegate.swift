@@ -1,11 +1,16 @@
 public import ChatModel
 
-/// Receives the events in the channels of the chat's user, as the user's device receives them. Every method does
-/// nothing by default. The methods are called in the order of the events, one at a time.
+/// Receives the events in the channels of the chat's user, as the user's device receives them. The methods are called in
+/// the order of the events, one at a time.
+///
+/// Every method does nothing by default, except those with a receipt, typing users, a restriction or a reason: they call
+/// the method of the same event without it. Implement one of the two.
+///
+/// The channels and users come with their records, as far as the user may see them.
 public protocol ChannelDelegate: AnyObject, Sendable {
-    /// A message was sent.
+    /// A message was sent. Its `sender` is set.
     func channel(_ channel: Channel, didReceive message: Message)
-    /// A message was edited.
+    /// A message was edited. Its `oldValues` hold the replaced content.
     func channel(_ channel: Channel, didUpdate message: Message)
     /// A message was deleted.
     func channel(_ channel: Channel, messageWasDeleted timetoken: Timetoken)
@@ -13,7 +18,9 @@ public protocol ChannelDelegate: AnyObject, Sendable {
     func channel(_ channel: Channel, didReceiveMention message: Message)
     /// A reaction was added or removed.
     func channel(_ channel: Channel, updatedReaction event: ReactionEvent)
-    /// The channel's record changed.
+    /// The channel's record, the user's push preference in it, its last message or the number of its unread messages
+    /// changed. For the last two, `lastMessage` or `unreadMessageCount` is set; each is announced once a second at most,
+    /// and the numbers of unread messages also when the delegate is added.
     func channelWasChanged(_ channel: Channel)
     /// The channel's record was deleted.
     func channelWasDeleted(_ id: String, channelType: ChannelType)
@@ -43,12 +50,20 @@ public protocol ChannelDelegate: AnyObject, Sendable {
     func channel(_ channel: Channel, userDidJoin user: User)
     /// A user's membership ended.
     func channel(_ channel: Channel, userDidLeave user: User)
+    /// A user's membership ended.
+    ///
+    /// - Parameter reason: `LEFT_BY_OWN_CHOICE`, `CHANNEL_OPERATOR_REMOVED`, `ADMIN_REMOVED` or the moderator's reason.
+    func channel(_ channel: Channel, userDidLeave user: User, reason: String)
     /// A user was muted in the channel.
     func channel(_ channel: Channel, userWasMuted user: User)
+    /// A user was muted in the channel.
+    func channel(_ channel: Channel, userWasMuted user: User, restriction: Restriction)
     /// A user's mute ended.
     func channel(_ channel: Channel, userWasUnmuted user: User)
     /// A user was banned from the channel.
     func channel(_ channel: Channel, userWasBanned user: User)
+    /// A user was banned from the channel.
+    func channel(_ channel: Channel, userWasBanned user: User, restriction: Restriction)
     /// A user's ban ended.
     func channel(_ channel: Channel, userWasUnbanned user: User)
     /// Users were invited.
@@ -57,15 +72,23 @@ public protocol ChannelDelegate: AnyObject, Sendable {
     func channel(_ channel: Channel, didDeclineInvitation invitee: User, inviter: User?)
     /// A member's delivery mark moved.
     func channelDidUpdateDeliveryReceipt(_ channel: Channel)
+    /// A member's delivery mark moved.
+    func channel(_ channel: Channel, didUpdateDeliveryReceipt receipt: ReceiptEvent)
     /// A member's read mark moved.
     func channelDidUpdateReadReceipt(_ channel: Channel)
+    /// A member's read mark moved.
+    func channel(_ channel: Channel, didUpdateReadReceipt receipt: ReceiptEvent)
     /// A user started or stopped typing.
     func channelDidUpdateTypingStatus(_ channel: Channel)
+    /// A user started or stopped typing.
+    ///
+    /// - Parameter users: those who are typing now, at most 20.
+    func channel(_ channel: Channel, didUpdateTypingUsers users: [User])
     /// A reply was created or deleted.
     func channelDidUpdateThreadInfo(_ channel: Channel, event: ThreadEvent)
-    /// The number of members of some channels changed.
+    /// The number of members of some channels changed; see their `memberCount` and `joinedMemberCount`.
     func channelDidChangeMemberCount(_ channels: [Channel])
-    /// The number of users in some open channels changed.
+    /// The number of users in some open channels changed; see their `participantCount`.
     func channelDidChangeParticipantCount(_ channels: [Channel])
 }
 
@@ -90,48 +113,34 @@ extension ChannelDelegate {
     public func channel(_ channel: Channel, userDidExit user: User) {}
     public func channel(_ channel: Channel, userDidJoin user: User) {}
     public func channel(_ channel: Channel, userDidLeave user: User) {}
+    public func channel(_ channel: Channel, userDidLeave user: User, reason: String) {
+        self.channel(channel, userDidLeave: user)
+    }
     public func channel(_ channel: Channel, userWasMuted user: User) {}
+    public func channel(_ channel: Channel, userWasMuted user: User, restriction: Restriction) {
+        self.channel(channel, userWasMuted: user)
+    }
     public func channel(_ channel: Channel, userWasUnmuted user: User) {}
     public func channel(_ channel: Channel, userWasBanned user: User) {}
+    public func channel(_ channel: Channel, userWasBanned user: User, restriction: Restriction) {
+        self.channel(channel, userWasBanned: user)
+    }
     public func channel(_ channel: Channel, userWasUnbanned user: User) {}
     public func channel(_ channel: Channel, didReceiveInvitation invitees: [User], inviter: User?) {}
     public func channel(_ channel: Channel, didDeclineInvitation invitee: User, inviter: User?) {}
     public func channelDidUpdateDeliveryReceipt(_ channel: Channel) {}
+    public func channel(_ channel: Channel, didUpdateDeliveryReceipt receipt: ReceiptEvent) {
+        channelDidUpdateDeliveryReceipt(channel)
+    }
     public func channelDidUpdateReadReceipt(_ channel: Channel) {}
+    public func channel(_ channel: Channel, didUpdateReadReceipt receipt: ReceiptEvent) {
+        channelDidUpdateReadReceipt(channel)
+    }
     public func channelDidUpdateTypingStatus(_ channel: Channel) {}
+    public func channel(_ channel: Channel, didUpdateTypingUsers users: [User]) {
+        channelDidUpdateTypingStatus(channel)
+    }
     public func channelDidUpdateThreadInfo(_ channel: Channel, event: ThreadEvent) {}
     public func channelDidChangeMemberCount(_ channels: [Channel]) {}
     public func channelDidChangeParticipantCount(_ channels: [Channel]) {}
-}
-
-/// A reaction was added to a message, or removed.
-public struct ReactionEvent: Sendable, Equatable {
-    public let messageTimetoken: Timetoken
-    /// The reaction: a key or an emoji.
-    public let key: String
-    public let isAdded: Bool
-    /// The user who reacted; empty when the event does not name one.
-    public let userId: String
-
-    init(_ event: Event, _ data: AnyJSON) {
-        messageTimetoken = data["reaction"]?.timetoken("message_timetoken") ?? .zero
-        key = data["reaction"]?.text("value") ?? ""
-        isAdded = event.type == "reaction.added"
-        userId = data["user"]?.text("id") ?? event.user ?? ""
-    }
-}
-
-/// A reply to a message was created or deleted.
-public struct ThreadEvent: Sendable, Equatable {
-    /// The message that was replied to.
-    public let parentTimetoken: Timetoken
-    public let isReplyCreated: Bool
-    /// The number of replies after the change.
-    public let replyCount: Int
-
-    init(_ data: AnyJSON) {
-        parentTimetoken = data.timetoken("thread_of") ?? .zero
-        isReplyCreated = data.text("operation") == "reply_created"
-        replyCount = data["thread"]?.count("reply_count") ?? 0
-    }
 }

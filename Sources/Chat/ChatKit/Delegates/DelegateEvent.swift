@@ -6,14 +6,20 @@ struct DelegateEvent: Sendable {
     let chat: Chat
     let event: Event
     let data: AnyJSON
+    /// The objects beside the event.
+    let included: IncludedObjects?
     let channel: Channel
 
-    init(_ chat: Chat, _ event: Event) {
+    init(_ chat: Chat, _ received: LiveEvent) {
         self.chat = chat
-        self.event = event
+        event = received.event
         data = AnyJSON(event.data)
-        channel = Channel(
-            chat: chat, id: event.channel.name, shown: event.isGateways ? event.data.rawMember("channel") : nil)
+        included = received.included
+        // The payload's channel is the state after the event; the one beside the event is read when it is sent.
+        let shown = event.isGateways ? event.data.rawMember("channel") : nil
+        channel =
+            shown.map { [event] in Channel(chat: chat, id: event.channel.name, shown: $0) } ?? included?.channel
+            ?? chat.channel(event.channel.name)
     }
 
     func tell(_ delegate: any ChannelDelegate) async {
@@ -26,9 +32,12 @@ struct DelegateEvent: Sendable {
 
     private func tellOfMessages(_ delegate: any ChannelDelegate) async {
         switch event.type {
-        case "message.created": delegate.channel(channel, didReceive: Message(chat: chat, MessageState(event)))
+        case "message.created": delegate.channel(channel, didReceive: received)
         case "message.updated":
-            if let message = await message { delegate.channel(channel, didUpdate: message) }
+            if var message = await message {
+                message.oldValues = data.oldValues
+                delegate.channel(channel, didUpdate: message)
+            }
         case "message.deleted":
             delegate.channel(channel, messageWasDeleted: data["message"]?.timetoken("timetoken") ?? .zero)
         case "user.mentioned":
@@ -37,8 +46,8 @@ struct DelegateEvent: Sendable {
                 delegate.channel(place, didReceiveMention: message)
             }
         case "reaction.added", "reaction.removed":
-            delegate.channel(channel, updatedReaction: ReactionEvent(event, data))
-        case "thread.updated": delegate.channelDidUpdateThreadInfo(channel, event: ThreadEvent(data))
+            delegate.channel(channel, updatedReaction: reaction)
+        case "thread.updated": delegate.channelDidUpdateThreadInfo(channel, event: thread)
         default: tellOfRestrictions(delegate)
         }
     }
@@ -46,6 +55,7 @@ struct DelegateEvent: Sendable {
     private func tellOfRecord(_ delegate: any ChannelDelegate) {
         switch event.type {
         case "channel.updated": delegate.channelWasChanged(channel)
+        case BuiltInTypes.channelActivity: delegate.channelWasChanged(active)
         case "channel.deleted": delegate.channelWasDeleted(channel.id, channelType: channel.type)
         case "channel.frozen": delegate.channelWasFrozen(channel)
         case "channel.unfrozen": delegate.channelWasUnfrozen(channel)
@@ -73,25 +83,29 @@ struct DelegateEvent: Sendable {
         case "participant.entered": delegate.channel(channel, userDidEnter: user)
         case "participant.exited": delegate.channel(channel, userDidExit: user)
         case "member.joined": delegate.channel(channel, userDidJoin: user)
-        case "member.left": delegate.channel(channel, userDidLeave: user)
+        case "member.left": delegate.channel(channel, userDidLeave: user, reason: data.text("reason") ?? "")
         case "member.invited":
             guard !isCopy else { return }
             delegate.channel(channel, didReceiveInvitation: users("invitees"), inviter: user("inviter"))
         case "member.declined":
             guard let invitee = user("invitee") else { return }
             delegate.channel(channel, didDeclineInvitation: invitee, inviter: user("inviter"))
-        case "receipt.delivered": delegate.channelDidUpdateDeliveryReceipt(channel)
-        case "receipt.read": delegate.channelDidUpdateReadReceipt(channel)
-        case "typing.started", "typing.stopped": delegate.channelDidUpdateTypingStatus(channel)
+        case "receipt.delivered":
+            delegate.channel(
+                channel, didUpdateDeliveryReceipt: receipt("delivered_timetoken", "undelivered_member_count"))
+        case "receipt.read":
+            delegate.channel(channel, didUpdateReadReceipt: receipt("read_timetoken", "unread_member_count"))
+        case "typing.started", "typing.stopped":
+            delegate.channel(channel, didUpdateTypingUsers: users("typing_users"))
         default: break
         }
     }
 
     private func tellOfRestrictions(_ delegate: any ChannelDelegate) {
         switch event.type {
-        case "user.muted": delegate.channel(channel, userWasMuted: user)
+        case "user.muted": delegate.channel(channel, userWasMuted: user, restriction: Restriction(event, data))
         case "user.unmuted": delegate.channel(channel, userWasUnmuted: user)
-        case "user.banned": delegate.channel(channel, userWasBanned: user)
+        case "user.banned": delegate.channel(channel, userWasBanned: user, restriction: Restriction(event, data))
         case "user.unbanned": delegate.channel(channel, userWasUnbanned: user)
         default: break
         }
@@ -101,30 +115,92 @@ struct DelegateEvent: Sendable {
     /// channel; only one of the two is delivered.
     private var isCopy: Bool { data["channel"]?.text("id").map { $0 != event.channel.name } ?? false }
 
-    /// The current message, or nil when it no longer exists.
+    /// The message of the event: as the event shows it, or as it is now when the event only refers to it. Nil when it no
+    /// longer exists.
     private var message: Message? {
         get async {
             guard let shown = data["message"], let timetoken = shown.timetoken("timetoken") else { return nil }
+            if shown["etag"] != nil, let text = event.data.rawMember("message"), let state = MessageState(text) {
+                return withSender(state)
+            }
             // A message that cannot be read now is not shown.
             return try? await chat.channel(shown.text("channel") ?? channel.id).getMessage(timetoken: timetoken)
         }
     }
 
-    private var user: User {
-        user("user") ?? User(chat: chat, UserRecord(id: event.user ?? ""))
+    /// The message that was sent.
+    private var received: Message { withSender(MessageState(event)) }
+
+    private func withSender(_ state: MessageState) -> Message {
+        var message = Message(chat: chat, state)
+        message.sender = state.user.map { user(id: $0) }
+        return message
     }
 
-    private func user(_ name: String) -> User? { data[name].flatMap { User(chat: chat, shown: $0) } }
+    private var reaction: ReactionEvent {
+        let reaction = data["reaction"] ?? .null
+        return ReactionEvent(
+            messageTimetoken: reaction.timetoken("message_timetoken") ?? .zero, key: reaction.text("value") ?? "",
+            isAdded: event.type == "reaction.added", user: user, count: data.count("reaction_count"))
+    }
+
+    private var thread: ThreadEvent {
+        let thread = data["thread"] ?? .null
+        return ThreadEvent(
+            parentTimetoken: data.timetoken("thread_of") ?? .zero, replyTimetoken: data.timetoken("message_timetoken"),
+            isReplyCreated: data.text("operation") == "reply_created", replyCount: thread.count("reply_count"),
+            lastReplyTimetoken: thread.timetoken("last_reply_timetoken"), mostReplies: users("most_replies"))
+    }
+
+    private func receipt(_ mark: String, _ count: String) -> ReceiptEvent {
+        ReceiptEvent(
+            user: user, timetoken: data.timetoken(mark) ?? .zero,
+            missingMemberCount: data[count] == nil ? nil : data.count(count))
+    }
+
+    /// The channel with the last message or the number of unread messages that the event announces. The number arrives
+    /// on the user's own channel.
+    private var active: Channel {
+        let id = data["channel"]?.text("id") ?? channel.id
+        let shown = event.data.rawMember("channel")
+        // The channel beside the event is the user's own when the number of unread messages is announced.
+        let whole = id == event.channel.name ? included?.channel : nil
+        var active = whole ?? Channel(chat: chat, id: id, shown: shown)
+        active.lastMessage = event.data.rawMember("last_message").flatMap { MessageState($0) }.map { withSender($0) }
+        if data["unread_count"] != nil { active.unreadMessageCount = data.count("unread_count") }
+        return active
+    }
+
+    private var user: User { user("user") ?? user(id: event.user ?? "") }
+
+    private func user(_ name: String) -> User? { data[name].flatMap { user($0) } }
 
     private func users(_ name: String) -> [User] {
         guard case .array(let shown) = data[name] else { return [] }
-        return shown.compactMap { User(chat: chat, shown: $0) }
+        return shown.compactMap { user($0) }
+    }
+
+    /// The user that an event shows: with the whole record when it came with the event.
+    private func user(_ shown: AnyJSON) -> User? {
+        guard let id = shown.text("id") else { return nil }
+        return recorded(id) ?? User(chat: chat, shown: shown)
+    }
+
+    private func user(id: String) -> User { recorded(id) ?? User(chat: chat, UserRecord(id: id)) }
+
+    /// The user's record when it came with the event.
+    private func recorded(_ id: String) -> User? {
+        guard event.user == id, let user = included?.user, user.id == id else { return nil }
+        return user
     }
 
     private var channels: [Channel] {
         guard case .array(let counted) = data["channels"] else { return [] }
-        return counted.compactMap { channel in
-            channel.text("id").map { Channel(chat: chat, id: $0, shown: channel.text) }
+        return counted.compactMap { shown in
+            guard let id = shown.text("id") else { return nil }
+            var channel = Channel(chat: chat, id: id, shown: shown.text)
+            if shown["participant_count"] != nil { channel.participantCount = shown.count("participant_count") }
+            return channel
         }
     }
 }
@@ -138,6 +214,15 @@ extension Event {
 }
 
 extension AnyJSON {
+    /// The values before a change, by the name of the field.
+    fileprivate var oldValues: [String: AnyJSON] {
+        guard case .array(let changes) = self["changes"] else { return [:] }
+        let values = changes.compactMap { change in
+            change.text("key").flatMap { key in change["old"].map { (key, $0) } }
+        }
+        return Dictionary(values, uniquingKeysWith: { $1 })
+    }
+
     func texts(_ name: String) -> [String: String] { (self[name]?.members ?? [:]).compactMapValues(\.string) }
 
     func list(_ name: String) -> [String] {
@@ -171,6 +256,10 @@ extension Channel {
         }
         record.etag = root["etag"]?.string ?? ""
         record.updated = root["updated_at"]?.string.flatMap { Timestamp.read($0) } ?? .zero
-        self.init(chat: chat, record)
+        self.init(
+            chat: chat,
+            ChannelState(
+                record, memberCount: root["member_count"]?.integer.map { Int($0) },
+                joinedMemberCount: root["joined_member_count"]?.integer.map { Int($0) }))
     }
 }

@@ -42,12 +42,21 @@ extension Chat {
     @discardableResult
     public func addChannelDelegate(_ delegate: any ChannelDelegate, identifier: String) -> AutoCloseable {
         delegates.add(delegate, as: "channel", identifier) { slot in
-            deviceEvents { $0 }.listen(endsWithSubscriptions: false) { [chat = self] event in
+            delegateEvents(of: ["*", BuiltInTypes.channelActivity]).listen(endsWithSubscriptions: false) {
+                [chat = self] event in
                 if let delegate = slot.delegate as? any ChannelDelegate {
                     await DelegateEvent(chat, event).tell(delegate)
                 }
             }
         }
+    }
+
+    /// The events of the user's device, with the objects that delegates show. All delegates share one stream.
+    private func delegateEvents(of types: [String]) -> ChatStream<LiveEvent> {
+        var selection = EventSelection(types: types)
+        selection.isDevice = true
+        selection.include = [.user, .channel]
+        return ChatStream(chat: self, selection: selection, transform: { [$0] })
     }
 
     /// Removes a channel delegate.
@@ -57,7 +66,7 @@ extension Chat {
     @discardableResult
     public func addUserEventDelegate(_ delegate: any UserEventDelegate, identifier: String) -> AutoCloseable {
         delegates.add(delegate, as: "user", identifier) { slot in
-            deviceEvents(of: ["unread_count.updated"], { $0 }).listen(endsWithSubscriptions: false) { event in
+            delegateEvents(of: ["unread_count.updated"]).listen(endsWithSubscriptions: false) { event in
                 let data = AnyJSON(event.data)
                 (slot.delegate as? any UserEventDelegate)?.didUpdateTotalUnreadMessageCount(
                     data.count("unread_count"), totalCountByCustomType: data.counts("by_custom_type"))

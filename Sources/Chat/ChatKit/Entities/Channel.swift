@@ -28,14 +28,29 @@ public struct Channel: Sendable, Identifiable {
     public let updated: Timetoken
     /// The version of the record.
     public let eTag: String
+    /// The number of members, including invited ones. Nil for an open channel, and when the channel was not read.
+    public let memberCount: Int?
+    /// The number of members who have joined. Nil for an open channel, and when the channel was not read.
+    public let joinedMemberCount: Int?
+    /// The number of users in the open channel; only in the events that announce it.
+    public internal(set) var participantCount: Int?
+    /// The newest message; only in the call of a delegate that announces it.
+    public internal(set) var lastMessage: Message?
+    /// The number of messages that the chat's user has not read; only in the call of a delegate that announces it.
+    public internal(set) var unreadMessageCount: Int?
 
-    init(chat: Chat, id: String) { self.init(chat: chat, id: id, nil) }
+    /// Creates a channel without its record.
+    public init(chat: Chat, id: String) { self.init(chat: chat, id: id, nil) }
 
-    init(chat: Chat, _ record: ChannelRecord) { self.init(chat: chat, id: record.id, record) }
+    /// Creates a channel from its record, for example in a test.
+    public init(chat: Chat, _ state: ChannelState) { self.init(chat: chat, id: state.record.id, state) }
 
-    private init(chat: Chat, id: String, _ record: ChannelRecord?) {
+    private init(chat: Chat, id: String, _ state: ChannelState?) {
+        let record = state?.record
         self.chat = chat
         self.id = id
+        memberCount = state?.memberCount
+        joinedMemberCount = state?.joinedMemberCount
         name = record?.name
         description = record?.description
         custom = record?.custom.map { AnyJSON($0).members } ?? [:]

@@ -26,7 +26,8 @@ public struct Membership: Sendable {
     /// The version of the record.
     public let eTag: String
 
-    init(chat: Chat, _ record: MembershipRecord) {
+    /// Creates a membership from its record, for example in a test.
+    public init(chat: Chat, _ record: MembershipRecord) {
         self.chat = chat
         userId = record.user
         channelId = record.channel

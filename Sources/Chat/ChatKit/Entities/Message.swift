@@ -4,8 +4,14 @@ public import ChatModel
 public struct Message: Sendable, Identifiable {
     public let chat: Chat
     let state: MessageState
+    /// The author; only in a message that a delegate receives, and nil for a message of the gateway or an operator.
+    public internal(set) var sender: User?
+    /// The values that the change has replaced, by the name of the field (`data`, `edited`); only in a message that a
+    /// delegate receives because of a change.
+    public internal(set) var oldValues: [String: AnyJSON] = [:]
 
-    init(chat: Chat, _ state: MessageState) {
+    /// Creates a message from its state, for example in a test.
+    public init(chat: Chat, _ state: MessageState) {
         self.chat = chat
         self.state = state
     }

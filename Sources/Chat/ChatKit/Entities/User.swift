@@ -17,7 +17,8 @@ public struct User: Sendable, Identifiable {
     /// The version of the record.
     public let eTag: String
 
-    init(chat: Chat, _ record: UserRecord) {
+    /// Creates a user from its record, for example in a test.
+    public init(chat: Chat, _ record: UserRecord) {
         self.chat = chat
         id = record.id
         name = record.name

@@ -34,12 +34,14 @@ struct ResponseObject: Sendable {
         return record
     }
 
-    var channel: ChannelRecord {
+    var channel: ChannelState {
         get throws(ChatError) {
             guard var record = ChannelRecord(id: value["id"]?.string ?? "", value, text) else { throw .foreignAnswer }
             record.etag = etag
             record.updated = updated
-            return record
+            return ChannelState(
+                record, memberCount: value["member_count"]?.integer.map { Int($0) },
+                joinedMemberCount: value["joined_member_count"]?.integer.map { Int($0) })
         }
     }
 

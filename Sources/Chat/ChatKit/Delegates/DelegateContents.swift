@@ -1,0 +1,63 @@
+public import ChatModel
+
+/// A reaction was added to a message, or removed.
+public struct ReactionEvent: Sendable {
+    public let messageTimetoken: Timetoken
+    /// The reaction: a key or an emoji.
+    public let key: String
+    public let isAdded: Bool
+    /// The user who reacted.
+    public let user: User
+    /// The number of users with this reaction after the event.
+    public let count: Int
+
+    public init(messageTimetoken: Timetoken, key: String, isAdded: Bool, user: User, count: Int) {
+        self.messageTimetoken = messageTimetoken
+        self.key = key
+        self.isAdded = isAdded
+        self.user = user
+        self.count = count
+    }
+}
+
+/// A reply to a message was created or deleted.
+public struct ThreadEvent: Sendable {
+    /// The message that was replied to.
+    public let parentTimetoken: Timetoken
+    /// The reply; nil when several were deleted.
+    public let replyTimetoken: Timetoken?
+    public let isReplyCreated: Bool
+    /// The number of replies after the change.
+    public let replyCount: Int
+    /// The newest reply after the change; nil when there is none.
+    public let lastReplyTimetoken: Timetoken?
+    /// The authors with the most replies, at most 5.
+    public let mostReplies: [User]
+
+    public init(
+        parentTimetoken: Timetoken, replyTimetoken: Timetoken?, isReplyCreated: Bool, replyCount: Int,
+        lastReplyTimetoken: Timetoken?, mostReplies: [User]
+    ) {
+        self.parentTimetoken = parentTimetoken
+        self.replyTimetoken = replyTimetoken
+        self.isReplyCreated = isReplyCreated
+        self.replyCount = replyCount
+        self.lastReplyTimetoken = lastReplyTimetoken
+        self.mostReplies = mostReplies
+    }
+}
+
+/// The read or delivery mark of a member moved.
+public struct ReceiptEvent: Sendable {
+    public let user: User
+    /// The newest message that the mark covers.
+    public let timetoken: Timetoken
+    /// The number of joined members whose mark is before it; nil in channels of more than 100 members.
+    public let missingMemberCount: Int?
+
+    public init(user: User, timetoken: Timetoken, missingMemberCount: Int?) {
+        self.user = user
+        self.timetoken = timetoken
+        self.missingMemberCount = missingMemberCount
+    }
+}
