@@ -50,6 +50,33 @@ import Testing
         }
     }
 
+    @Test("holds what users sent, and the rest on request", arguments: MatchStrategy.allCases)
+    func sent(way: MatchStrategy) async throws {
+        try await way.withChat { chat in
+            let channel = try await chat.createChannel(id: "crew", type: .group)
+            let ben = try await chat.createUser(id: "ben")
+            try await channel.invite(ben)
+            let hello = try await channel.sendText("hello")
+            let message = try #require(try await channel.getMessage(timetoken: hello))
+            try await message.toggleReaction("wave")
+            _ = try await message.editText("hello!")
+            let order = try await channel.emitCustomEvent(payload: ["n": 1], messageType: "order.paid")
+            _ = try await channel.update(name: "Crew")
+            let (events, isMore) = try await chat.getEventsHistory(channelId: "crew")
+            #expect(events.map(\.event.timetoken) == [hello, order])
+            #expect(!isMore)
+            let newest = try await chat.getEventsHistory(channelId: "crew", count: 1)
+            #expect(newest.events.map(\.event.timetoken) == [order])
+            #expect(newest.isMore)
+            let invitations = try await chat.getEventsHistory(of: Invite.self, channelId: "ben")
+            #expect(invitations.events.map(\.event.payload.channelId) == ["crew"])
+            let all = try await chat.getEventsHistory(channelId: "crew", types: ["*"]).events.map(\.event.payload)
+            #expect(all.contains { ($0 as? CustomEvent)?.type == "reaction.added" })
+            let changed = try await chat.getEventsHistory(channelId: "crew", types: ["channel.updated"])
+            #expect(changed.events.count == 1)
+        }
+    }
+
     @Test("is counted without being read, by type on request", arguments: MatchStrategy.allCases)
     func counts(way: MatchStrategy) async throws {
         try await way.withChat { chat in

@@ -53,7 +53,7 @@ struct Operator {
             let first = chat.channel("a").onMessageReceived { heard("first \($0.text)") }
             try await first.ready()
             let second = chat.channel("b").onMessageReceived { heard("second \($0.text)") }
-            let custom = chat.channel("b").onCustomEvent(messageType: "t") { heard("custom \($0.type)") }
+            let custom = chat.channel("b").onCustomEvent(messageType: "t") { heard("custom \($0.type ?? "-")") }
             for listener in [second, custom] { try await listener.ready() }
             #expect(try await gateway.streamCount() == 1)
             try await chat.channel("b").sendText("for b")

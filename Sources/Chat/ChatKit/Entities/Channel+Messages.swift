@@ -53,7 +53,7 @@ extension Channel {
     }
 
     /// Returns reports of the channel's messages, oldest first. Requires a moderator of the channel. The bounds work as
-    /// in ``Chat/getEventsHistory(channelId:startTimetoken:endTimetoken:count:)``.
+    /// in ``Chat/getEventsHistory(channelId:startTimetoken:endTimetoken:count:types:)``.
     public func getMessageReportsHistory(
         startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil, count: Int = 25
     ) async throws(ChatError) -> (events: [EventWrapper<Report>], isMore: Bool) {

@@ -1,4 +1,5 @@
 import ChatModel
+import JSON
 
 extension ChannelStreams {
     /// Messages sent to the channel, including the user's own.
@@ -19,7 +20,7 @@ extension ChannelStreams {
         events(of: ["receipt.read"]) { ReadReceipt($0, AnyJSON($0.data)) }
     }
 
-    /// The ids of the users who are present in the channel, ordered by id, after each change; at most the first 250.
+    /// The ids of the users who are present in the channel, ordered by id, after each change.
     public func presenceChanged() -> ChatStream<[String]> {
         let channel = channel
         var selection = EventSelection(channels: [channel.id], types: ["presence.*"])
@@ -27,7 +28,8 @@ extension ChannelStreams {
         return ChatStream(chat: channel.chat, selection: selection) { event in
             guard event.type != "presence.state_changed" else { return [] }
             // Read again: the event names only the user who came or went, and the listener wants all present users.
-            return (try? await channel.whoIsPresent()).map { [$0.userIds] } ?? []
+            // After an error the next change brings the list up to date.
+            return (try? await channel.everyonePresent()).map { [$0] } ?? []
         }
     }
 
@@ -56,7 +58,7 @@ extension Channel {
         stream.readReceiptReceived().listen { callback($0) }
     }
 
-    /// Calls back with the ids of the present users after each change; at most the first 250.
+    /// Calls back with the ids of the present users after each change.
     public func onPresenceChanged(_ callback: @escaping @Sendable ([String]) -> Void) -> AutoCloseable {
         stream.presenceChanged().listen { callback($0) }
     }
@@ -71,23 +73,53 @@ extension Channel {
 public struct MessageStreams: Sendable {
     let message: Message
 
-    /// The message after each edit, deletion, reaction and reply.
+    static let changes = ["message.updated", "message.deleted", "reaction.*", "action.*", "thread.updated"]
+
+    /// The message after each edit, deletion, reaction and reply. After a hard deletion it is marked as deleted.
     public func updated() -> ChatStream<Message> {
         let message = message
-        let types = ["message.updated", "message.deleted", "reaction.*", "action.*", "thread.updated"]
-        return message.chat.events(of: types, on: [message.channelId]) { event in
-            let data = AnyJSON(event.data)
-            let timetoken =
-                data["message"]?.timetoken("timetoken") ?? data.timetoken("thread_of")
-                ?? (data["reaction"] ?? data["action"])?.timetoken("message_timetoken")
-            guard timetoken == message.timetoken else { return nil }
-            return try? await message.channel.getMessage(timetoken: message.timetoken)
+        return message.chat.events(of: Self.changes, on: [message.channelId]) { event in
+            event.changedMessage == message.timetoken ? await event.changed(message) : nil
         }
     }
 }
 
+extension Event {
+    /// The message that was edited or deleted, or to which a reaction, an action or a reply was added.
+    var changedMessage: Timetoken? {
+        let data = AnyJSON(data)
+        return data["message"]?.timetoken("timetoken") ?? data.timetoken("thread_of")
+            ?? (data["reaction"] ?? data["action"])?.timetoken("message_timetoken")
+    }
+
+    /// Returns the message after the change that this event announces; nil when it cannot be read now.
+    func changed(_ message: Message) async -> Message? {
+        if type == "message.updated" || type == "message.deleted", let shown = data.rawMember("message"),
+            let state = MessageState(shown)
+        {
+            return Message(chat: message.chat, state)
+        }
+        return try? await message.channel.getMessage(timetoken: message.timetoken)
+    }
+}
+
+extension Channel {
+    /// Returns the ids of all present users, read page by page.
+    fileprivate func everyonePresent() async throws(ChatError) -> [String] {
+        var users: [String] = []
+        var page: String?
+        repeat {
+            let found = try await whoIsPresent(page: page)
+            users += found.userIds
+            page = found.page
+        } while page != nil
+        return users
+    }
+}
+
 extension Message {
-    /// Calls back with the message after each edit, deletion, reaction and reply.
+    /// Calls back with the message after each edit, deletion, reaction and reply. After a hard deletion the message is
+    /// marked as deleted.
     public func onUpdated(_ callback: @escaping @Sendable (Message) -> Void) -> AutoCloseable {
         stream.updated().listen { callback($0) }
     }

@@ -10,6 +10,18 @@ public struct Report: EventContent, Equatable {
     /// The rule that made the report; nil when a user made it.
     public let autoModerationId: String?
 
+    public init(
+        reason: String, text: String? = nil, messageTimetoken: Timetoken? = nil,
+        reportedMessageChannelId: String? = nil, reportedUserId: String? = nil, autoModerationId: String? = nil
+    ) {
+        self.reason = reason
+        self.text = text
+        self.messageTimetoken = messageTimetoken
+        self.reportedMessageChannelId = reportedMessageChannelId
+        self.reportedUserId = reportedUserId
+        self.autoModerationId = autoModerationId
+    }
+
     init(_ data: AnyJSON) {
         reason = data.text("reason") ?? ""
         let message = data["message"] ?? .null
@@ -30,6 +42,15 @@ public struct Mention: EventContent, Equatable {
     public let parentChannelId: String?
     public let mentionedByUserId: String
 
+    public init(
+        messageTimetoken: Timetoken, channelId: String, parentChannelId: String? = nil, mentionedByUserId: String
+    ) {
+        self.messageTimetoken = messageTimetoken
+        self.channelId = channelId
+        self.parentChannelId = parentChannelId
+        self.mentionedByUserId = mentionedByUserId
+    }
+
     init(_ event: Event, _ data: AnyJSON) {
         let message = data["message"] ?? .null
         messageTimetoken = message.timetoken("timetoken") ?? .zero
@@ -44,6 +65,11 @@ public struct ReadReceipt: EventContent, Equatable {
     public let userId: String
     public let lastReadTimetoken: Timetoken
 
+    public init(userId: String, lastReadTimetoken: Timetoken) {
+        self.userId = userId
+        self.lastReadTimetoken = lastReadTimetoken
+    }
+
     init(_ event: Event, _ data: AnyJSON) {
         userId = data["user"]?.text("id") ?? event.user ?? ""
         lastReadTimetoken = data.timetoken("read_timetoken") ?? .zero
@@ -56,6 +82,15 @@ public struct Invite: EventContent, Equatable {
     public let channelType: ChannelType
     public let invitedByUserId: String
     public let invitationTimetoken: Timetoken
+
+    public init(
+        channelId: String, channelType: ChannelType, invitedByUserId: String, invitationTimetoken: Timetoken
+    ) {
+        self.channelId = channelId
+        self.channelType = channelType
+        self.invitedByUserId = invitedByUserId
+        self.invitationTimetoken = invitationTimetoken
+    }
 
     init(_ event: Event, _ data: AnyJSON) {
         channelId = data["channel"]?.text("id") ?? event.channel.name
@@ -73,6 +108,14 @@ public struct Restriction: EventContent, Equatable {
     public let mute: Bool
     public let reason: String?
 
+    public init(userId: String, channelId: String, ban: Bool, mute: Bool, reason: String? = nil) {
+        self.userId = userId
+        self.channelId = channelId
+        self.ban = ban
+        self.mute = mute
+        self.reason = reason
+    }
+
     init(_ event: Event, _ data: AnyJSON) {
         let restriction = data["restriction"] ?? .null
         userId = restriction.text("user") ?? ""
@@ -89,6 +132,11 @@ public struct Typing: EventContent, Equatable {
     public let userId: String
     public let isTyping: Bool
 
+    public init(userId: String, isTyping: Bool) {
+        self.userId = userId
+        self.isTyping = isTyping
+    }
+
     init(_ event: Event, _ data: AnyJSON) {
         userId = data["user"]?.text("id") ?? event.user ?? ""
         isTyping = event.type == "typing.started"
@@ -101,6 +149,8 @@ public struct TextMessageContent: EventContent, Equatable {
     public let text: String
     /// The whole payload.
     public let content: AnyJSON
+
+    public init(text: String) { self.init(["text": .string(text)]) }
 
     init(_ data: AnyJSON) {
         text = data.messageText
@@ -126,115 +176,4 @@ extension AnyJSON {
 
     /// The text of a message: the member `text`, or the value itself when it is a bare string.
     var messageText: String { text("text") ?? string ?? "" }
-}
-
-extension Chat {
-    /// Returns a channel's stored events, oldest first: the newest `count` events between the bounds.
-    ///
-    /// ```swift
-    /// let (events, isMore) = try await chat.getEventsHistory(channelId: "room.1", count: 10)
-    /// for case let order as CustomEvent in events.map(\.event.payload) { print(order.type) }
-    /// ```
-    ///
-    /// - Parameters:
-    ///   - startTimetoken: the upper bound, exclusive: only older events.
-    ///   - endTimetoken: the lower bound, inclusive: only this and newer events.
-    ///   - count: the maximum number of events, from 1 to the gateway's limit (250 unless configured); 100 if omitted.
-    /// - Returns: the events; `isMore` is true when there are more between the bounds.
-    public func getEventsHistory(
-        channelId: String, startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil, count: Int = 100
-    ) async throws(ChatError) -> (events: [EventWrapper<any EventContent>], isMore: Bool) {
-        var query = EventQuery(channel: channelId)
-        query.bound(start: startTimetoken, end: endTimetoken, count: count)
-        let page = try await backend.history(query)
-        return (page.items.reversed().map { $0.wrapped($0.content) }, page.hasMore)
-    }
-
-    /// Returns the number of a channel's stored events between the bounds; see
-    /// ``getEventsHistory(channelId:startTimetoken:endTimetoken:count:)``.
-    ///
-    /// - Parameter types: names and patterns (`order.*`) of event types; empty selects all.
-    public func getEventsCount(
-        channelId: String, types: [String] = [], startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil
-    ) async throws(ChatError) -> Int {
-        var query = EventQuery(channel: channelId)
-        query.bound(start: startTimetoken, end: endTimetoken, count: 1)
-        query.types = types
-        return try await backend.count(query)
-    }
-}
-
-extension EventQuery {
-    /// Sets the bounds of a history of messages or events: start exclusive, end inclusive, newest first.
-    mutating func bound(start: Timetoken?, end: Timetoken?, count: Int) {
-        before = start ?? .distantFuture
-        after = end.map { Timetoken(max($0.rawValue, 1) - 1) } ?? .zero
-        order = .newestFirst
-        limit = count
-    }
-}
-
-extension Event {
-    /// The event's content. An event without a struct of its own is a ``CustomEvent`` with the event's type, so that an
-    /// event type of a newer gateway does not make a history unreadable.
-    public var content: any EventContent {
-        let data = AnyJSON(data)
-        return switch type {
-        case "message.created": TextMessageContent(data)
-        case "typing.started", "typing.stopped": Typing(self, data)
-        case "report.created": Report(data)
-        case "user.mentioned": Mention(self, data)
-        case "receipt.read": ReadReceipt(self, data)
-        case "member.invited": Invite(self, data)
-        case "user.banned", "user.unbanned", "user.muted", "user.unmuted": Restriction(self, data)
-        default: CustomEvent(self)
-        }
-    }
-
-    func wrapped<Content: Sendable>(_ content: Content) -> EventWrapper<Content> {
-        EventWrapper(
-            event: ContentEvent(timetoken: timetoken, userId: user ?? "", channelId: channel.name, payload: content))
-    }
-}
-
-/// The content of an event: ``CustomEvent``, ``Report``, ``Mention``, ``ReadReceipt``, ``Invite``, ``Restriction``,
-/// ``Typing`` or ``TextMessageContent``.
-public protocol EventContent: Sendable {}
-
-/// An event of a history with its content.
-public struct EventWrapper<Content: Sendable>: Sendable {
-    public let event: ContentEvent<Content>
-}
-
-/// An event's time, channel and user, with its content.
-public struct ContentEvent<Payload: Sendable>: Sendable {
-    public let timetoken: Timetoken
-    /// The user's id; empty when the gateway or an operator caused the event.
-    public let userId: String
-    public let channelId: String
-    public let payload: Payload
-}
-
-/// An event of the app's own type.
-public struct CustomEvent: EventContent {
-    public let timetoken: Timetoken
-    /// The user's id; empty when the gateway or an operator caused the event.
-    public let userId: String
-    /// The type; `custom` when the event was sent without one.
-    public let type: String
-    public let payload: [String: any JSONCodable]
-
-    /// Reads any event. Data that is no object becomes the payload's member `value`.
-    init(_ event: Event) {
-        timetoken = event.timetoken
-        userId = event.user ?? ""
-        type = event.type
-        let data = AnyJSON(event.data)
-        if case .object(let members) = data { payload = members } else { payload = ["value": data] }
-    }
-}
-
-extension Event {
-    /// True when the event's type is the app's own.
-    var isCustom: Bool { !BuiltInTypes.isReserved(type) }
 }

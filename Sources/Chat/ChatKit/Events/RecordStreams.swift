@@ -52,9 +52,9 @@ extension Channel {
     /// ```
     ///
     /// - Parameters:
-    ///   - messageType: the event's type; nil selects `custom`.
+    ///   - messageType: the event's type; nil sends an event without a type, whose type in the gateway is `custom`.
     ///   - storeInHistory: true stores the event for
-    ///     ``Chat/getEventsHistory(channelId:startTimetoken:endTimetoken:count:)``.
+    ///     ``Chat/getEventsHistory(channelId:startTimetoken:endTimetoken:count:types:)``.
     /// - Throws: `.malformed` for a built-in type, `.invalid` when the payload does not match the type's schema.
     @discardableResult
     public func emitCustomEvent(
@@ -83,14 +83,13 @@ extension ChannelStreams {
 }
 
 extension ChannelStreams {
-    /// The channel after each change of its record.
+    static let changes = ["channel.created", "channel.updated", "channel.frozen", "channel.unfrozen"]
+
+    /// The channel after its record was created and after each change of it.
     public func updated() -> ChatStream<Channel> {
         let channel = channel
-        // Read again: the event holds only the changes, and the listener wants the whole channel. A deletion has its
-        // own event.
-        return events(of: ["channel.updated", "channel.frozen", "channel.unfrozen"]) { _ in
-            try? await channel.chat.getChannel(channelId: channel.id)
-        }
+        // Read again: an event about one user's own settings does not hold the channel. A deletion has its own event.
+        return events(of: Self.changes) { _ in try? await channel.chat.getChannel(channelId: channel.id) }
     }
 
     /// Yields once when the channel's record is deleted.
@@ -98,7 +97,7 @@ extension ChannelStreams {
 }
 
 extension Channel {
-    /// Calls back with the channel after each change of its record.
+    /// Calls back with the channel after its record was created and after each change of it.
     public func onUpdated(_ callback: @escaping @Sendable (Channel) -> Void) -> AutoCloseable {
         stream.updated().listen { callback($0) }
     }
@@ -126,10 +125,12 @@ extension UserStreams {
         return user.chat.deviceEvents(of: types) { $0.channel.name == id ? transform($0) : nil }
     }
 
-    /// The user after each change of the record.
+    static let changes = ["user.created", "user.updated"]
+
+    /// The user after the record was created and after each change of it.
     public func updated() -> ChatStream<User> {
         let user = user
-        return events(of: ["user.updated"]) { _ in try? await user.chat.getUser(userId: user.id) }
+        return events(of: Self.changes) { _ in try? await user.chat.getUser(userId: user.id) }
     }
 
     /// Yields when the user's record is deleted.
@@ -159,7 +160,7 @@ extension UserStreams {
 }
 
 extension User {
-    /// Calls back with the user after each change of the record.
+    /// Calls back with the user after the record was created and after each change of it.
     public func onUpdated(_ callback: @escaping @Sendable (User) -> Void) -> AutoCloseable {
         stream.updated().listen { callback($0) }
     }
@@ -185,11 +186,13 @@ extension User {
 }
 
 extension MembershipStreams {
-    /// The membership after each change.
+    static let changes = ["membership.updated", "member.joined", "receipt.read", "receipt.delivered"]
+    static let ends = ["member.left", "member.declined"]
+
+    /// The membership after each change, moved read and delivery marks included.
     public func updated() -> ChatStream<Membership> {
         let membership = membership
-        return membership.chat.events(of: ["membership.updated", "member.joined"], on: [membership.channelId]) {
-            event in
+        return membership.chat.events(of: Self.changes, on: [membership.channelId]) { event in
             guard event.member == membership.userId else { return nil }
             return try? await membership.channel.getMembership(userId: membership.userId)
         }
@@ -198,14 +201,14 @@ extension MembershipStreams {
     /// Yields when the membership ends.
     public func deleted() -> ChatStream<Void> {
         let membership = membership
-        return membership.chat.events(of: ["member.left", "member.declined"], on: [membership.channelId]) { event in
+        return membership.chat.events(of: Self.ends, on: [membership.channelId]) { event in
             event.member == membership.userId ? () : nil
         }
     }
 }
 
 extension Membership {
-    /// Calls back with the membership after each change.
+    /// Calls back with the membership after each change, moved read and delivery marks included.
     public func onUpdated(_ callback: @escaping @Sendable (Membership) -> Void) -> AutoCloseable {
         stream.updated().listen { callback($0) }
     }
@@ -217,7 +220,7 @@ extension Membership {
 
 extension Event {
     /// The user of the membership that the event is about.
-    fileprivate var member: String? {
+    var member: String? {
         let data = AnyJSON(data)
         return data["membership"]?.text("user") ?? data["user"]?.text("id")
             ?? data["invitee"]?.text("id")
