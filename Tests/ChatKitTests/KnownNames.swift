@@ -202,6 +202,7 @@ func knownFromBefore(_ chat: Chat, _ channel: Channel) async throws {
     chat.add(SubscriptionListener())
     chat.subscribe(to: ["a"], and: ["g"], at: nil, withPresence: true, filterOverride: nil)
     chat.unsubscribe(from: ["a"], and: ["g"], presenceOnly: true)
+    _ = chat.streamReadReceipts { print($0) }
 }
 
 @available(*, deprecated)

@@ -1,6 +1,6 @@
 public import ChatModel
 
-// The calls of the library's older generation. Each forwards to its successor.
+// The contents and events of the library's older generation. Each call forwards to its successor.
 
 /// The method by which the older generation sends a custom event.
 @available(*, deprecated, message: "custom events are published; see Channel.emitCustomEvent")
@@ -24,57 +24,222 @@ public typealias Receipt = ReadReceipt
 extension Report {
     @available(*, deprecated, renamed: "messageTimetoken")
     public var reportedMessageTimetoken: Timetoken? { messageTimetoken }
+
+    @available(*, deprecated, message: "use Message.report(reason:)")
+    public init(
+        text: String? = nil, reason: String, reportedMessageTimetoken: Timetoken,
+        reportedMessageChannelId: String? = nil, reportedUserId: String? = nil, autoModerationId: String? = nil
+    ) {
+        self.init(
+            reason: reason, text: text, messageTimetoken: reportedMessageTimetoken,
+            reportedMessageChannelId: reportedMessageChannelId, reportedUserId: reportedUserId,
+            autoModerationId: autoModerationId)
+    }
+}
+
+extension Mention {
+    @available(*, deprecated, renamed: "channelId")
+    public var channel: String { channelId }
+
+    @available(*, deprecated, renamed: "parentChannelId")
+    public var parentChannel: String? { parentChannelId }
+
+    @available(*, deprecated, message: "use usersToMention of Channel.sendText")
+    public init(messageTimetoken: Timetoken, channel: String, parentChannel: String? = nil) {
+        self.init(
+            messageTimetoken: messageTimetoken, channelId: channel, parentChannelId: parentChannel,
+            mentionedByUserId: "")
+    }
 }
 
 extension ReadReceipt {
     @available(*, deprecated, renamed: "lastReadTimetoken")
     public var messageTimetoken: Timetoken { lastReadTimetoken }
+
+    /// Creates the read mark of the chat's user.
+    @available(*, deprecated, message: "use Membership.setLastReadMessageTimetoken(_:)")
+    public init(messageTimetoken: Timetoken) { self.init(userId: "", lastReadTimetoken: messageTimetoken) }
+}
+
+extension Invite {
+    @available(*, deprecated, message: "use Channel.invite(_:)")
+    public init(channelType: ChannelType, channelId: String) {
+        self.init(channelId: channelId, channelType: channelType, invitedByUserId: "", invitationTimetoken: .zero)
+    }
 }
 
 extension Typing {
     @available(*, deprecated, renamed: "isTyping")
     public var value: Bool { isTyping }
+
+    /// Creates the start or end of typing of the chat's user.
+    @available(*, deprecated, message: "use Channel.startTyping() and Channel.stopTyping()")
+    public init(value: Bool) { self.init(userId: "", isTyping: value) }
 }
 
+// MARK: - Emitting
+
 extension Chat {
-    /// Sends a custom event without a type.
+    /// Sends an event with any content.
     ///
-    /// - Parameter mergePayloadWith: additional members of the payload.
-    @available(*, deprecated, message: "use Channel.emitCustomEvent, or Channel.signal for what nobody keeps")
+    /// ``Custom``, ``CustomEvent``, ``TextMessageContent`` and contents of the program's own, which must be
+    /// ``JSONCodable`` and print an object, are published in the channel. A ``Mention`` is a custom event of the type
+    /// `mention`. The other contents of the library make the call that causes their event: a ``Report`` reports the
+    /// message, ``Typing`` starts or stops typing, a ``ReadReceipt`` moves the read mark, an ``Invite`` invites the user
+    /// whose id is `channelId`, and a ``Restriction`` restricts its user.
+    ///
+    /// - Parameter mergePayloadWith: additional members of the payload, for the published contents.
+    /// - Returns: the event's timetoken; zero for a content that makes another call.
+    /// - Throws: `.malformed` for a content that cannot be sent, and for additional members of one that makes another
+    ///   call; otherwise the error of that call.
+    @available(*, deprecated, message: "use Channel.emitCustomEvent, and the calls for reports, typing and the others")
     @discardableResult
-    public func emitEvent(
-        channelId: String, payload: Custom, mergePayloadWith: [String: any JSONCodable]? = nil
+    public func emitEvent<Content: EventContent>(
+        channelId: String, payload: Content, mergePayloadWith: [String: any JSONCodable]? = nil
     ) async throws(ChatError) -> Timetoken {
-        // Listeners of PubNub's older Chat SDKs recognize a custom event by this member.
-        let members = payload.data.merging(mergePayloadWith ?? [:]) { $1 }.merging(["type": "custom"]) { own, _ in own }
-        switch payload.method {
-        case .publish: return try await channel(channelId).emitCustomEvent(payload: members)
-        case .signal: return try await channel(channelId).signal(members.object)
+        let channel = self.channel(channelId)
+        let extra = mergePayloadWith ?? [:]
+        switch payload {
+        case let custom as Custom:
+            // Listeners of PubNub's older Chat SDKs recognize a custom event by this member.
+            let members = custom.data.merging(extra) { $1 }.merging(["type": "custom"]) { own, _ in own }
+            switch custom.method {
+            case .publish: return try await channel.emitCustomEvent(payload: members)
+            case .signal: return try await channel.signal(try members.encodedObject())
+            }
+        case let event as CustomEvent:
+            return try await channel.emitCustomEvent(
+                payload: event.payload.merging(extra) { $1 }, messageType: event.type)
+        case let mention as Mention:
+            return try await channel.emitCustomEvent(
+                payload: mention.members.merging(extra) { $1 }, messageType: Mention.eventType)
+        case let message as TextMessageContent:
+            let content = try extra.isEmpty ? message.content : message.content.merging(extra, into: Content.self)
+            return try await backend.post(OutgoingMessage(.message, on: channelId, data: content.text))
+        case let own as any JSONCodable:
+            let members = try own.encoded().merging(extra, into: Content.self)
+            return try await channel.emitCustomEvent(payload: members.members)
+        default:
+            guard extra.isEmpty else {
+                throw ChatError(
+                    .malformed, "a \(Content.self) takes no additional members; send them with a content of your own")
+            }
+            try await send(payload, to: channelId)
+            return .zero
         }
     }
 
-    /// Calls back with each event of one content type on a channel.
+    @available(*, deprecated)
+    private func send(_ content: some EventContent, to channelId: String) async throws(ChatError) {
+        switch content {
+        case let report as Report:
+            guard let timetoken = report.messageTimetoken else {
+                throw ChatError(.malformed, "a report needs the message's timetoken")
+            }
+            let channel = report.reportedMessageChannelId ?? channelId
+            try await backend.report(timetoken, in: channel, reason: report.reason)
+        case let typing as Typing:
+            let isOwn = typing.userId.isEmpty || typing.userId == userId
+            let typist = isOwn ? backend : backend.acting(as: typing.userId)
+            try await typist.setTyping(typing.isTyping, in: channelId)
+        case let receipt as ReadReceipt:
+            let user = receipt.userId.isEmpty ? userId : receipt.userId
+            try await backend.mark(.read, of: user, in: channelId, at: receipt.lastReadTimetoken)
+        case let invite as Invite: _ = try await backend.invite([channelId], to: invite.channelId)
+        case let restriction as Restriction:
+            try await backend.restrict(
+                restriction.userId, in: channelId, ban: restriction.ban, mute: restriction.mute,
+                reason: restriction.reason, until: nil)
+        default:
+            throw ChatError(
+                .malformed, "a \(type(of: content)) cannot be sent; let the type conform to Codable and JSONCodable")
+        }
+    }
+}
+
+extension AnyJSON {
+    /// Returns the object with additional members, which replace those of the same name.
+    fileprivate func merging(_ extra: [String: any JSONCodable], into type: Any.Type) throws(ChatError) -> AnyJSON {
+        guard case .object(let members) = self else {
+            throw ChatError(.malformed, "a \(type) must be a JSON object; it is \(text)")
+        }
+        return .object(members.merging(try extra.encodedObject().members) { $1 })
+    }
+}
+
+extension Mention {
+    /// The type of the custom event that ``Chat/emitEvent(channelId:payload:mergePayloadWith:)`` sends.
+    fileprivate static let eventType = "mention"
+
+    /// The payload of that event, which the Chat SDKs of PubNub read too.
+    fileprivate var members: [String: any JSONCodable] {
+        var members: [String: any JSONCodable] = [
+            "type": Self.eventType, "messageTimetoken": messageTimetoken.description, "channel": channelId,
+        ]
+        if let parentChannelId { members["parentChannel"] = parentChannelId }
+        return members
+    }
+
+    /// Reads the payload of that event.
+    fileprivate init?(emitted event: Event) {
+        let data = AnyJSON(event.data)
+        guard event.type == Self.eventType, let timetoken = data.timetoken("messageTimetoken"),
+            let channel = data.text("channel")
+        else { return nil }
+        self.init(
+            messageTimetoken: timetoken, channelId: channel, parentChannelId: data.text("parentChannel"),
+            mentionedByUserId: event.user ?? "")
+    }
+}
+
+// MARK: - Listening
+
+extension Chat {
+    /// Calls back with each event of one content on a channel.
     ///
-    /// - Parameter customMethod: the method by which the wanted custom events were sent.
+    /// - Parameters:
+    ///   - type: a content of the library, or a `Decodable` type of the program. Custom events whose payload does not
+    ///     have the form of that type are left out.
+    ///   - customMethod: the method by which the wanted custom events were sent.
     @available(*, deprecated, message: "use the on… of Channel, User, Message and Membership")
     public func listenForEvents<Content: EventContent>(
         type: Content.Type = Content.self, channelId: String, customMethod: EmitEventMethod = .publish,
         callback: @escaping @Sendable (EventWrapper<Content>) -> Void
     ) -> AutoCloseable {
-        events(of: [], on: [channelId]) { event in
-            event.olderContent(customMethod).flatMap { $0 as? Content }.map { event.wrapped($0) }
-        }.listen { callback($0) }
+        contents(type, channelId, customMethod).listen { callback($0) }
+    }
+
+    /// Returns the events of one content on a channel as a sequence. It connects at once.
+    @available(*, deprecated, message: "use the stream of Channel, User, Message and Membership")
+    public func listenForEvents<Content: EventContent>(
+        type: Content.Type = Content.self, channelId: String, customMethod: EmitEventMethod = .publish
+    ) -> AsyncStream<EventWrapper<Content>> {
+        contents(type, channelId, customMethod).started()
+    }
+
+    @available(*, deprecated)
+    private func contents<Content: EventContent>(
+        _ type: Content.Type, _ channelId: String, _ method: EmitEventMethod
+    ) -> ChatStream<EventWrapper<Content>> {
+        events(of: [], on: [channelId]) { event in event.olderContent(type, method).map { event.wrapped($0) } }
     }
 }
 
 extension Event {
     @available(*, deprecated)
-    fileprivate func olderContent(_ method: EmitEventMethod) -> (any EventContent)? {
-        switch method {
-        case .publish where type == BuiltInTypes.custom: Custom(data: olderPayload)
-        case .signal where type == BuiltInTypes.signalSent: Custom(data: olderPayload, method: .signal)
-        case .publish, .signal: content
+    fileprivate func olderContent<Content: EventContent>(
+        _ wanted: Content.Type, _ method: EmitEventMethod
+    ) -> Content? {
+        let isSignal = kind == .signal
+        if isCustom || isSignal {
+            guard isSignal == (method == .signal) else { return nil }
+            if wanted == Custom.self {
+                guard isSignal || type == BuiltInTypes.custom else { return nil }
+                return Custom(data: olderPayload, method: method) as? Content
+            }
+            if let mention = Mention(emitted: self) as? Content { return mention }
         }
+        return decoded(as: wanted)
     }
 
     /// The payload without the member by which the older generation recognizes a custom event.
@@ -82,86 +247,5 @@ extension Event {
         var payload = CustomEvent(self).payload
         if payload["type"]?.json == "custom" { payload["type"] = nil }
         return payload
-    }
-}
-
-extension Channel {
-    @available(*, deprecated, renamed: "onUpdated")
-    public func streamUpdates(callback: @escaping @Sendable (Channel?) -> Void) -> [AutoCloseable] {
-        [onUpdated { callback($0) }, onDeleted { callback(nil) }]
-    }
-
-    @available(*, deprecated, message: "use onUpdated of each channel")
-    public static func streamUpdatesOn(
-        channels: [Channel], callback: @escaping @Sendable (Channel) -> Void
-    ) -> [AutoCloseable] {
-        channels.map { $0.onUpdated(callback) }
-    }
-
-    @available(*, deprecated, renamed: "onMessageReceived")
-    public func connect(callback: @escaping @Sendable (Message) -> Void) -> AutoCloseable {
-        onMessageReceived(callback)
-    }
-
-    @available(*, deprecated, renamed: "onTypingChanged")
-    public func getTyping(callback: @escaping @Sendable ([String]) -> Void) -> AutoCloseable {
-        onTypingChanged(callback)
-    }
-
-    @available(*, deprecated, renamed: "onPresenceChanged")
-    public func streamPresence(callback: @escaping @Sendable ([String]) -> Void) -> AutoCloseable {
-        onPresenceChanged(callback)
-    }
-
-    @available(*, deprecated, renamed: "onReadReceiptReceived")
-    public func streamReadReceipts(callback: @escaping @Sendable (ReadReceipt) -> Void) -> AutoCloseable {
-        onReadReceiptReceived(callback)
-    }
-
-    @available(*, deprecated, renamed: "onMessageReported")
-    public func streamMessageReports(callback: @escaping @Sendable (Report) -> Void) -> AutoCloseable {
-        onMessageReported(callback)
-    }
-}
-
-extension User {
-    @available(*, deprecated, renamed: "onUpdated")
-    public func streamUpdates(callback: @escaping @Sendable (User?) -> Void) -> [AutoCloseable] {
-        [onUpdated { callback($0) }, onDeleted { callback(nil) }]
-    }
-
-    @available(*, deprecated, message: "use onUpdated of each")
-    public static func streamUpdatesOn(
-        users: [User], callback: @escaping @Sendable (User) -> Void
-    ) -> [AutoCloseable] {
-        users.map { $0.onUpdated(callback) }
-    }
-}
-
-extension Membership {
-    @available(*, deprecated, renamed: "onUpdated")
-    public func streamUpdates(callback: @escaping @Sendable (Membership?) -> Void) -> [AutoCloseable] {
-        [onUpdated { callback($0) }, onDeleted { callback(nil) }]
-    }
-
-    @available(*, deprecated, message: "use onUpdated of each")
-    public static func streamUpdatesOn(
-        memberships: [Membership], callback: @escaping @Sendable (Membership) -> Void
-    ) -> [AutoCloseable] {
-        memberships.map { $0.onUpdated(callback) }
-    }
-}
-
-extension Message {
-    @available(*, deprecated, renamed: "onUpdated")
-    public func streamUpdates(callback: @escaping @Sendable (Message) -> Void) -> AutoCloseable {
-        onUpdated(callback)
-    }
-
-    @available(*, deprecated, message: "use onUpdated of each")
-    public static func streamUpdatesOn(
-        messages: [Message], callback: @escaping @Sendable (Message) -> Void
-    ) -> [AutoCloseable] {
-        messages.map { $0.onUpdated(callback) }
     }
 }

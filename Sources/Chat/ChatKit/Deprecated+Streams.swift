@@ -1,0 +1,289 @@
+import ChatModel
+import Locking
+
+// The listeners of the library's older generation: each with a closure and as a sequence, which connects at once.
+
+extension Channel {
+    /// Calls back with the channel after each change, and with nil when its record is deleted.
+    @available(*, deprecated, renamed: "onUpdated")
+    public func streamUpdates(callback: @escaping @Sendable (Channel?) -> Void) -> AutoCloseable {
+        updates.listen { callback($0) }
+    }
+
+    @available(*, deprecated, renamed: "stream.updated")
+    public func streamUpdates() -> AsyncStream<Channel?> { updates.started() }
+
+    /// Calls back with all channels after each change of one of them. A channel whose record is deleted is left out.
+    @available(*, deprecated, message: "use onUpdated and onDeleted of each channel")
+    public static func streamUpdatesOn(
+        channels: [Channel], callback: @escaping @Sendable ([Channel]) -> Void
+    ) -> AutoCloseable {
+        updates(of: channels)?.listen { callback($0) } ?? .ended
+    }
+
+    @available(*, deprecated, message: "use stream.updated() and stream.deleted() of each channel")
+    public static func streamUpdatesOn(channels: [Channel]) -> AsyncStream<[Channel]> {
+        updates(of: channels)?.started() ?? .ended
+    }
+
+    private var updates: ChatStream<Channel?> {
+        chat.updates(of: [self], on: [id], Self.changes, Self.change).map(\.first)
+    }
+
+    private static func updates(of channels: [Channel]) -> ChatStream<[Channel]>? {
+        channels.first?.chat.updates(of: channels, on: channels.map(\.id), changes, change)
+    }
+
+    private static let changes = ChannelStreams.changes + ["channel.deleted"]
+
+    @Sendable private static func change(_ event: Event, _ channel: Channel) async -> Change<Channel> {
+        guard event.channel.name == channel.id else { return .same }
+        if event.type == "channel.deleted" { return .deleted }
+        return Change(try? await channel.chat.getChannel(channelId: channel.id))
+    }
+}
+
+extension User {
+    /// Calls back with the user after each change, and with nil when the record is deleted.
+    @available(*, deprecated, renamed: "onUpdated")
+    public func streamUpdates(callback: @escaping @Sendable (User?) -> Void) -> AutoCloseable {
+        updates.listen { callback($0) }
+    }
+
+    @available(*, deprecated, renamed: "stream.updated")
+    public func streamUpdates() -> AsyncStream<User?> { updates.started() }
+
+    /// Calls back with all users after each change of one of them. A user whose record is deleted is left out.
+    @available(*, deprecated, message: "use onUpdated and onDeleted of each user")
+    public static func streamUpdatesOn(
+        users: [User], callback: @escaping @Sendable ([User]) -> Void
+    ) -> AutoCloseable {
+        updates(of: users)?.listen { callback($0) } ?? .ended
+    }
+
+    @available(*, deprecated, message: "use stream.updated() and stream.deleted() of each user")
+    public static func streamUpdatesOn(users: [User]) -> AsyncStream<[User]> {
+        updates(of: users)?.started() ?? .ended
+    }
+
+    private var updates: ChatStream<User?> {
+        chat.updates(of: [self], on: [id], Self.changes, Self.change).map(\.first)
+    }
+
+    private static func updates(of users: [User]) -> ChatStream<[User]>? {
+        users.first?.chat.updates(of: users, on: users.map(\.id), changes, change)
+    }
+
+    private static let changes = UserStreams.changes + ["user.deleted"]
+
+    @Sendable private static func change(_ event: Event, _ user: User) async -> Change<User> {
+        guard event.channel.name == user.id else { return .same }
+        if event.type == "user.deleted" { return .deleted }
+        return Change(try? await user.chat.getUser(userId: user.id))
+    }
+}
+
+extension Membership {
+    /// Calls back with the membership after each change, and with nil when it ends.
+    @available(*, deprecated, renamed: "onUpdated")
+    public func streamUpdates(callback: @escaping @Sendable (Membership?) -> Void) -> AutoCloseable {
+        updates.listen { callback($0) }
+    }
+
+    @available(*, deprecated, renamed: "stream.updated")
+    public func streamUpdates() -> AsyncStream<Membership?> { updates.started() }
+
+    /// Calls back with all memberships after each change of one of them. An ended membership is left out.
+    @available(*, deprecated, message: "use onUpdated and onDeleted of each membership")
+    public static func streamUpdatesOn(
+        memberships: [Membership], callback: @escaping @Sendable ([Membership]) -> Void
+    ) -> AutoCloseable {
+        updates(of: memberships)?.listen { callback($0) } ?? .ended
+    }
+
+    @available(*, deprecated, message: "use stream.updated() and stream.deleted() of each membership")
+    public static func streamUpdatesOn(memberships: [Membership]) -> AsyncStream<[Membership]> {
+        updates(of: memberships)?.started() ?? .ended
+    }
+
+    private var updates: ChatStream<Membership?> {
+        chat.updates(of: [self], on: [channelId], Self.changes, Self.change).map(\.first)
+    }
+
+    private static func updates(of memberships: [Membership]) -> ChatStream<[Membership]>? {
+        memberships.first?.chat.updates(of: memberships, on: memberships.map(\.channelId), changes, change)
+    }
+
+    private static let changes = MembershipStreams.changes + MembershipStreams.ends
+
+    @Sendable private static func change(_ event: Event, _ membership: Membership) async -> Change<Membership> {
+        guard event.channel.name == membership.channelId, event.member == membership.userId else { return .same }
+        if MembershipStreams.ends.contains(event.type) { return .deleted }
+        return Change(try? await membership.channel.getMembership(userId: membership.userId))
+    }
+}
+
+extension Message {
+    /// Calls back with the message after each change. A deleted message is marked as deleted.
+    @available(*, deprecated, renamed: "onUpdated")
+    public func streamUpdates(callback: @escaping @Sendable (Message) -> Void) -> AutoCloseable {
+        onUpdated(callback)
+    }
+
+    @available(*, deprecated, renamed: "stream.updated")
+    public func streamUpdates() -> AsyncStream<Message> { stream.updated().started() }
+
+    /// Calls back with all messages after each change of one of them. A deleted message is marked as deleted.
+    @available(*, deprecated, message: "use onUpdated of each message")
+    public static func streamUpdatesOn(
+        messages: [Message], callback: @escaping @Sendable ([Message]) -> Void
+    ) -> AutoCloseable {
+        updates(of: messages)?.listen { callback($0) } ?? .ended
+    }
+
+    @available(*, deprecated, message: "use stream.updated() of each message")
+    public static func streamUpdatesOn(messages: [Message]) -> AsyncStream<[Message]> {
+        updates(of: messages)?.started() ?? .ended
+    }
+
+    private static func updates(of messages: [Message]) -> ChatStream<[Message]>? {
+        messages.first?.chat.updates(of: messages, on: messages.map(\.channelId), MessageStreams.changes) {
+            event, message in
+            guard event.channel.name == message.channelId, event.changedMessage == message.timetoken else {
+                return .same
+            }
+            return Change(await event.changed(message))
+        }
+    }
+}
+
+// MARK: - Listeners of a channel
+
+extension Channel {
+    @available(*, deprecated, renamed: "onMessageReceived")
+    public func connect(callback: @escaping @Sendable (Message) -> Void) -> AutoCloseable {
+        onMessageReceived(callback)
+    }
+
+    @available(*, deprecated, renamed: "stream.messageReceived")
+    public func connect() -> AsyncStream<Message> { stream.messageReceived().started() }
+
+    @available(*, deprecated, renamed: "onTypingChanged")
+    public func getTyping(callback: @escaping @Sendable ([String]) -> Void) -> AutoCloseable {
+        onTypingChanged(callback)
+    }
+
+    @available(*, deprecated, renamed: "stream.typingChanged")
+    public func getTyping() -> AsyncStream<[String]> { stream.typingChanged().started() }
+
+    @available(*, deprecated, renamed: "onPresenceChanged")
+    public func streamPresence(callback: @escaping @Sendable ([String]) -> Void) -> AutoCloseable {
+        onPresenceChanged(callback)
+    }
+
+    @available(*, deprecated, renamed: "stream.presenceChanged")
+    public func streamPresence() -> AsyncStream<[String]> { stream.presenceChanged().started() }
+
+    @available(*, deprecated, renamed: "onReadReceiptReceived")
+    public func streamReadReceipts(callback: @escaping @Sendable (ReadReceipt) -> Void) -> AutoCloseable {
+        onReadReceiptReceived(callback)
+    }
+
+    @available(*, deprecated, renamed: "stream.readReceiptReceived")
+    public func streamReadReceipts() -> AsyncStream<ReadReceipt> { stream.readReceiptReceived().started() }
+
+    @available(*, deprecated, renamed: "onMessageReported")
+    public func streamMessageReports(callback: @escaping @Sendable (Report) -> Void) -> AutoCloseable {
+        onMessageReported(callback)
+    }
+
+    @available(*, deprecated, renamed: "stream.messageReported")
+    public func streamMessageReports() -> AsyncStream<Report> { stream.messageReported().started() }
+}
+
+extension Chat {
+    /// Calls back with the read marks of other members in all channels of the user.
+    @available(*, deprecated, message: "use Channel.onReadReceiptReceived, or a ChannelDelegate")
+    public func streamReadReceipts(callback: @escaping @Sendable (ReadReceipt) -> Void) -> AutoCloseable {
+        readReceipts.listen { callback($0) }
+    }
+
+    @available(*, deprecated, message: "use Channel.stream.readReceiptReceived(), or a ChannelDelegate")
+    public func streamReadReceipts() -> AsyncStream<ReadReceipt> { readReceipts.started() }
+
+    private var readReceipts: ChatStream<ReadReceipt> {
+        deviceEvents(of: ["receipt.read"]) { ReadReceipt($0, AnyJSON($0.data)) }
+    }
+}
+
+// MARK: - Sequences
+
+extension ChatStream {
+    /// Returns the values as an `AsyncStream`, which connects at once and closes when it is released.
+    func started() -> AsyncStream<Element> {
+        let reader = StreamReader(self)
+        return AsyncStream(unfolding: { await reader.next() })
+    }
+
+    fileprivate func map<Value: Sendable>(_ read: @escaping @Sendable (Element) -> Value) -> ChatStream<Value> {
+        ChatStream<Value>(chat: chat, selection: selection) { [transform] event in await transform(event).map(read) }
+    }
+}
+
+/// The iterator of a stream whose values several tasks may request.
+private actor StreamReader<Element: Sendable> {
+    private var iterator: ChatStream<Element>.Iterator
+
+    init(_ stream: ChatStream<Element>) { iterator = stream.makeAsyncIterator() }
+
+    func next() async -> Element? {
+        var reader = iterator
+        defer { iterator = reader }
+        return await reader.next()
+    }
+}
+
+extension AsyncStream {
+    fileprivate static var ended: AsyncStream { AsyncStream(unfolding: { nil }) }
+}
+
+extension AutoCloseable {
+    /// A listener of nothing.
+    fileprivate static var ended: AutoCloseable { AutoCloseable(nil) {} }
+}
+
+/// The effect of an event on one record or message.
+private enum Change<Entity: Sendable>: Sendable {
+    case same, deleted
+    case changed(Entity)
+
+    /// - Parameter entity: nil when it cannot be read now; then it stays as it was.
+    init(_ entity: Entity?) { self = entity.map { .changed($0) } ?? .same }
+}
+
+extension Chat {
+    /// The records or messages after each change of one of them, without those that are deleted.
+    ///
+    /// - Parameter change: returns the effect of an event on one of them.
+    fileprivate func updates<Entity: Sendable>(
+        of entities: [Entity], on channels: [String], _ types: [String],
+        _ change: @escaping @Sendable (Event, Entity) async -> Change<Entity>
+    ) -> ChatStream<[Entity]> {
+        let present = Lock(entities)
+        return events(of: types, on: channels) { event in
+            var (all, isChanged): ([Entity], Bool) = ([], false)
+            for entity in present.withLock({ $0 }) {
+                switch await change(event, entity) {
+                case .same: all.append(entity)
+                case .changed(let new):
+                    all.append(new)
+                    isChanged = true
+                case .deleted: isChanged = true
+                }
+            }
+            guard isChanged else { return nil }
+            present.withLock { [all] in $0 = all }
+            return all
+        }
+    }
+}
