@@ -47,9 +47,16 @@ func exampleCustomEvents(_ chat: Chat) async throws {
 
     let (events, isMore) = try await chat.getEventsHistory(channelId: "support.42", count: 10)
     for event in events.map(\.event) {
-        if let custom = event.payload as? CustomEvent { print(event.timetoken, custom.type) }
+        if let custom = event.payload as? CustomEvent { print(event.timetoken, custom.type ?? "-") }
     }
     print(isMore ? "there are older ones" : "that is all")
+}
+
+func exampleOwnContent(_ chat: Chat, _ support: Channel) async throws {
+    struct Rating: EventContent, JSONCodable, Codable { var stars: Int }
+    try await support.emitCustomEvent(payload: ["stars": 5], messageType: "rating")
+    let (ratings, more) = try await chat.getEventsHistory(of: Rating.self, channelId: "support.42")
+    print(ratings.map(\.event.payload.stars), more)
 }
 
 func exampleSubscription(_ chat: Chat) async throws {
