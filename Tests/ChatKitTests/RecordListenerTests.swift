@@ -1,4 +1,5 @@
 import ChatKit
+import ChatRemote
 import Testing
 
 @Suite("Listeners of records and messages") struct RecordListenerTests {
