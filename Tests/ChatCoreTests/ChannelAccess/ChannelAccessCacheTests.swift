@@ -133,7 +133,7 @@ import Testing
             #expect(await slug { try await room.chat(of: "ben").emit(hello) } == "not_a_member")
             try await room.say("hi", in: "crew", by: "ben")
             var elsewhere = hello
-            elsewhere.channel = "lobby"
+            elsewhere.channel = ChannelID("lobby", in: ChatFixture.app)
             try await room.chat(of: "ben").emit(elsewhere)
             var invited = MembershipRecord(user: "ben", channel: "crew", state: .invited)
             try await room.put(invited)
