@@ -71,6 +71,8 @@ import Testing
             return (isReached, position)
         }
 
+        func wait(for target: Int) async -> Bool { await waiters.wait(for: target) }
+
         func advance(to position: Int) {
             self.position = position
             waiters.resume(through: position)
@@ -92,6 +94,13 @@ import Testing
             group.addTask { for position in 0..<1000 { await log.advance(to: position) } }
         }
         #expect(await log.waiting == 0)
+    }
+
+    @Test("do not wait for a position that was reached before they began")
+    func late() async {
+        let log = Log()
+        await log.advance(to: 5)
+        #expect(await log.wait(for: 5), "although the check came before the advance")
     }
 
     @Test("are resumed in vain when the position advances no more")

@@ -14,7 +14,7 @@ import Testing
             (["xyzzy"], "there are emit, listen"), (["listen", "a", "--jso"], "Did you mean '--json'?"),
             (["emit"], "'<channel>'"), (["emit", "a", "{"], "the data is not JSON"),
             (["emit", "a", "1", "--meta", "x"], "--meta is not JSON"),
-            (["emit", "a", "1", "--ttl-hours", "0"], "--ttl-hours"),
+            (["emit", "a", "1", "--ttl-hours=-1"], "--ttl-hours"),
             (["emit", "a", "1", "--envelopes"], "--envelopes"), (["emit", "a", "-", "--parallel", "99"], "--parallel"),
             (["listen", "a", "--secret", "whsec_AAAA"], "--forward"), (["listen", "a", "--count", "0"], "--count"),
             (["listen", "a", "--forward", "localhost:1"], "http://"),

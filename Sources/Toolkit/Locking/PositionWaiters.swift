@@ -1,13 +1,11 @@
 /// Tasks that wait until something has reached a position. Confined to one actor, which knows the present position.
 ///
-/// There is no suspension between a check of the position on that actor and the start of the wait, so none is missed:
-///
-/// ```swift
-/// guard position < target else { return true }
-/// return await waiters.wait(for: target)
-/// ```
+/// The list remembers the position of its last ``resume(through:)``. A wait for a position that was reached before the
+/// wait began therefore returns at once, even if other work ran on the actor between the caller's check and the wait.
 public final class PositionWaiters<Position: Comparable & Sendable> {
     private var waiting: [(position: Position, continuation: CheckedContinuation<Bool, Never>)] = []
+    private var reached: Position?
+    private var isEnded = false
 
     /// Creates an empty list.
     public init() {}
@@ -19,18 +17,31 @@ public final class PositionWaiters<Position: Comparable & Sendable> {
     ///
     /// - Returns: true when the position was reached; false when the wait was ended by ``endAll()``.
     public func wait(for position: Position, isolation: isolated (any Actor)? = #isolation) async -> Bool {
-        await withCheckedContinuation(isolation: isolation) { waiting.append((position, $0)) }
+        await withCheckedContinuation(isolation: isolation) { continuation in
+            if let reached, position <= reached {
+                continuation.resume(returning: true)
+            } else if isEnded {
+                continuation.resume(returning: false)
+            } else {
+                waiting.append((position, continuation))
+            }
+        }
     }
 
-    /// Resumes the tasks that wait for this position or an earlier one. Call it after each advance.
+    /// Resumes the tasks that wait for this position or an earlier one. Call it after each advance; positions never
+    /// decrease.
     public func resume(through position: Position) {
+        reached = reached.map { max($0, position) } ?? position
+        isEnded = false
         guard !waiting.isEmpty else { return }
         for waiter in waiting where waiter.position <= position { waiter.continuation.resume(returning: true) }
         waiting.removeAll { $0.position <= position }
     }
 
-    /// Ends every wait, because the position will not advance any more.
+    /// Ends every wait, and each later one until the next ``resume(through:)``. Call it when the position no longer
+    /// advances.
     public func endAll() {
+        isEnded = true
         for waiter in waiting { waiter.continuation.resume(returning: false) }
         waiting = []
     }

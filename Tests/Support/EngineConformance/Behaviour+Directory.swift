@@ -109,8 +109,10 @@ extension Behaviour {
             await trial.refusal(.conflict) {
                 _ = try await trial.directory.write(changes, events: [trial.draft("room", "never")])
             }
-            await trial.refusal(.malformed) {
-                _ = try await trial.directory.write(Array(changes[..<2]), events: [trial.draft("", "never")])
+            var bad = trial.draft("room", "never")
+            bad.past = trial.clock.now.adding(.seconds(3600))
+            await trial.refusal(.invalid) { [bad] in
+                _ = try await trial.directory.write(Array(changes[..<2]), events: [bad])
             }
             #expect(try await trial.directory.read(keys).map { $0?.body.description } == [nil, nil, "0"])
             #expect(try await trial.readAll(trial.everything).isEmpty)
@@ -147,15 +149,16 @@ extension Behaviour {
                 RecordChange(key, body: trial.json("1")), RecordChange(other, body: trial.json("2")),
             ])
             let never = trial.draft("room", "never")
-            let bad = trial.draft("", "never")
+            var bad = trial.draft("room", "never")
+            bad.past = trial.clock.now.adding(.seconds(3600))
             await trial.refusal(.forbidden) {
                 _ = try await trial.directory.decide([key]) { snapshot throws(ChatError) -> Decision<Void> in
                     #expect(snapshot[key]?.body.description == "1" && snapshot[other] == nil)
                     throw ChatError(.forbidden, "no")
                 }
             }
-            await trial.refusal(.malformed) {
-                _ = try await trial.directory.decide([key]) { _ in
+            await trial.refusal(.invalid) { [bad] in
+                _ = try await trial.directory.decide([key]) { [bad] _ in
                     Decision((), changes: [RecordChange(key, body: nil)], events: [never, bad])
                 }
             }

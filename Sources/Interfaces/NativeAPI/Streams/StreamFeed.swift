@@ -2,7 +2,6 @@ import ChatCore
 import ChatModel
 import LongPolling
 import HTTPServer
-import Locking
 import Synchronization
 
 /// All streams with the same selection, format and included objects. An event is framed once and appended once to their
@@ -35,7 +34,7 @@ actor StreamFeed: FeedSink {
     /// Events whose included objects are being read.
     private var unread = PendingEvents()
     /// Tasks that wait for the log to be complete up to a position.
-    private let waiters = PositionWaiters<Timetoken>()
+    private var waiters: [(position: Timetoken, continuation: CheckedContinuation<Void, Never>)] = []
     /// Called when the feed begins to hold something back.
     private let onHold: @Sendable (StreamFeed) -> Void
     /// Called when the feed cannot append events, so that its streams cannot continue.
@@ -161,10 +160,15 @@ actor StreamFeed: FeedSink {
     /// Returns when the log holds every event that the feed was handed up to a position.
     func reach(_ position: Timetoken) async {
         guard !isComplete(through: position) else { return }
-        _ = await waiters.wait(for: position)
+        await withCheckedContinuation { waiters.append((position, $0)) }
     }
 
-    private func wake() { waiters.resume(through: position(.distantFuture)) }
+    private func wake() {
+        guard !waiters.isEmpty else { return }
+        let first = unread.first?.timetoken ?? .distantFuture
+        for waiter in waiters where first > waiter.position { waiter.continuation.resume() }
+        waiters.removeAll { first > $0.position }
+    }
 
     /// The newest ids that the feed has sent, in no particular order. Call on the loop.
     nonisolated var newestIDs: [Timetoken] { assumeIsolated { $0.recent.ids } }
