@@ -16,6 +16,8 @@ extension Chat {
     ///     events, reports, mentions, invitations (on the invited user's own channel) and restrictions. Events of other
     ///     types, such as changes of records, come as ``CustomEvent``.
     /// - Returns: the events; `isMore` is true when there are more between the bounds.
+    /// - Throws: `.malformed` for a count or type that the gateway refuses; `.forbidden` when the user may not read the
+    ///   channel.
     public func getEventsHistory(
         channelId: String, startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil, count: Int = 100,
         types: [String]? = nil
@@ -42,6 +44,7 @@ extension Chat {
     ///     have the form of that type are left out.
     ///   - count: the maximum number of events; the bounds are those of
     ///     ``getEventsHistory(channelId:startTimetoken:endTimetoken:count:types:)``.
+    /// - Throws: `.malformed` for a count that the gateway refuses; `.forbidden` when the user may not read the channel.
     public func getEventsHistory<Content: EventContent>(
         of type: Content.Type, channelId: String, startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil,
         count: Int = 100
@@ -74,6 +77,7 @@ extension Chat {
     /// ``getEventsHistory(channelId:startTimetoken:endTimetoken:count:types:)``.
     ///
     /// - Parameter types: names and patterns (`order.*`) of event types; empty selects all.
+    /// - Throws: `.malformed` for a type that the gateway refuses; `.forbidden` when the user may not read the channel.
     public func getEventsCount(
         channelId: String, types: [String] = [], startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil
     ) async throws(ChatError) -> Int {

@@ -115,6 +115,8 @@ extension Chat {
 
     /// Waits until the channels of ``subscribe(to:and:at:withPresence:filterOverride:)`` are connected; see
     /// ``Subscription/ready(within:)``.
+    ///
+    /// - Throws: the error that keeps one of them from connecting; `.unavailable` when the time is over.
     @available(*, deprecated, message: "use Subscription.ready(within:)")
     public func ready(within limit: Duration = .seconds(30)) async throws(ChatError) {
         let end = ContinuousClock.now + limit
