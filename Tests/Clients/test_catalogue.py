@@ -78,7 +78,7 @@ class Story:
         action = self.call("POST", f"{path}/{root}/actions", {"type": "task", "value": "done", "user": "ben"})
         self.call("DELETE", f"{path}/{root}/actions/{action['action_timetoken']}?user=ben")
         self.call("PUT", f"{path}/{root}/pin", {})
-        self.call("POST", f"{path}/{root}/report", {"reason": "rude", "by": "ben"})
+        self.call("POST", f"{path}/{root}/report", {"reason": "rude", "by": "ben", "auto_moderation_id": "rule-1"})
         self.call("PUT", "/channels/crew/members/ben/delivered", {"by": "ben"})
         self.call("PUT", "/channels/crew/members/ben/read", {"by": "ben"})
         self.call("DELETE", f"{path}/{root}")
