@@ -68,7 +68,7 @@ extension ChatAccess {
         guard event.isReadable(by: user) else { return false }
         let channel = ExactText(event.channel.name)
         if let answer = known[channel] { return answer }
-        let answer = try await obstacle(to: .audienceSnapshot, of: user, in: event.channel.name) == nil
+        let answer = try await obstacle(to: .receiving, of: user, in: event.channel.name) == nil
         known[channel] = answer
         return answer
     }

@@ -6,8 +6,7 @@ final class Witness: ChannelDelegate, UserEventDelegate, ConnectionDelegate {
 
     private func note(_ callback: String, _ channel: Channel) { heard("\(callback) \(channel.id)") }
 
-    /// KiB is what the product promises ||| The product promises 512 KiB. Stack frames of a debug build are several
-    /// times larger.
+    /// Returns true at the callback of this name; false when there are no more.
     func meets(_ callback: String) async -> Bool {
         while let next = await heard.next().first { if next == callback { return true } }
         return false

@@ -7,7 +7,7 @@ extension ChatAccess {
     /// - Throws: `.forbidden` with the slug `banned`, `not_a_member` or `not_operator`.
     public func demandHearing(_ selection: Selection) async throws(ChatError) {
         guard let user = caller.user else { return }
-        for name in selection.channels.names.sorted() { try await demand(.audienceSnapshot, of: user, in: name.text) }
+        for name in selection.channels.names.sorted() { try await demand(.receiving, of: user, in: name.text) }
     }
 
     /// Returns those of the channels that a user's credential may not follow by name. Empty for a credential of no
@@ -21,7 +21,7 @@ extension ChatAccess {
         guard let user = caller.user else { return [] }
         var unheard: Set<ExactText> = []
         for name in names where !isOfDevice || Self.channel(moderatedOn: name.text) != nil {
-            if try await obstacle(to: .audienceSnapshot, of: user, in: name.text) != nil { unheard.insert(name) }
+            if try await obstacle(to: .receiving, of: user, in: name.text) != nil { unheard.insert(name) }
         }
         return unheard
     }
@@ -33,7 +33,7 @@ extension ChatAccess {
         try Names.check(channel: name)
         try caller.demand(.read)
         try caller.demand(reading: name)
-        try await demand(.audienceSnapshot, of: caller.user, in: name)
+        try await demand(.receiving, of: caller.user, in: name)
     }
 }
 
@@ -54,7 +54,7 @@ extension ChatAccess {
         try caller.demand(.read)
         for name in selection.channels.names
         where Self.channel(moderatedOn: name.text) != nil || MappedThread(name.text) != nil {
-            try await demand(.audienceSnapshot, of: caller.user, in: name.text)
+            try await demand(.receiving, of: caller.user, in: name.text)
         }
         let viewer = try await service.hub.viewer(
             of: UserID(user, in: app), on: device, naming: selection.channels.names,

@@ -5,7 +5,7 @@ enum ChannelPermission: Comparable, Sendable {
     /// Reading the channel's record and its members.
     case knowing
     /// Receiving or reading the channel's events, and seeing the users present.
-    case audienceSnapshot
+    case receiving
     /// Being present.
     case being
     case writing
@@ -28,7 +28,7 @@ extension ChatAccess {
     func obstacle(
         to permission: ChannelPermission, of user: String, in name: String
     ) async throws(ChatError) -> ChatError? {
-        if caller.user != nil, permission <= .audienceSnapshot, let moderated = Self.channel(moderatedOn: name) {
+        if caller.user != nil, permission <= .receiving, let moderated = Self.channel(moderatedOn: name) {
             return try await standing(of: moderated).isOperator(user) ? nil : .onlyForOperators(of: moderated)
         }
         let channelAccess = try await service.accessCache.channelAccess(of: user, in: channel(name))

@@ -29,7 +29,7 @@ extension ChatAccess {
             throw ChatError(.malformed, "reason must be 1 to 1000 bytes long", field: "reason")
         }
         if let rule { try Self.check(rule, "auto_moderation_id", 1...255, field: "auto_moderation_id") }
-        let scene = try await scene(timetoken, in: channel, for: "report.created", by: named, .audienceSnapshot)
+        let scene = try await scene(timetoken, in: channel, for: "report.created", by: named, .receiving)
         let key = reportsKey(timetoken, channel)
         let users = [scene.event.user, scene.actor.user].compactMap(\.self).map { UserRecord.key($0, in: app) }
         let decided = try await decide(scene, [key] + users) { snapshot throws(ChatError) in

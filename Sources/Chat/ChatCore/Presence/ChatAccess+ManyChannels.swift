@@ -61,7 +61,7 @@ extension ChatAccess {
             caller.reads(channel: $0.name)
         }
         for (channel, count) in presenceScopes {
-            if let own = caller.user, try await obstacle(to: .audienceSnapshot, of: own, in: channel.name) != nil {
+            if let own = caller.user, try await obstacle(to: .receiving, of: own, in: channel.name) != nil {
                 continue
             }
             occupied.append((channel.name, count))

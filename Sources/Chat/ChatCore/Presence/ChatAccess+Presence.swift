@@ -76,7 +76,7 @@ extension ChatAccess {
         var channels: [String] = []
         for channel in try await tracker.board.channels(of: UserID(user, in: app), as: .occupant)
         where caller.reads(channel: channel.name) {
-            if let own = caller.user, try await obstacle(to: .audienceSnapshot, of: own, in: channel.name) != nil {
+            if let own = caller.user, try await obstacle(to: .receiving, of: own, in: channel.name) != nil {
                 continue
             }
             channels.append(channel.name)

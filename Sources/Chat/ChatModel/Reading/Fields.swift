@@ -165,11 +165,11 @@ extension Fields {
     }
 
     /// One of the words of an enumeration.
-    public func word<AuthorizationScheme: RawRepresentable & CaseIterable>(
-        _ name: String, _: AuthorizationScheme.Type
-    ) throws(ChatError) -> AuthorizationScheme?
-    where AuthorizationScheme.RawValue == String {
-        try choice(name, AuthorizationScheme.allCases.map { ($0.rawValue, $0) })
+    public func word<Choice: RawRepresentable & CaseIterable>(
+        _ name: String, _: Choice.Type
+    ) throws(ChatError) -> Choice?
+    where Choice.RawValue == String {
+        try choice(name, Choice.allCases.map { ($0.rawValue, $0) })
     }
 
     /// The value for one of the given words.

@@ -7,13 +7,13 @@ enum ImportedRecord {
     case message(ImportMessage)
     case record(ImportRecord)
 
-    private enum AuthorizationScheme: String, CaseIterable {
+    private enum Kind: String, CaseIterable {
         case user, channel, membership, group, restriction, message
     }
 
     init(_ element: BatchElements.Element) throws(ChatError) {
         let all = try element.fields(known: nil)
-        let word = try all.required("record", try all.word("record", AuthorizationScheme.self))
+        let word = try all.required("record", try all.word("record", Kind.self))
         func fields(_ members: [String]) throws(ChatError) -> Fields {
             try element.fields(known: ["record"] + members.filter { $0 != ActorName.parameter })
         }

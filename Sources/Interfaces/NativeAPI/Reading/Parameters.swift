@@ -61,27 +61,27 @@ struct Parameters {
     }
 
     /// One of the words of an enumeration; nil when absent.
-    func word<AuthorizationScheme: RawRepresentable & CaseIterable>(
-        _ name: String, _ type: AuthorizationScheme.Type = AuthorizationScheme.self
-    ) throws(ChatError) -> AuthorizationScheme? where AuthorizationScheme.RawValue == String {
+    func word<Choice: RawRepresentable & CaseIterable>(
+        _ name: String, _ type: Choice.Type = Choice.self
+    ) throws(ChatError) -> Choice? where Choice.RawValue == String {
         guard let text = try text(name) else { return nil }
         return try Self.word(text, name)
     }
 
     /// The given words of an enumeration; the parameter may be repeated.
-    func words<AuthorizationScheme: RawRepresentable & CaseIterable & Hashable>(
-        _ name: String, _ type: AuthorizationScheme.Type = AuthorizationScheme.self
-    ) throws(ChatError) -> Set<AuthorizationScheme> where AuthorizationScheme.RawValue == String {
-        var words: Set<AuthorizationScheme> = []
+    func words<Choice: RawRepresentable & CaseIterable & Hashable>(
+        _ name: String, _ type: Choice.Type = Choice.self
+    ) throws(ChatError) -> Set<Choice> where Choice.RawValue == String {
+        var words: Set<Choice> = []
         for text in texts(name) { words.insert(try Self.word(text, name)) }
         return words
     }
 
-    private static func word<AuthorizationScheme: RawRepresentable & CaseIterable>(
+    private static func word<Choice: RawRepresentable & CaseIterable>(
         _ text: String, _ name: String
-    ) throws(ChatError) -> AuthorizationScheme where AuthorizationScheme.RawValue == String {
-        guard let word = AuthorizationScheme(rawValue: text) else {
-            let known = AuthorizationScheme.allCases.map { "'\($0.rawValue)'" }
+    ) throws(ChatError) -> Choice where Choice.RawValue == String {
+        guard let word = Choice(rawValue: text) else {
+            let known = Choice.allCases.map { "'\($0.rawValue)'" }
             let rest = known.dropLast().joined(separator: ", ")
             throw bad(name, "must be \(rest.isEmpty ? "" : rest + " or ")\(known.last ?? "")", keyword: "enum")
         }

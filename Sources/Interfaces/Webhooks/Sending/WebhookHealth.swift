@@ -37,7 +37,7 @@ struct WebhookHealth: Sendable {
         }
     }
 
-    /// What earlier runs have stored: the webhooks that fail, each with the start of its failure.
+    /// Reads the failing webhooks that earlier runs have stored, each with the start of its failure.
     func load(_ app: AppID) async throws(ChatError) -> [(subscriber: SubscriberID, since: Timetoken)] {
         var query = RecordQuery(.setting, in: app, limit: 500)
         query.idPrefix = Self.idPrefix
