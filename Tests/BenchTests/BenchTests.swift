@@ -8,12 +8,12 @@ import Testing
     /// The result of five streams and one publisher during one second.
     private func result(
         _ fault: SmallServer.Fault, inFlight: Int = 1
-    ) async throws -> (clean: Bool, figures: JSONValue) {
+    ) async throws -> (clean: Bool, measurements: JSONValue) {
         let server = try SmallServer(fault)
         var plan = BenchPlan(.strict)
         plan.url = server.url
         (plan.streams, plan.seconds, plan.warmUpSeconds, plan.inFlight) = (5, 1, 0, inFlight)
-        (plan.rate, plan.patienceSeconds) = (50, 1)
+        (plan.rate, plan.timeoutSeconds) = (50, 1)
         let result = try await onThread { [plan] in try Bench.run(plan) }
         withExtendedLifetime(server) {}
         return (result.isClean, try JSONDocument(result.json).root)
@@ -21,31 +21,31 @@ import Testing
 
     @Test("of a correct server finds no fault and counts everything")
     func right() async throws {
-        let (isClean, figures) = try await result(.none)
+        let (isClean, measurements) = try await result(.none)
         #expect(isClean)
-        let published = try #require(figures["published"]?.integer)
-        #expect(published > 0 && figures["delivered"]?.integer == published * 5)
-        #expect(figures["lost"]?.integer == 0 && figures["regressions"]?.integer == 0)
+        let published = try #require(measurements["published"]?.integer)
+        #expect(published > 0 && measurements["delivered"]?.integer == published * 5)
+        #expect(measurements["lost"]?.integer == 0 && measurements["regressions"]?.integer == 0)
     }
 
     @Test("finds that an event was lost")
     func loss() async throws {
-        let (isClean, figures) = try await result(.loses)
-        #expect(!isClean && figures["lost"]?.integer == 5)
-        #expect(figures["duplicates"]?.integer == 0 && figures["misordered"]?.integer == 0)
+        let (isClean, measurements) = try await result(.loses)
+        #expect(!isClean && measurements["lost"]?.integer == 5)
+        #expect(measurements["duplicates"]?.integer == 0 && measurements["misordered"]?.integer == 0)
     }
 
     @Test("finds that an event came twice")
     func repetition() async throws {
-        let (isClean, figures) = try await result(.repeats)
-        #expect(!isClean && figures["duplicates"]?.integer == 5 && figures["lost"]?.integer == 0)
+        let (isClean, measurements) = try await result(.repeats)
+        #expect(!isClean && measurements["duplicates"]?.integer == 5 && measurements["lost"]?.integer == 0)
     }
 
     @Test("finds that two events came in the wrong order")
     func order() async throws {
-        let (isClean, figures) = try await result(.swaps, inFlight: 2)
-        #expect(!isClean && figures["misordered"]?.integer == 5 && figures["lost"]?.integer == 0)
-        #expect(figures["regressions"]?.integer == 5)
+        let (isClean, measurements) = try await result(.swaps, inFlight: 2)
+        #expect(!isClean && measurements["misordered"]?.integer == 5 && measurements["lost"]?.integer == 0)
+        #expect(measurements["regressions"]?.integer == 5)
     }
 
     @Test("resumes interrupted streams where they were, without the incomplete frame")
@@ -53,7 +53,7 @@ import Testing
         let server = try SmallServer(.cuts)
         var plan = BenchPlan(.rate)
         plan.url = server.url
-        (plan.channels, plan.rate, plan.patienceSeconds) = (1, 50, 1)
+        (plan.channels, plan.rate, plan.timeoutSeconds) = (1, 50, 1)
         try await onThread { [plan] in
             let driver = try Driver(plan, streams: 3, resumable: 0..<3)
             driver.streams.isReturning = true

@@ -15,7 +15,7 @@ import Testing
     private func take(_ sequences: [UInt32], from publisher: UInt32, reader: Int) {
         for sequence in sequences {
             let mark = PayloadMark(channel: 0, publisher: publisher, sequence: sequence, nanoseconds: 100)
-            _ = ledger.take(mark, reader: reader, channel: 0, at: 350)
+            _ = ledger.record(mark, reader: reader, channel: 0, at: 350)
         }
     }
 
@@ -69,12 +69,12 @@ import Testing
     @Test("finds events of several publishers in another order than their ids say")
     func regression() {
         takeEverything()
-        for id: UInt64 in [0, 5, 7] { ledger.take(id: id, reader: 0) }
-        for id: UInt64 in [7, 9] { ledger.take(id: id, reader: 1) }
+        for id: UInt64 in [0, 5, 7] { ledger.record(id: id, reader: 0) }
+        for id: UInt64 in [7, 9] { ledger.record(id: id, reader: 1) }
         #expect(ledger.isClean)
-        ledger.take(id: 6, reader: 0)
+        ledger.record(id: 6, reader: 0)
         #expect(ledger.regressions == 1 && ledger.misordered == 0 && !ledger.isClean)
-        ledger.take(id: 9, reader: 1)
+        ledger.record(id: 9, reader: 1)
         #expect(ledger.regressions == 2)
     }
 
@@ -109,7 +109,7 @@ import Testing
     @Test("finds an event of another channel")
     func misdirected() {
         let mark = PayloadMark(channel: 7, publisher: 0, sequence: 0, nanoseconds: 0)
-        #expect(!ledger.take(mark, reader: 0, channel: 0, at: 1))
+        #expect(!ledger.record(mark, reader: 0, channel: 0, at: 1))
         #expect(ledger.misdirected == 1 && !ledger.isClean)
     }
 

@@ -8,28 +8,28 @@ import Testing
     func takes() {
         var fullAt: UInt64 = 0
         for _ in 0..<4 {
-            guard case .taken(let next) = rate.take(fullAt: fullAt, at: 1_000) else {
+            guard case .consumed(let next) = rate.consume(fullAt: fullAt, at: 1_000) else {
                 Issue.record("a unit was there")
                 return
             }
             fullAt = next
         }
-        #expect(rate.take(fullAt: fullAt, at: 1_000) == .wait(25))
+        #expect(rate.consume(fullAt: fullAt, at: 1_000) == .wait(25))
         #expect(rate.next(fullAt: fullAt) == 1_025)
-        #expect(rate.take(fullAt: fullAt, at: 1_025) == .taken(fullAt: 1_125))
+        #expect(rate.consume(fullAt: fullAt, at: 1_025) == .consumed(fullAt: 1_125))
         #expect(rate.missing(fullAt: fullAt, at: 1_025) == 75)
     }
 
     @Test("takes more than the window holds when the bucket is full, and takes units back")
     func extremes() {
-        #expect(rate.take(50, fullAt: 0, at: 1_000) == .taken(fullAt: 1_100))
+        #expect(rate.consume(50, fullAt: 0, at: 1_000) == .consumed(fullAt: 1_100))
         #expect(rate.returned(1, fullAt: 1_100) == 1_075 && rate.returned(50, fullAt: 20) == 0)
-        #expect(rate.take(0, fullAt: 0, at: 1_000) == .taken(fullAt: 1_000))
+        #expect(rate.consume(0, fullAt: 0, at: 1_000) == .consumed(fullAt: 1_000))
     }
 
     @Test("starts anew after the clock was set back")
     func clock() {
-        #expect(rate.take(fullAt: 5_000, at: 1_000) == .taken(fullAt: 1_025))
+        #expect(rate.consume(fullAt: 5_000, at: 1_000) == .consumed(fullAt: 1_025))
         #expect(rate.spent(fullAt: 5_000, at: 1_000) == 1_025)
         #expect(rate.missing(fullAt: 5_000, at: 1_000) == 0)
     }

@@ -103,7 +103,7 @@ final class ScriptedLog: EventLog {
         _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?
     ) async throws(ChatError) -> AppendOutcome { throw .unscripted }
     func earlier(_ claim: Claim) async throws(ChatError) -> RepeatedAppend? { throw .unscripted }
-    func kept(in channels: ChannelSet, _ stretch: LogRange, limit: Int) async throws(ChatError) -> Page<Event> {
+    func kept(in channels: ChannelSet, _ range: LogRange, limit: Int) async throws(ChatError) -> Page<Event> {
         throw .unscripted
     }
     func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>] { throw .unscripted }
@@ -212,7 +212,7 @@ extension ChatService {
 /// Records the events that a feed passes to it, turn by turn.
 final class RecordingSink: FeedSink {
     private let turns = Lock<[[UInt64]]>([])
-    func take(_ events: [Event]) { turns.withLock { $0.append(events.map(\.timetoken.rawValue)) } }
+    func receive(_ events: [Event]) { turns.withLock { $0.append(events.map(\.timetoken.rawValue)) } }
     var timetokens: [UInt64] { turns.withLock { $0.flatMap(\.self) } }
     var turnCount: Int { turns.withLock { $0.count } }
 }

@@ -7,20 +7,20 @@ import Testing
     @Test("returns all waiting items in one batch, then waits for more")
     func batches() async {
         let outbox = Outbox(capacity: 10)
-        outbox.take([event(1), event(2)])
-        outbox.take([event(3)])
+        outbox.receive([event(1), event(2)])
+        outbox.receive([event(3)])
         #expect(await outbox.batch()?.map(\.timetoken) == [1, 2, 3])
         async let next = outbox.batch()
-        outbox.take([event(4)])
+        outbox.receive([event(4)])
         #expect(await next?.map(\.timetoken) == [4])
     }
 
     @Test("ends after the waiting items when it is closed")
     func close() async {
         let outbox = Outbox(capacity: 10)
-        outbox.take([event(1)])
+        outbox.receive([event(1)])
         outbox.close()
-        outbox.take([event(2)])
+        outbox.receive([event(2)])
         #expect(await outbox.batch()?.map(\.timetoken) == [1])
         #expect(await outbox.batch() == nil)
         #expect(!outbox.hasOverflown)
@@ -29,9 +29,9 @@ import Testing
     @Test("accepts no more than its capacity, and never a part of a turn")
     func overflow() async {
         let outbox = Outbox(capacity: 3)
-        outbox.take([event(1), event(2)])
-        outbox.take([event(3), event(4)])
-        outbox.take([event(5)])
+        outbox.receive([event(1), event(2)])
+        outbox.receive([event(3), event(4)])
+        outbox.receive([event(5)])
         #expect(outbox.hasOverflown)
         #expect(await outbox.batch()?.map(\.timetoken) == [1, 2])
         #expect(await outbox.batch() == nil)
@@ -50,7 +50,7 @@ import Testing
     func overflowWhileWaiting() async {
         let outbox = Outbox(capacity: 1)
         async let batch = outbox.batch()
-        outbox.take([event(1), event(2)])
+        outbox.receive([event(1), event(2)])
         #expect(await batch == nil)
         #expect(outbox.hasOverflown)
     }

@@ -7,28 +7,28 @@ import Testing
     @Test("accept a window's quota at once, then as much as time restores")
     func burstAndRefill() {
         let meter = RateMeter(RatePolicy(10, in: .seconds(10)))
-        #expect((0..<10).allSatisfy { _ in meter.take(1, at: now) == nil })
-        #expect(meter.take(1, at: now) == .seconds(1))
+        #expect((0..<10).allSatisfy { _ in meter.consume(1, at: now) == nil })
+        #expect(meter.consume(1, at: now) == .seconds(1))
         #expect(meter.state(at: now) == (left: 0, full: 10))
         let later = now.adding(.milliseconds(2500))
         #expect(meter.state(at: later).left == 2)
-        #expect(meter.take(2, at: later) == nil)
-        #expect(meter.take(1, at: later) == .milliseconds(500))
+        #expect(meter.consume(2, at: later) == nil)
+        #expect(meter.consume(1, at: later) == .milliseconds(500))
     }
 
     @Test("accept a request larger than the window when none was accepted before")
     func largerThanTheWindow() {
         let meter = RateMeter(RatePolicy(5, in: .seconds(10)))
-        #expect(meter.take(500, at: now) == nil)
-        #expect(meter.take(1, at: now) == .seconds(2))
+        #expect(meter.consume(500, at: now) == nil)
+        #expect(meter.consume(1, at: now) == .seconds(2))
     }
 
     @Test("count as full after the clock was set back")
     func clockStepsBack() {
         let meter = RateMeter(RatePolicy(1, in: .seconds(10)))
-        #expect(meter.take(1, at: now) == nil)
-        #expect(meter.take(1, at: now.adding(.seconds(-3600))) == nil)
-        #expect(meter.take(1, at: now.adding(.seconds(-3600))) == .seconds(10))
+        #expect(meter.consume(1, at: now) == nil)
+        #expect(meter.consume(1, at: now.adding(.seconds(-3600))) == nil)
+        #expect(meter.consume(1, at: now.adding(.seconds(-3600))) == .seconds(10))
     }
 
     @Test("accept no more than the quota from concurrent requests")
@@ -36,7 +36,7 @@ import Testing
         let meter = RateMeter(RatePolicy(1000, in: .seconds(3600)))
         let passed = await withTaskGroup(of: Int.self) { [now] group in
             for _ in 0..<8 {
-                group.addTask { (0..<500).count { _ in meter.take(1, at: now) == nil } }
+                group.addTask { (0..<500).count { _ in meter.consume(1, at: now) == nil } }
             }
             return await group.reduce(0, +)
         }

@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test("mention users, who are notified, and quote others", arguments: MatchStrategy.allCases)
-    func ties(way: MatchStrategy) async throws {
+    func links(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let ben = try await chat.acting(as: "ben")
             let heard = Heard<Mention>()

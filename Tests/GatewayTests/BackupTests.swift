@@ -138,7 +138,7 @@ import Testing
         try await withData { _ in
             let data = try DataDirectory(at: path("restored"))
             try Data().write(to: folder.appendingPathComponent("restored/parley.db.restoring"))
-            #expect(throws: SettingError.self) { try data.demandWhole() }
+            #expect(throws: SettingError.self) { try data.requireComplete() }
             var configuration = Configuration()
             configuration.listenPort = 0
             configuration.isDevelopment = true

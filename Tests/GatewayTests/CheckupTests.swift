@@ -40,7 +40,7 @@ import Testing
         var configuration = Configuration()
         configuration.dataDirectory = data
         change(&configuration)
-        return Diagnostics(of: configuration, clock: clock).findings()
+        return Diagnostics(of: configuration, clock: clock).results()
     }
 
     private func finding(_ check: String, clock: WallClock = .system) -> CheckResult? {

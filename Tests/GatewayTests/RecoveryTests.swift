@@ -42,7 +42,7 @@ import Testing
             let caller = try #require(service.keyring.caller(digest: Keyring.digest(of: recovered.text)))
             #expect(caller.isOperator && caller.credential == recovered.id && caller.expires == nil)
             let entries = try await service.audit.entries(AuditLog.Query(RecordList(limit: 10)), by: caller).items
-            #expect(entries.contains { $0.deed.action == "key.recover" && $0.resource == recovered.id })
+            #expect(entries.contains { $0.operation.action == "key.recover" && $0.resource == recovered.id })
         }
     }
 

@@ -27,7 +27,7 @@ import Testing
         // Some settings depend on each other.
         if setting.name == "limits.page_most" { later.limits.pageDefault = 1 }
         #expect(setting.show(later) != setting.show(Configuration()))
-        let next = try Configuration().takingOver(later)
+        let next = try Configuration().applying(later)
         #expect((setting.show(next) == setting.show(later)) == setting.isReloadable)
     }
 
@@ -58,6 +58,6 @@ import Testing
         var later = now
         later.limits.pageDefault = 400
         later.limits.pageMost = 300
-        #expect(throws: SettingError.self) { try now.takingOver(later) }
+        #expect(throws: SettingError.self) { try now.applying(later) }
     }
 }

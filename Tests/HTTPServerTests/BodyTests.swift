@@ -82,7 +82,7 @@ import Testing
     @Test("that is too large is reported, with the part that arrived") func toldOfTooLarge() async throws {
         let told = Lock<[String]>([])
         var manners = RouteOptions()
-        manners.noteTooLarge = { request in
+        manners.recordTooLarge = { request in
             let (id, header) = (request.parameters["id"] ?? "", request.headers["X-Name"] ?? "")
             told.withLock { $0.append("\(id) \(request.path) \(header) \(request.body.bytes.count)") }
         }

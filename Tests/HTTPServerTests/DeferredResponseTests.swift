@@ -3,7 +3,7 @@ import HTTPServer
 import TestSupport
 import Testing
 
-/// A server that answers `/late` when the test says so.
+/// A server that answers `/deferred` when the test says so.
 private struct Waiting: Sendable {
     let server: Fixture
     let replies: Observed<[DeferredResponse]>
@@ -13,7 +13,7 @@ private struct Waiting: Sendable {
 
     /// Waits until `count` connections have been taken over from the HTTP library.
     func hasParked(_ count: Int) async -> Bool {
-        await waitUntil { await server.server.metrics.parked == count }
+        await waitUntil { await server.server.metrics.suspended == count }
     }
 
     func complete(_ index: Int, _ response: Response) async {
@@ -34,9 +34,9 @@ private func withWaiting(
     ) { router, loop in
         loops.update { $0 = [loop] }
         router.add(.get, "/late") { _ in
-            .late(
+            .deferred(
                 DeferredStart { reply in
-                    reply.onGone { gone.update { $0 += 1 } }
+                    reply.onDisconnect { gone.update { $0 += 1 } }
                     replies.update { $0.append(reply) }
                 })
         }
@@ -80,7 +80,7 @@ private func withWaiting(
     @Test("that is ready at once is an ordinary one")
     func atOnce() async throws {
         try await withWaiting(adjust: { router in
-            router.add(.get, "/now") { _ in .late(DeferredStart { $0.complete(.text("now", status: 404)) }) }
+            router.add(.get, "/now") { _ in .deferred(DeferredStart { $0.complete(.text("now", status: 404)) }) }
         }) { waiting in
             let wire = try waiting.server.wire()
             let answer = try wire.ask("GET", "/now")
@@ -164,7 +164,7 @@ private func withWaiting(
             let wire = try waiting.server.wire()
             wire.send("GET /late HTTP/1.1\r\nHost: x\r\n\r\nGET /hello HTTP/1.1\r\nHost: x\r\n\r\n")
             #expect(waiting.hasOpened(1))
-            #expect(await waiting.server.server.metrics.parked == 0)
+            #expect(await waiting.server.server.metrics.suspended == 0)
             await waiting.complete(0, .text("late"))
             #expect(try wire.answer().text == "late")
             #expect(try wire.answer().text == "hello")
@@ -179,7 +179,7 @@ private func withWaiting(
             let wire = try waiting.server.wire()
             wire.request("GET", "/late", version: "1.0")
             #expect(waiting.hasOpened(1))
-            #expect(await waiting.server.server.metrics.parked == 0)
+            #expect(await waiting.server.server.metrics.suspended == 0)
             await waiting.complete(0, .text("late"))
             #expect(try wire.answer().text == "late")
             #expect(try wire.rest().isEmpty)
@@ -303,7 +303,7 @@ private func withWaiting(
                 } onCancel: {
                     left.update { $0 += 1 }
                 }
-                return .late(DeferredStart { reply in reply.onGone { gone.update { $0 += 1 } } })
+                return .deferred(DeferredStart { reply in reply.onDisconnect { gone.update { $0 += 1 } } })
             }
         }) { waiting in
             let wire = try waiting.server.wire()
@@ -343,7 +343,7 @@ private func withWaiting(
                 router.add(.get, "/slow") { _ in
                     entered.update { $0 += 1 }
                     await gate.pass()
-                    return .late(
+                    return .deferred(
                         DeferredStart { _ in
                             Issue.record("opened")
                         } onDrop: {

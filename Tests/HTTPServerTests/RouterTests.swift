@@ -277,7 +277,7 @@ extension Response {
         switch body {
         case .bytes(let bytes): String(decoding: bytes, as: UTF8.self)
         case .fixed(let bytes): String(decoding: bytes.buffer, as: UTF8.self)
-        case .empty, .pieces, .stream, .late: ""
+        case .empty, .pieces, .stream, .deferred: ""
         }
     }
 

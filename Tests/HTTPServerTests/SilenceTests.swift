@@ -39,7 +39,7 @@ import Testing
         let replies = Observed<[DeferredResponse]>([])
         try await withAsyncServer(options: options) { router, _ in
             router.add(.get, "/hello") { _ in .text("hello") }
-            router.add(.get, "/late") { _ in .late(DeferredStart { reply in replies.update { $0.append(reply) } }) }
+            router.add(.get, "/late") { _ in .deferred(DeferredStart { reply in replies.update { $0.append(reply) } }) }
             router.add(.get, "/stream") { _ in .stream(StreamOpening { _ in }) }
         } body: { server in
             for target in ["/late", "/stream"] {

@@ -54,10 +54,10 @@ import Testing
         arguments: [5, 30, 300])
     func stall(silence: Int) {
         let options = ServerOptions()
-        let kernel = Socket.patience(for: .seconds(silence))
+        let kernel = Socket.timeout(for: .seconds(silence))
         #expect(kernel < .seconds(silence))
         #expect(min(options.deadlines.streamStall, kernel * 4 / 5) < kernel)
-        #expect(Socket.patience(for: options.deadlines.silence) > options.deadlines.streamStall)
+        #expect(Socket.timeout(for: options.deadlines.silence) > options.deadlines.streamStall)
     }
 
     @Test("before its beginning is reported to its receiver")

@@ -209,7 +209,7 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
             stage.reasons.waitBlocking { $0.count == 1 }
             resetting.reset()
             stage.reasons.waitBlocking { $0.count == 2 }
-            #expect(stage.reasons.value == [.peerGone, .peerGone])
+            #expect(stage.reasons.value == [.peerDisconnected, .peerDisconnected])
             let metrics = await stage.server.server.metrics
             #expect(metrics.streams == 0)
             #expect(metrics.streamTraffic.slowCloses == 0)

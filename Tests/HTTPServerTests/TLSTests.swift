@@ -204,12 +204,12 @@ private final class EncryptedWire: @unchecked Sendable {
         let gone = Observed(0)
         try await withTLS { router, loop in
             router.add(.get, "/late") { _ in
-                .late(DeferredStart { reply in loop.post { reply.complete(.text("late")) } })
+                .deferred(DeferredStart { reply in loop.post { reply.complete(.text("late")) } })
             }
             router.add(.get, "/never") { _ in
-                .late(
+                .deferred(
                     DeferredStart { reply in
-                        reply.onGone { gone.update { $0 += 1 } }
+                        reply.onDisconnect { gone.update { $0 += 1 } }
                         opened.update { $0 += 1 }
                     })
             }
@@ -266,14 +266,14 @@ private final class EncryptedWire: @unchecked Sendable {
                 }
             }
             clients[0].end()
-            reasons.waitBlocking { $0 == [.peerGone] }
+            reasons.waitBlocking { $0 == [.peerDisconnected] }
             await server.onLoop { connections.value[1].finish(last: Array("event: bye\n\n".utf8)) }
             try await blocking { _ = try clients[1].wire.read(through: "event: bye\n\n") }
-            reasons.waitBlocking { $0 == [.peerGone, .finished] }
+            reasons.waitBlocking { $0 == [.peerDisconnected, .finished] }
             clients[1].end()
             #expect(await server.server.metrics.streams == 1)
         }
-        reasons.waitBlocking { $0 == [.peerGone, .finished, .drained] }
+        reasons.waitBlocking { $0 == [.peerDisconnected, .finished, .drained] }
         held.update { $0 = [] }
     }
 

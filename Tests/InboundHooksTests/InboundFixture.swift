@@ -23,7 +23,7 @@ struct InboundFixture: Sendable {
     var engine: SQLiteEngine { chat.engine }
     var service: ChatService { chat.service }
     var registry: SourceRegistry { inbound.registry }
-    var gate: PostReceiver { inbound.gate }
+    var gate: PostReceiver { inbound.receiver }
 
     /// Starts a fixture, runs `body` once everything is ready, and stops it.
     static func with(

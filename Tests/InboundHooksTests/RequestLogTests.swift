@@ -334,9 +334,9 @@ import Text
     func bounded() async throws {
         let memory = try await SQLiteEngine(SQLiteEngineSettings(path: ":memory:"))
         let log = RequestLog(
-            .init(requests: 3, strangers: 2, bytesPerSource: 20_000, bytesInAll: 30_000),
-            whole: .init(requests: 2, strangers: 0, bytesPerSource: 20_000, bytesInAll: 30_000),
-            keeper: RequestArchive(memory.directory, logger: ChatFixture.quiet))
+            .init(requests: 3, unauthenticatedRequests: 2, bytesPerSource: 20_000, bytesInAll: 30_000),
+            whole: .init(requests: 2, unauthenticatedRequests: 0, bytesPerSource: 20_000, bytesInAll: 30_000),
+            archive: RequestArchive(memory.directory, logger: ChatFixture.quiet))
         func request(
             _ number: UInt64, isKnown: Bool, bytes: Int = 10, _ outcome: InboundRequest.Outcome = .accepted
         ) -> InboundRequest {
@@ -457,7 +457,7 @@ import Text
                 var post = InboundPost(
                     query: [("hub.mode", "subscribe"), ("hub.verify_token", token), ("hub.challenge", "42")], text: "")
                 post.method = "GET"
-                return try fixture.gate.greet(post, for: "s")
+                return try fixture.gate.answerChallenge(post, for: "s")
             }
             #expect(try ask("vt")?.body == "42")
             #expect(try ask("other")?.status == 403)
@@ -482,7 +482,7 @@ import Text
             func signature(of token: String) throws -> String? {
                 var question = InboundPost(query: [("crc_token", token)], text: "")
                 question.method = "GET"
-                let answer = try fixture.gate.greet(question, for: "x")
+                let answer = try fixture.gate.answerChallenge(question, for: "x")
                 return try answer.flatMap { try JSONDocument(Array($0.body.utf8)).root["response_token"]?.string }
             }
             #expect(try signature(of: #"{"a":1}"#) == nil)
@@ -510,13 +510,14 @@ import Text
             try await fixture.put("n", #"{"scheme":"none","mapping":\#(mapping)}"#)
             var crc = InboundPost(query: [("crc_token", "c")], text: "")
             crc.method = "GET"
-            #expect(try fixture.gate.greet(crc, for: "x")?.body.hasPrefix(#"{"response_token":"sha256="#) == true)
-            #expect(try fixture.gate.greet(crc, for: "n") == nil)
+            #expect(
+                try fixture.gate.answerChallenge(crc, for: "x")?.body.hasPrefix(#"{"response_token":"sha256="#) == true)
+            #expect(try fixture.gate.answerChallenge(crc, for: "n") == nil)
             var options = InboundPost([("WebHook-Request-Origin", "e.example")], text: "")
             options.method = "OPTIONS"
-            let answer = try fixture.gate.greet(options, for: "c")
+            let answer = try fixture.gate.answerChallenge(options, for: "c")
             #expect(answer?.headers.first?.value == "e.example")
-            #expect(try fixture.gate.greet(options, for: "n") == nil)
+            #expect(try fixture.gate.answerChallenge(options, for: "n") == nil)
         }
     }
 }

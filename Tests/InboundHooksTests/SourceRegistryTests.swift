@@ -186,16 +186,19 @@ import Testing
         try await InboundFixture.with { fixture in
             let first = try await fixture.put("s", Self.plain)
             let other = try JSONDocument(Array(Self.plain.replacing(#""a""#, with: #""b""#).utf8))
-            let second = try await fixture.registry.put("s", other, demand: .etag(first.etag), by: InboundFixture.owner)
-                .source
+            let second = try await fixture.registry.put(
+                "s", other, precondition: .etag(first.etag), by: InboundFixture.owner
+            )
+            .source
             #expect(second.etag != first.etag)
             #expect(
                 try await failure {
-                    _ = try await fixture.registry.put("s", other, demand: .etag(first.etag), by: InboundFixture.owner)
+                    _ = try await fixture.registry.put(
+                        "s", other, precondition: .etag(first.etag), by: InboundFixture.owner)
                 }.code == .stale)
             #expect(
                 try await failure {
-                    _ = try await fixture.registry.put("new", other, demand: .present, by: InboundFixture.owner)
+                    _ = try await fixture.registry.put("new", other, precondition: .present, by: InboundFixture.owner)
                 }.code == .stale)
             #expect(
                 try await failure {

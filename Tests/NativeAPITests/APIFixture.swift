@@ -99,7 +99,7 @@ extension APIFixture {
             switch response.body {
             case .bytes(let bytes): bytes
             case .fixed(let bytes): Array(bytes.buffer)
-            case .empty, .pieces, .stream, .late: []
+            case .empty, .pieces, .stream, .deferred: []
             }
         return Answer(
             status: response.status, headers: response.headers, bytes: bytes,

@@ -29,7 +29,7 @@ import Testing
             phone.close()
             #expect(await states(watcher, 1).map(\.type) == ["connection.reconnecting"])
             gateway.clock.advance(by: .seconds(60))
-            await gateway.beat()
+            await gateway.tick()
             let back = try await gateway.open("user=ana&device=phone")
             #expect(await back.next()?["session"] == id)
             let resumed = await states(watcher, 1)
@@ -38,7 +38,7 @@ import Testing
             back.close()
             #expect(await states(watcher, 1).map(\.type) == ["connection.reconnecting"])
             gateway.clock.advance(by: .seconds(120))
-            await gateway.beat()
+            await gateway.tick()
             #expect(await states(watcher, 1).map(\.type) == ["connection.failed"])
             for event in opened + resumed {
                 let data = try #require(event.json?["data"])

@@ -263,7 +263,7 @@ import Testing
             for channel in ["a", "b"] { try await gateway.member("ana", of: channel) }
             let (reader, _, _) = try await gateway.openReady("user=ana")
             let (service, _, _) = try await gateway.openReady("channel=a&channel=b")
-            await gateway.beat()
+            await gateway.tick()
             for (channel, count) in [("a", 1), ("a", 2), ("b", 3), ("a", 4)] {
                 try await gateway.tell(
                     channel, 0, for: .rule(.channelList), type: "channel.member_count.updated",
@@ -274,7 +274,7 @@ import Testing
             var ids: [String] = []
             while told.count < 2, let event = await reader.next() {
                 ids.append(event.lastEventID)
-                if event.number == 5 { await gateway.beat() }
+                if event.number == 5 { await gateway.tick() }
                 guard let channels = event.json?["data"]?["channels"]?.elements else { continue }
                 told.append(
                     Dictionary(
@@ -314,7 +314,7 @@ import Testing
         try await StreamHarness.run { gateway in
             try await gateway.member("ana", of: "a")
             let (first, _, cursor) = try await gateway.openReady("user=ana")
-            await gateway.beat()
+            await gateway.tick()
             for count in 1...3 {
                 try await gateway.tell(
                     "a", count, for: .rule(.channelList), type: "channel.member_count.updated",
@@ -325,7 +325,7 @@ import Testing
             let (second, _, _) = try await gateway.openReady("user=ana", lastEventID: cursor)
             let (third, _, _) = try await gateway.openReady("user=ana", lastEventID: "\(last)")
             await gateway.until { $0.catchingUp.isEmpty }
-            await gateway.beat(2)
+            await gateway.tick(2)
             try await gateway.end(["ana"])
             var told: [Int] = []
             for reader in [first, second, third] {

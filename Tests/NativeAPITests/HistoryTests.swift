@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test("continues behind a long run of events that were not requested")
-    func stretch() async throws {
+    func range() async throws {
         try await APIFixture.run { api in
             await Self.fill(api, "a", 1)
             let draft = EventDraft(

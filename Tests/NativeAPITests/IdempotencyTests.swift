@@ -422,7 +422,7 @@ import Text
             struct End: Error {}
             await #expect(throws: End.self) {
                 try await api.api.claims.once(key, request, caller, api.service.answers, isNotedFirst: true) {
-                    _ = try await api.api.inbound.gate.replay(made["REQUEST"] ?? "", of: "s", url: nil, by: caller)
+                    _ = try await api.api.inbound.receiver.replay(made["REQUEST"] ?? "", of: "s", url: nil, by: caller)
                     throw End()
                 }
             }

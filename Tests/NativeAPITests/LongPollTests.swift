@@ -75,7 +75,7 @@ private struct SilentVoice: PollFormatter {
             for n in 1...5 {
                 try poller.ask("channel=a&cursor=\(position)")
                 await gateway.until { $0.polls.assumeIsolated { $0.count } == 1 }
-                #expect(await gateway.server.metrics.parked == 1)
+                #expect(await gateway.server.metrics.suspended == 1)
                 #expect(await gateway.server.metrics.connections == 1)
                 try await gateway.emit("a", n)
                 let answer = await poller.answer()
@@ -135,7 +135,7 @@ private struct SilentVoice: PollFormatter {
             let selection = Selection(channels: ChannelSet(app: StreamHarness.app, patterns: [.exact("a")]))
             let order = PollRequest(
                 caller: gateway.chat.caller, selection: selection, limit: 10, after: 20, hold: .seconds(1),
-                voice: SilentVoice())
+                formatter: SilentVoice())
             let polls = gateway.streams.polls
             let poll = LongPoll(polls, order)
             _ = try await polls.attach(poll)
@@ -144,9 +144,9 @@ private struct SilentVoice: PollFormatter {
                 let draft = EventDraft(channel: channel, type: "t", data: JSONText(trusted: Array("{}".utf8)))
                 return Event(timetoken: Timetoken(position), draft: draft)
             }
-            await polls.perform { _ in poll.take([event(19), event(20)]) }
+            await polls.perform { _ in poll.receive([event(19), event(20)]) }
             #expect(await gateway.service.hub.feedCount == 1)
-            await polls.perform { _ in poll.take([event(20), event(21)]) }
+            await polls.perform { _ in poll.receive([event(20), event(21)]) }
             #expect(await gateway.service.hub.feedCount == 0)
         }
     }
@@ -160,7 +160,7 @@ private struct SilentVoice: PollFormatter {
             poller.close()
             await gateway.until { $0.polls.assumeIsolated { $0.isEmpty } }
             #expect(await gateway.service.hub.feedCount == 0)
-            #expect(await gateway.server.metrics.parked == 0)
+            #expect(await gateway.server.metrics.suspended == 0)
         }
     }
 
@@ -191,10 +191,10 @@ private struct SilentVoice: PollFormatter {
             try poller.ask("channel=a&cursor=latest", as: key.text)
             await gateway.until { $0.polls.assumeIsolated { $0.count } == 1 }
             gateway.clock.advance(by: .seconds(9))
-            await gateway.beat()
+            await gateway.tick()
             #expect(await gateway.streams.metrics.pollsWaiting == 1)
             gateway.clock.advance(by: .seconds(1))
-            await gateway.beat()
+            await gateway.tick()
             #expect(await poller.answer().status == 401)
         }
     }

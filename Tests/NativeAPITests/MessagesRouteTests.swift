@@ -70,7 +70,7 @@ extension APIFixture {
     }
 
     @Test("quotes, replies and mentions, and can be repeated with one key")
-    func ties() async throws {
+    func links() async throws {
         try await APIFixture.run { api in
             let root = try await api.sent(#"{"text":"root","user":"ana"}"#)
             let timetoken = try #require(root.split(separator: "/").last)

@@ -55,7 +55,7 @@ import Text
             let running = Task { try await stalled.run { signal.finish() } }
             for await _ in ready {}
             let readiness = Readiness(service: stalled, deadline: .seconds(3), clock: ImpatientClock())
-            guard case .unready(let reason) = await readiness.verdict() else {
+            guard case .notReady(let reason) = await readiness.verdict() else {
                 Issue.record("ready although nothing was stored")
                 return
             }

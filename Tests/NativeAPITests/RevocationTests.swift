@@ -125,7 +125,7 @@ import Testing
                 #expect(try await reads(token, gateway) == 200)
             }
             gateway.clock.advance(by: .seconds(60))
-            await gateway.beat()
+            await gateway.tick()
             #expect(await reader.rest().last?["reason"] == "unauthorized")
             for token in [old, signed(claims, by: "demo-secret")] { #expect(try await reads(token, gateway) == 401) }
             let new = signed(claims, by: secret)

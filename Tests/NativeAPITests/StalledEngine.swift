@@ -36,8 +36,8 @@ private struct StalledLog: EventLog {
         try await real.events(in: channels, after: position, limit: limit)
     }
 
-    func kept(in channels: ChannelSet, _ stretch: LogRange, limit: Int) async throws(ChatError) -> Page<Event> {
-        try await real.kept(in: channels, stretch, limit: limit)
+    func kept(in channels: ChannelSet, _ range: LogRange, limit: Int) async throws(ChatError) -> Page<Event> {
+        try await real.kept(in: channels, range, limit: limit)
     }
 
     func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>] {

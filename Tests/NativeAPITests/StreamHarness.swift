@@ -45,7 +45,7 @@ struct StreamHarness: Sendable {
                 on: engine, behind: wrap(engine), limits: limits, clock: clock.wallClock, executor: loop)
             let service = chat.service
             let client = try Client(options: ClientOptions())
-            let streams = LiveStreams(polls: LongPollTable(service: service, loop: loop, secondTimer: .byHand))
+            let streams = LiveStreams(polls: LongPollTable(service: service, loop: loop, secondTimer: .manual))
             let api = NativeAPI(
                 service: service, webhooks: WebhookService(service: service, client: client, logger: logger),
                 inbound: InboundService(service: service, logger: logger), streams: streams)
@@ -123,7 +123,7 @@ extension StreamHarness {
             method, target, port: port, headers: [("Authorization", "Bearer \(key)")] + headers, body: body)
     }
 
-    func beat(_ count: Int = 1) async {
+    func tick(_ count: Int = 1) async {
         for _ in 0..<count { await streams.polls.pass() }
     }
 

@@ -228,11 +228,11 @@ import Testing
             let key = try await gateway.key(expiresIn: .seconds(10))
             let (reader, _, _) = try await gateway.openReady("channel=a", as: key.text)
             gateway.clock.advance(by: .seconds(9))
-            await gateway.beat()
+            await gateway.tick()
             try await gateway.emit("a", 1)
             #expect(await reader.numbers(1) == [1])
             gateway.clock.advance(by: .seconds(1))
-            await gateway.beat()
+            await gateway.tick()
             #expect(await reader.rest().map(\.type) == ["stream.closing"])
         }
     }

@@ -74,9 +74,9 @@ import Testing
             await gateway.until { !$0.polls.assumeIsolated { $0.isEmpty } }
             let at = try await gateway.emit("b", 1)
             #expect(await gateway.service.hub.reach(at))
-            await gateway.beat(24)
+            await gateway.tick(24)
             #expect(await gateway.streams.metrics.pollsWaiting == 1)
-            await gateway.beat()
+            await gateway.tick()
             let batch = try await answer
             #expect(batch.status == 200)
             #expect(numbers(batch).isEmpty)

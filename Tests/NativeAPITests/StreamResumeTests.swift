@@ -238,7 +238,7 @@ import Testing
             #expect(firstFault(of: seen, in: 1...sent) == nil)
 
             let system = try await gateway.openReady("channel=%24system&cursor=earliest").reader
-            await gateway.beat()
+            await gateway.tick()
             let told = try #require(await system.next())
             #expect(told.type == "stream.lagged")
             #expect(told.json?["data"]?["count"]?.integer == 1)

@@ -59,7 +59,7 @@ import Testing
             #expect(reader.header("Content-Type") == "application/x-ndjson")
             let first = try #require(await reader.nextLine())
             #expect(first.hasPrefix(#"{"event":"stream.ready","data":{"stream":"str_"#))
-            await gateway.beat(15)
+            await gateway.tick(15)
             let at = try await gateway.emit("a", 1, data: "{\n\"n\":1}")
             #expect(await reader.nextLine() == "")
             let line = try #require(await reader.nextLine())
@@ -186,13 +186,13 @@ import Testing
     func heartbeat() async throws {
         try await StreamHarness.run { gateway in
             let (reader, _, _) = try await gateway.openReady("channel=a")
-            await gateway.beat(10)
+            await gateway.tick(10)
             try await gateway.emit("a", 1)
             #expect(await reader.numbers(1) == [1])
             // The silence is measured from the event, not from the opening.
-            await gateway.beat(14)
+            await gateway.tick(14)
             #expect(await gateway.streams.metrics.heartbeats == 0)
-            await gateway.beat(16)
+            await gateway.tick(16)
             #expect(await gateway.streams.metrics.heartbeats == 2)
             try await gateway.emit("a", 2)
             #expect(await reader.nextItem() == .comment(""))

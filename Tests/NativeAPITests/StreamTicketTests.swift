@@ -88,19 +88,19 @@ import Testing
             #expect(try await show(text, gateway) == 200)
             for n in 1...3 {
                 gateway.clock.advance(by: .seconds(120))
-                await gateway.beat()
+                await gateway.tick()
                 try await gateway.emit("a.x", n)
                 let (reader, _, _) = try await gateway.openReady("ticket=\(text)", as: nil, lastEventID: "\(at)")
                 #expect(await reader.numbers(n) == Array(1...n))
                 // The ticket is valid as long as its stream is open.
                 gateway.clock.advance(by: .seconds(600))
-                await gateway.beat()
+                await gateway.tick()
                 reader.close()
                 await gateway.until { $0.roll.count == 0 }
             }
             gateway.clock.advance(by: .seconds(121))
             #expect(try await show(text, gateway, lastEventID: "\(at)") == 401)
-            await gateway.beat()
+            await gateway.tick()
             #expect(gateway.streams.tickets.isEmpty)
             #expect(try await show(text, gateway, lastEventID: "\(at)") == 401)
         }
@@ -146,11 +146,11 @@ import Testing
             let tickets = gateway.streams.tickets
             _ = try tickets.use(shown, isResuming: false)
             _ = try tickets.use(shown, isResuming: true)
-            tickets.giveBack(shown.nonce)
+            tickets.release(shown.nonce)
             let everything = Selection(channels: ChannelSet(app: StreamHarness.app, isAll: true))
             #expect(tickets.opened(shown.nonce, by: 7, following: everything, at: .zero) == nil)
             #expect(throws: ChatError.self) { try tickets.use(shown, isResuming: false) }
-            tickets.giveBack(shown.nonce)
+            tickets.release(shown.nonce)
             #expect(throws: ChatError.self) { try tickets.use(shown, isResuming: false) }
         }
     }
@@ -385,7 +385,7 @@ import Testing
             let text = try await ticket(gateway)
             let (reader, _, cursor) = try await gateway.openReady("ticket=\(text)", as: nil)
             gateway.clock.advance(by: .seconds(3601))
-            await gateway.beat()
+            await gateway.tick()
             #expect(try await gateway.open("ticket=\(text)", as: nil, lastEventID: cursor).status == 401)
             try await gateway.emit("a.x", 1)
             #expect(await reader.numbers(1) == [1])
@@ -452,7 +452,7 @@ import Testing
             let third = try await ticket(gateway)
             #expect(try await show(third, gateway) == 503)
             gateway.clock.advance(by: .seconds(121))
-            await gateway.beat()
+            await gateway.tick()
             #expect(try await show(ticket(gateway), gateway) == 200)
         }
     }

@@ -74,7 +74,7 @@ extension StreamHarness {
                 for event in answer.json?["data"]?.elements ?? [] { rest.remove(event["type"]?.string ?? "") }
                 cursor = answer.json?["cursor"]?.string ?? ""
             }
-            await gateway.beat(160)
+            await gateway.tick(160)
             #expect(await gateway.streams.holds { $0.pollWatches.isEmpty })
         }
     }

@@ -117,8 +117,8 @@ private let ended = #"{"event":"stream.closing","data":{"reason":"unauthorized",
     }
 
     @Test("is ended when it takes too long, whether it prints or has closed its output", arguments: ["", "exec >&-; "])
-    func patience(_ before: String) async throws {
-        let command = TokenCommand(before + "exec sleep 600", patience: .milliseconds(200))
+    func timeout(_ before: String) async throws {
+        let command = TokenCommand(before + "exec sleep 600", timeout: .milliseconds(200))
         let failure = await #expect(throws: CommandFailure.self) { try await command.run() }
         #expect(failure?.message.contains("took longer than") == true)
     }

@@ -9,7 +9,7 @@ import Testing
 
 /// Actions that a token does not allow, although a call that it permits could perform them.
 extension AccessTests {
-    /// A user's token for the channel `room`, with these permissions.
+    /// A user's token for the channel `entry`, with these permissions.
     private func auth(_ user: String, _ permissions: Int, _ gateway: PubNubHarness) async throws -> String {
         let grants = #"{"resources":{"channels":{"room":\#(permissions)},"groups":{"g":1}},"uuid":"\#(user)"}"#
         return "?uuid=\(user)&auth=" + (try await token(grants, gateway))
@@ -124,8 +124,8 @@ extension AccessTests {
             let known = VerifiedTokenCache()
             let now = gateway.service.clock.now
             let app = try #require(gateway.service.keyring.app(PubNubHarness.app))
-            let room = try await token(#"{"resources":{"channels":{"room":3}}}"#, gateway)
-            let text = room.replacing("%2D", with: "-").replacing("%5F", with: "_").replacing("%3D", with: "=")
+            let entry = try await token(#"{"resources":{"channels":{"room":3}}}"#, gateway)
+            let text = entry.replacing("%2D", with: "-").replacing("%5F", with: "_").replacing("%3D", with: "=")
             for _ in 0..<2 { #expect(known.token(text, of: app, at: now)?.allows(.read, .channel, "room") == true) }
             var other = app
             other.secretKey = "another"
@@ -138,8 +138,8 @@ extension AccessTests {
     @Test("is refused at once when it is revoked, with the store out of reach")
     func revocation() async throws {
         try await run { gateway in
-            let room = try await token(#"{"resources":{"channels":{"room":3}}}"#, gateway)
-            let text = room.replacing("%2D", with: "-").replacing("%5F", with: "_").replacing("%3D", with: "=")
+            let entry = try await token(#"{"resources":{"channels":{"room":3}}}"#, gateway)
+            let text = entry.replacing("%2D", with: "-").replacing("%5F", with: "_").replacing("%3D", with: "=")
             #expect(!gateway.chat.isRevoked(token: text))
             try await gateway.chat.revoke(token: text, until: gateway.service.clock.now.adding(.seconds(60)))
             await gateway.service.engine.close()
@@ -151,7 +151,7 @@ extension AccessTests {
     func foreignApp() async throws {
         try await run { gateway in
             let admin = Caller(app: AppID("other"), credential: "test", scopes: [.admin])
-            try await gateway.service.change(admin.app, AppChange(demandsTokens: true), by: admin)
+            try await gateway.service.change(admin.app, AppChange(requiresTokens: true), by: admin)
             let ana = try await auth("ana", 3, gateway)
             #expect(try await gateway.get("/v3/history/sub-key/sub-demo/channel/room" + ana).status == 200)
             let foreign = try await gateway.get("/v3/history/sub-key/sub-other/channel/room" + ana)

@@ -15,7 +15,7 @@ import Text
     func run(_ body: (PubNubHarness) async throws -> Void) async throws {
         try await PubNubHarness.run { gateway in
             let admin = Caller(app: PubNubHarness.app, credential: "test", scopes: [.admin])
-            try await gateway.service.change(admin.app, AppChange(demandsTokens: true), by: admin)
+            try await gateway.service.change(admin.app, AppChange(requiresTokens: true), by: admin)
             try await body(gateway)
         }
     }
@@ -42,13 +42,13 @@ import Text
         return PubNubHarness.escaped(answer["data"]?["token"]?.string ?? "")
     }
 
-    private static let room =
+    private static let entry =
         #"{"resources":{"channels":{"room":3},"groups":{"g":1},"uuids":{"ana":96}},"patterns":{"channels":{"^team\\..*$":1}},"meta":{"k":1},"uuid":"ana"}"#
 
     @Test("grants tokens that SDKs can read to holders of the secret key")
     func granting() async throws {
         try await run { gateway in
-            let answer = try await grant(Self.room, gateway)
+            let answer = try await grant(Self.entry, gateway)
             let text = answer["data"]?["token"]?.string ?? ""
             #expect(
                 answer.text
@@ -63,7 +63,7 @@ import Text
             #expect(AccessToken(String(text.dropFirst(4)), secret: Self.secret) == nil)
             let unsigned = try await gateway.call("POST", Self.grantPath, "{}")
             #expect(unsigned.status == 403)
-            let bad = try await grant(Self.room, ttl: "50000", gateway)
+            let bad = try await grant(Self.entry, ttl: "50000", gateway)
             #expect(
                 bad.text
                     == #"{"status":400,"service":"Access Manager","error":{"message":"Invalid ttl","source":"grant","details":[{"message":"Range should be 1 to 43200 minute(s).","location":"ttl","locationType":"body"}]}}"#
@@ -164,7 +164,7 @@ import Text
     @Test("accepts a token, for its grants and no more")
     func enforcement() async throws {
         try await run { gateway in
-            let auth = "&auth=" + (try await token(Self.room, gateway))
+            let auth = "&auth=" + (try await token(Self.entry, gateway))
             let denied = try await gateway.publish("room", "1")
             #expect(
                 denied.text
@@ -242,7 +242,7 @@ import Text
             try poller.ask("room", start)
             await gateway.untilHeld()
             let admin = Caller(app: PubNubHarness.app, credential: "test", scopes: [.admin])
-            try await gateway.service.change(admin.app, AppChange(demandsTokens: true), by: admin)
+            try await gateway.service.change(admin.app, AppChange(requiresTokens: true), by: admin)
             let answer = await poller.answer()
             #expect(answer.status == 200 && answer.items.isEmpty && answer.cursor == start)
             #expect(try await poller.batch("room", start).status == 403)
@@ -253,7 +253,7 @@ import Text
     @Test("refuses an expired, revoked or invalid token")
     func endings() async throws {
         try await run { gateway in
-            let text = try await token(Self.room, gateway)
+            let text = try await token(Self.entry, gateway)
             let auth = "&auth=" + text
             let none = try await gateway.publish("room", "1", "&auth=abc")
             #expect(none.status == 403 && none["message"]?.string == "Invalid token")

@@ -170,7 +170,8 @@ import Testing
             #expect(try await left().count == 0)
             let admin = Caller(app: PubNubHarness.app, credential: "test", scopes: [.admin])
             let noted = try await gateway.service.audit.entries(AuditLog.Query(RecordList(limit: 10)), by: admin).items
-            #expect(noted.count == 6 && noted.allSatisfy { $0.deed.action == "events.delete" && $0.resource == "a" })
+            #expect(
+                noted.count == 6 && noted.allSatisfy { $0.operation.action == "events.delete" && $0.resource == "a" })
             let refused = try await gateway.call("DELETE", "/v3/history/sub-key/sub-demo/channel/a,b")
             #expect(refused.text == #"{"status":400,"error":true,"error_message":"Invalid Arguments"}"#)
         }

@@ -216,7 +216,7 @@ import Testing
             let start = try await poller.batch("room-pnpres", "0").cursor
             for user in ["ana", "bob", "cy"] { try await heartbeat(user, "room", gateway) }
             gateway.clock.advance(by: .seconds(11))
-            try await gateway.service.presence.beat()
+            try await gateway.service.presence.tick()
             let batch = try await poller.batch("room-pnpres", start)
             #expect(batch.items.map { $0["d"]?["action"]?.string } == ["join", "interval"])
             let interval = batch.items[1]["d"]

@@ -41,7 +41,7 @@ struct PubNubHarness: Sendable {
                 presence: MemoryPresenceStore(limits: limits) { clock.uptime }, limits: limits,
                 clock: clock.wallClock, apps: ["demo", "other"], executor: loop)
             let service = chat.service
-            let polls = LongPollTable(service: service, loop: loop, secondTimer: .byHand)
+            let polls = LongPollTable(service: service, loop: loop, secondTimer: .manual)
             let api = PubNubAPI(service: service, polls: polls)
             var router = Router()
             api.addRoutes(to: &router)

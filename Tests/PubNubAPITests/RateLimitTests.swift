@@ -41,7 +41,7 @@ import Testing
         try await PubNubHarness.run { gateway in
             let caller = Caller(
                 app: PubNubHarness.app, credential: "test", scopes: [.admin], isOperator: true)
-            try await gateway.service.change(caller.app, AppChange(demandsTokens: true), by: caller)
+            try await gateway.service.change(caller.app, AppChange(requiresTokens: true), by: caller)
             let rates = RatePolicies(requests: RatePolicy(3, in: .seconds(60)))
             try await gateway.service.change(PubNubHarness.app, rates: { _ in rates }, by: caller)
             for _ in 0..<5 {

@@ -245,7 +245,7 @@ import Testing
             let both = try await typists(of: try await lastEvent("typing.started", after: start, gateway))
             #expect(both == ["ana", "ben"])
             gateway.clock.advance(by: .seconds(11))
-            try await gateway.service.presence.beat()
+            try await gateway.service.presence.tick()
             let ends = try await poller.batch("room", try await gateway.chat.watermark().before(2).description)
             #expect(Set(ends.items.map { $0["i"]?.string }) == ["ana", "ben"])
             #expect(ends.items.allSatisfy { $0["d"]?["value"]?.boolean == false && $0["e"]?.integer == 1 })

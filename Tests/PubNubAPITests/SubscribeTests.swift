@@ -200,7 +200,7 @@ import Testing
             let start = try await poller.batch("a", "0").cursor
             try poller.ask("a", start)
             await gateway.untilHeld()
-            #expect(await gateway.server.metrics.parked == 1)
+            #expect(await gateway.server.metrics.suspended == 1)
             let other = try await gateway.publish("b", "1").timetoken
             await gateway.polls.pass()
             #expect(await gateway.polls.count == 1)

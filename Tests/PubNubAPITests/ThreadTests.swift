@@ -218,7 +218,7 @@ import Testing
             #expect(try await poller.batch("hall,\(thread(of: root))", start).payloads == ["too"])
 
             let admin = Caller(app: PubNubHarness.app, credential: "key_1", scopes: [.admin])
-            try await gateway.service.change(admin.app, AppChange(demandsTokens: true), by: admin)
+            try await gateway.service.change(admin.app, AppChange(requiresTokens: true), by: admin)
             func status(_ channel: String, granted: String) async throws -> Int {
                 let permissions = #"{"resources":{"channels":{"\#(granted)":1}},"patterns":{},"meta":{}}"#
                 let token = try await AccessTests().token(permissions, gateway)
@@ -247,7 +247,7 @@ import Testing
             await refused {
                 _ = try await eve.emit(.message(channel: name, data: JSONText(string: "1"), user: "eve", meta: nil))
             }
-            await refused { try await eve.demandHearing(try eve.selection(channels: [name])) }
+            await refused { try await eve.requireAccess(try eve.selection(channels: [name])) }
             await refused {
                 _ = try await eve.selection(try eve.selection(channels: [name]), heardBy: "eve", on: nil)
             }
@@ -290,8 +290,8 @@ import Testing
             var draft = EventDraft.message(
                 channel: "room", data: JSONText(trusted: Array(#"{"text":"@bob"}"#.utf8)), user: "ana", meta: nil)
             draft.allowsBuiltInType = true
-            let ties = MessageLinks(threadOf: place(root), mentions: .users(["bob"]))
-            let reply = try await gateway.chat.post(draft, ties).events[0].event.timetoken
+            let links = MessageLinks(threadOf: place(root), mentions: .users(["bob"]))
+            let reply = try await gateway.chat.post(draft, links).events[0].event.timetoken
             let event = try #require(try await gateway.events("bob").first)
             let data = try JSONDocument(event.data).root
             #expect(data["message"]?["channel"]?.string == "room")

@@ -11,7 +11,7 @@ import Testing
     func lateCommit() throws {
         var state = SchedulerState(fence: 0)
         let subscriber = SubscriberID("wh", in: AppID("app"))
-        state.become(
+        state.update(
             StoredSubscriber(
                 number: 1, subscriber: subscriber, settings: LaneSettings(concurrency: 1), reordering: .done))
         for event in [1, 2] as [Timetoken] {
@@ -36,7 +36,7 @@ import Testing
         var state = SchedulerState(fence: 0)
         for number in 1...500 as ClosedRange<Int64> {
             let subscriber = SubscriberID("wh_\(number)", in: AppID("app"))
-            state.become(
+            state.update(
                 StoredSubscriber(
                     number: number, subscriber: subscriber, settings: LaneSettings(concurrency: 10), reordering: .done))
             for event in [1, 2] as [Timetoken] {
@@ -54,7 +54,7 @@ import Testing
         #expect(state.grant(DeliveryScheduler.LeaseRequest(limit: 9, capacity: 70), now: 1, uptime: 1).0.isEmpty)
         // Nobody else's: another app gets what is left.
         let other = SubscriberID("wh", in: AppID("other"))
-        state.become(
+        state.update(
             StoredSubscriber(number: 501, subscriber: other, settings: LaneSettings(concurrency: 10), reordering: .done)
         )
         state.add(PlannedDelivery(id: "dlv", subscriber: other, event: 3, type: "t", channel: "c"), due: 1, to: 501)

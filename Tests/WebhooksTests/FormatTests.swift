@@ -180,7 +180,7 @@ import Testing
     private static func trial(_ number: Int64, _ webhook: Webhook, _ data: String = "{}") -> PreparedDelivery {
         let draft = EventDraft(
             channel: ChannelID("c", in: webhook.app), type: "t", data: JSONText(trusted: Array(data.utf8)))
-        return Deliveries.trial(
+        return Deliveries.preview(
             of: Event(timetoken: Timetoken(WebhookFixture.start.rawValue + UInt64(number)), draft: draft), for: webhook)
     }
 

@@ -255,7 +255,7 @@ import Testing
             let job = DeliveryJob(
                 id: "job_1", app: WebhookFixture.app, kind: .purge, scope: DeliveryScope(only: .dead), rate: nil,
                 created: fixture.clock.now)
-            _ = try await fixture.engine.directory.write([RecordChange(job.key, body: job.body, demand: .absent)])
+            _ = try await fixture.engine.directory.write([RecordChange(job.key, body: job.body, precondition: .absent)])
             fixture.refusals.refuseLists(of: [.job])
             let another = fixture.another()
             try await withThrowingTaskGroup { group in

@@ -27,7 +27,9 @@ import Testing
             _ = try await fixture.registry.signingKey(of: other)
             #expect(try await fixture.registry.publishedKeys().count == 2)
             let record = RecordKey(.setting, "webhook-signing-key/second", in: .gateway)
-            _ = try await fixture.engine.directory.write([RecordChange(record, body: .emptyObject, demand: .present)])
+            _ = try await fixture.engine.directory.write([
+                RecordChange(record, body: .emptyObject, precondition: .present)
+            ])
             fixture.clock.advance(by: PublishedKeys.life)
             #expect(try await fixture.registry.publishedKeys() == [key.key.publicKey.jwk])
             #expect(try await fixture.registry.publishedKeys(of: other) == [])
@@ -72,7 +74,7 @@ import Testing
             // The state after a crash between writing the key and writing its holders.
             var stale = try await fixture.registry.webhook(webhook.id, by: WebhookFixture.owner)
             stale.appKey = old
-            kept.append(try await fixture.registry.write(stale, demand: .present))
+            kept.append(try await fixture.registry.write(stale, precondition: .present))
             await fixture.recorded(2)
         }
         try await WebhookFixture.with(settings, clock: clock) { fixture in

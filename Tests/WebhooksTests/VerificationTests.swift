@@ -173,7 +173,7 @@ import Testing
 }
 
 @Suite("A webhook that is enabled again", .timeLimit(.minutes(2))) struct EnablingTests {
-    @Test("delivers held deliveries, or drops them", arguments: [WebhookRegistry.HeldDeliveryPolicy.deliver, .giveUp])
+    @Test("delivers held deliveries, or drops them", arguments: [WebhookRegistry.HeldDeliveryPolicy.deliver, .discard])
     func held(fate: WebhookRegistry.HeldDeliveryPolicy) async throws {
         let receiver = try ScriptedServer()
         try await WebhookFixture.with { fixture in
@@ -213,7 +213,7 @@ import Testing
             let gate = Self.stopPlanner(of: fixture)
             try await fixture.emit()
             async let opened: Void = Self.open(gate)
-            _ = try await fixture.registry.enable(id, held: .giveUp, by: WebhookFixture.owner)
+            _ = try await fixture.registry.enable(id, held: .discard, by: WebhookFixture.owner)
             await opened
             let last = try await fixture.emit()
             await fixture.recorded(1)
@@ -232,7 +232,7 @@ import Testing
             try await fixture.emit()
             try await waitUntil { try await fixture.deliveries().map(\.status) == [.held] }
             await #expect(throws: ChatError.self) {
-                _ = try await fixture.registry.enable(id, held: .giveUp, by: WebhookFixture.owner)
+                _ = try await fixture.registry.enable(id, held: .discard, by: WebhookFixture.owner)
             }
             #expect(try await fixture.deliveries().map(\.status) == [.held])
         }

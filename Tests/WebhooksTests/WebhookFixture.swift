@@ -135,7 +135,7 @@ extension WebhookFixture {
 
     /// Overwrites a webhook's record with invalid content.
     func spoil(_ webhook: Webhook) async throws {
-        let change = RecordChange(Webhook.recordKey(of: webhook.subscriber), body: .emptyObject, demand: .present)
+        let change = RecordChange(Webhook.recordKey(of: webhook.subscriber), body: .emptyObject, precondition: .present)
         _ = try await engine.directory.write([change])
     }
 

@@ -199,7 +199,7 @@ import Testing
                 try await fixture.registry.webhook(webhook.id, by: WebhookFixture.owner)
             }
 
-            _ = try await fixture.engine.directory.write([RecordChange(key, body: body, demand: .present)])
+            _ = try await fixture.engine.directory.write([RecordChange(key, body: body, precondition: .present)])
             await fixture.recorded(1)
             #expect(receiver.requests.value.compactMap { $0["webhook-id"] } == [event.id])
             #expect(fixture.webhooks.metrics.unreadableWebhooks == 0)
@@ -249,7 +249,7 @@ import Testing
             let body = try #require(try await fixture.engine.directory.read(key)).body
             records.append((key, body))
             let foreign = body.description.replacing(#""status":"enabled""#, with: #""status":"resting""#)
-            let change = RecordChange(key, body: JSONText(trusted: Array(foreign.utf8)), demand: .present)
+            let change = RecordChange(key, body: JSONText(trusted: Array(foreign.utf8)), precondition: .present)
             _ = try await fixture.engine.directory.write([change])
         }
         try await WebhookFixture.with(settings, clock: clock) { fixture in
@@ -261,7 +261,7 @@ import Testing
             await fixture.recorded(1)
             let (key, body) = records.value[0]
             #expect(try await fixture.deliveries(of: key.id).map(\.status) == [.held])
-            _ = try await fixture.engine.directory.write([RecordChange(key, body: body, demand: .present)])
+            _ = try await fixture.engine.directory.write([RecordChange(key, body: body, precondition: .present)])
             await fixture.recorded(2)
             #expect(receiver.requests.value.compactMap { $0["webhook-id"] } == [event.id])
         }

@@ -204,7 +204,7 @@ import Testing
             let key = Webhook.recordKey(of: webhook.subscriber)
             for (body, url) in [(sealed, webhook.settings.url), ("{}", "")] {
                 _ = try await fixture.engine.directory.write([
-                    RecordChange(key, body: JSONText(trusted: Array(body.utf8)), demand: .present)
+                    RecordChange(key, body: JSONText(trusted: Array(body.utf8)), precondition: .present)
                 ])
                 let listed = try #require(
                     try await fixture.registry.list(RecordList(limit: 10), by: WebhookFixture.owner).items.first)
@@ -222,7 +222,7 @@ import Testing
             webhook.settings.filter = Filter(uncompiled: "data.n ==")
             let body = webhook.body(fixture.service.vault)
             _ = try await fixture.engine.directory.write([
-                RecordChange(Webhook.recordKey(of: webhook.subscriber), body: body, demand: .present)
+                RecordChange(Webhook.recordKey(of: webhook.subscriber), body: body, precondition: .present)
             ])
             await waitUntil { fixture.webhooks.metrics.unreadableWebhooks == 1 }
             let listed = try #require(

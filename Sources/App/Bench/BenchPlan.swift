@@ -67,7 +67,7 @@ public struct BenchPlan: Sendable {
     /// The number of streams that stay connected while others are cut.
     public var watchers = 200
     /// The silence in seconds after which missing events are considered lost.
-    var patienceSeconds = 15
+    var timeoutSeconds = 15
 
     /// The bodies of events that are not stored, and of those that are.
     static let passingBody = #"{"type":"bench","store":false,"data":"{payload}"}"#

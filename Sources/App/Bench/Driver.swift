@@ -105,7 +105,7 @@ extension Driver {
                 default: streams.serve(Int(tag))
                 }
             }
-            memory.take(meter)
+            memory.record(meter)
         }
     }
 
@@ -153,7 +153,7 @@ extension Driver {
             let now = uptimeNanoseconds()
             if ledger.outstanding != last.0 { last = (ledger.outstanding, now) }
             return (ledger.outstanding <= 0 && (publishers?.underWay ?? 0) == 0)
-                || now > last.1 + UInt64(plan.patienceSeconds) * 1_000_000_000
+                || now > last.1 + UInt64(plan.timeoutSeconds) * 1_000_000_000
         }
     }
 
@@ -209,7 +209,7 @@ struct MemorySamples {
     private var nextAt: UInt64 = 0
     private static let period: UInt64 = 2_000_000_000
 
-    mutating func take(_ meter: ProcessMeter) {
+    mutating func record(_ meter: ProcessMeter) {
         guard !meter.processes.isEmpty, uptimeNanoseconds() >= nextAt else { return }
         last = meter.memoryBytes
         if first == 0 { first = last }
@@ -229,15 +229,15 @@ extension Driver {
 enum InterruptSignal {
     // Safe to share: one word, set once by a signal handler and only read elsewhere. Noticing it one turn late does no
     // harm.
-    private nonisolated(unsafe) static var asked: sig_atomic_t = 0
+    private nonisolated(unsafe) static var isInterrupted: sig_atomic_t = 0
 
-    static var isAsked: Bool { asked != 0 }
+    static var isAsked: Bool { isInterrupted != 0 }
 
     /// Handles the first signal as a request to stop. The second one ends the process by its default action.
     static func listen() {
         for number in [SIGINT, SIGTERM] {
             signal(number) { number in
-                InterruptSignal.asked = 1
+                InterruptSignal.isInterrupted = 1
                 signal(number, SIG_DFL)
             }
         }

@@ -56,8 +56,8 @@ struct Interval {
         }
         result.add("driver_cpu_seconds", .number(Double(own) / 1e9))
         if published > 0, let publishers = driver.publishers {
-            result.add("publish_ms", publishers.acknowledgement.figure)
+            result.add("publish_ms", publishers.acknowledgement.measurement)
         }
-        if deliveries > 0 { result.add("delivery_ms", driver.ledger.latency.figure) }
+        if deliveries > 0 { result.add("delivery_ms", driver.ledger.latency.measurement) }
     }
 }

@@ -12,33 +12,33 @@ public enum Measurement: Sendable {
     /// A measurement with its name in the JSON.
     public struct Named: Sendable {
         public let name: String
-        let figure: Measurement
+        let measurement: Measurement
     }
 }
 
 /// The result of a measurement.
 public struct BenchResult: Sendable {
-    public internal(set) var figures: [Measurement.Named] = []
+    public internal(set) var measurements: [Measurement.Named] = []
     /// True when every event arrived once and in order at every reader it was for.
     public internal(set) var isClean = true
 
     /// The result as one JSON object.
     public var json: JSONText {
-        JSONText { writer in Self.write(figures, to: &writer) }
+        JSONText { writer in Self.write(measurements, to: &writer) }
     }
 
     /// The result as lines. Names in groups are joined by a dot.
-    public var lines: [(name: String, value: String)] { Self.flat(figures, prefix: "") }
+    public var lines: [(name: String, value: String)] { Self.flat(measurements, prefix: "") }
 
-    mutating func add(_ name: String, _ figure: Measurement) {
-        figures.append(Measurement.Named(name: name, figure: figure))
+    mutating func add(_ name: String, _ measurement: Measurement) {
+        measurements.append(Measurement.Named(name: name, measurement: measurement))
     }
 
-    private static func write(_ figures: [Measurement.Named], to writer: inout JSONWriter) {
+    private static func write(_ measurements: [Measurement.Named], to writer: inout JSONWriter) {
         writer.beginObject()
-        for named in figures {
+        for named in measurements {
             writer.key(text: named.name)
-            switch named.figure {
+            switch named.measurement {
             case .count(let value): writer.integer(value)
             case .number(let value): writer.raw(JSONText(trusted: Array(decimal(value).utf8)))
             case .text(let value): writer.string(value)
@@ -49,10 +49,10 @@ public struct BenchResult: Sendable {
         writer.endObject()
     }
 
-    private static func flat(_ figures: [Measurement.Named], prefix: String) -> [(name: String, value: String)] {
-        figures.flatMap { named -> [(name: String, value: String)] in
+    private static func flat(_ measurements: [Measurement.Named], prefix: String) -> [(name: String, value: String)] {
+        measurements.flatMap { named -> [(name: String, value: String)] in
             let name = prefix + named.name
-            switch named.figure {
+            switch named.measurement {
             case .count(let value): return [(name, String(value))]
             case .number(let value): return [(name, decimal(value))]
             case .text(let value): return [(name, value)]
@@ -72,10 +72,12 @@ public struct BenchResult: Sendable {
 
 extension Histogram {
     /// The usual percentiles, in milliseconds.
-    var figure: Measurement {
+    var measurement: Measurement {
         let shares = [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)]
-        var members = shares.map { Measurement.Named(name: $0.0, figure: .number(Double(nanoseconds(at: $0.1)) / 1e6)) }
-        members.append(Measurement.Named(name: "max", figure: .number(Double(largest) / 1e6)))
+        var members = shares.map {
+            Measurement.Named(name: $0.0, measurement: .number(Double(nanoseconds(at: $0.1)) / 1e6))
+        }
+        members.append(Measurement.Named(name: "max", measurement: .number(Double(largest) / 1e6)))
         return .group(members)
     }
 }

@@ -68,7 +68,7 @@ struct DataDirectory {
     var database: String { Self.database(in: path) }
 
     /// - Throws: when a restore did not finish.
-    func demandWhole() throws(SettingError) {
+    func requireComplete() throws(SettingError) {
         guard access(Self.file(Self.unfinishedName, in: path), F_OK) == 0 else { return }
         throw SettingError(
             "data: a restore into '\(path)' did not finish; empty the directory and restore again, or remove "
@@ -95,7 +95,7 @@ public struct RecoveredKey: Sendable {
             throw missing
         }
         let data = try DataDirectory(at: configuration.dataDirectory)
-        try data.demandWhole()
+        try data.requireComplete()
         let engine = try await SQLiteEngine(
             SQLiteEngineSettings(path: data.database, limits: configuration.limits, logger: Logger(label: "store")))
         do {

@@ -29,8 +29,8 @@ public enum GatewayProcess {
         let signals = await ProcessSignals.caught([SIGTERM, SIGINT, SIGHUP])
         try await GatewayServer(configuration, logger: logger).run(
             whenListening: { url in
-                if configuration.isDevelopment { StartupMessage.lines(url: url).forEach(Terminal.say) }
-                Terminal.say("listening on \(url)")
+                if configuration.isDevelopment { StartupMessage.lines(url: url).forEach(Terminal.printLine) }
+                Terminal.printLine("listening on \(url)")
                 StartupMemoryTrim.release()
             },
             reloadingUntil: { takeOver in
@@ -146,7 +146,7 @@ enum Terminal {
     /// True when stderr is a terminal: no file, journal or log collector.
     static var isWatched: Bool { isatty(2) == 1 }
 
-    static func say(_ line: String) {
+    static func printLine(_ line: String) {
         var line = line + "\n"
         // Errors are ignored: a closed terminal has no reader.
         line.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }

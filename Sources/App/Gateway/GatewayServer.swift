@@ -64,7 +64,7 @@ public struct GatewayServer: Sendable {
 
     private func openEngine() async throws -> SQLiteEngine {
         let data = try DataDirectory(at: configuration.dataDirectory)
-        try data.demandWhole()
+        try data.requireComplete()
         return try await SQLiteEngine(
             SQLiteEngineSettings(path: data.database, limits: configuration.limits, logger: Logger(label: "store")))
     }
@@ -89,7 +89,7 @@ public struct GatewayServer: Sendable {
                 try await assembly.webhooks.run(whenReady: hooks.open)
             }
             parts.addTask {
-                try await untilAsked(to: { await stop { await assembly.takeOver($0, logger: logger) } }) {
+                try await untilStopped(to: { await stop { await assembly.applyConfiguration($0, logger: logger) } }) {
                     try await chat.wait()
                     try await establishFirstApp(assembly)
                     try await assembly.declareTypes(of: configuration)
@@ -97,7 +97,7 @@ public struct GatewayServer: Sendable {
                     try await hooks.wait()
                     try await assembly.listen()
                     whenListening(assembly.url)
-                    try await assembly.server.run(onDrain: assembly.sayGoodbye)
+                    try await assembly.server.run(onDrain: assembly.announceStop)
                 }
                 await finishDeliveries(of: assembly)
             }
@@ -108,7 +108,7 @@ public struct GatewayServer: Sendable {
     }
 
     /// Runs `work` until it ends or `stop` returns. Then `work` is cancelled and may finish its cleanup.
-    private func untilAsked(
+    private func untilStopped(
         to stop: @escaping @Sendable () async -> Void, _ work: @escaping @Sendable () async throws -> Void
     ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -155,7 +155,7 @@ public struct GatewayServer: Sendable {
         guard let app = try await first.establish(), !configuration.isDevelopment else { return }
         switch app.key {
         case .known: logger.notice("created the first app", metadata: ["app": "\(app.name)"])
-        case .shown(let key): StartupMessage.firstKey(key, of: app.name).forEach(Terminal.say)
+        case .shown(let key): StartupMessage.firstKey(key, of: app.name).forEach(Terminal.printLine)
         case .filed(let path):
             logger.warning(
                 "created the first app; read its admin key from the file, then remove the file",

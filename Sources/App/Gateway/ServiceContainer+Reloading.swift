@@ -11,10 +11,10 @@ extension ServiceContainer {
     /// Applies the reloadable settings, either all or none, and logs those that need a restart.
     ///
     /// Existing streams, requests and connections keep the settings with which they began.
-    func takeOver(_ later: Configuration, logger: Logger) async {
+    func applyConfiguration(_ later: Configuration, logger: Logger) async {
         let current = inForce.withLock { $0 }
         do {
-            let next = try current.takingOver(later)
+            let next = try current.applying(later)
             let networks = try next.allowedNetworks()
             // The steps that can fail come first.
             try await server.reloadCertificate()
@@ -26,7 +26,7 @@ extension ServiceContainer {
             LineLogHandler.threshold.withLock { $0 = next.threshold }
             LineLogHandler.format.withLock { $0 = next.logFormat }
             inForce.withLock { $0 = next }
-            tell(current.differences(to: later), logger)
+            report(current.differences(to: later), logger)
         } catch {
             logger.error("\(Self.notReloaded)", metadata: ["error": "\(error)"])
         }
@@ -39,7 +39,7 @@ extension ServiceContainer {
             .apply(to: service, logger: Logger(label: "schemas"))
     }
 
-    private func tell(_ differences: [SettingDifference], _ logger: Logger) {
+    private func report(_ differences: [SettingDifference], _ logger: Logger) {
         func names(_ isReloadable: Bool) -> [String] {
             differences.filter { $0.setting.isReloadable == isReloadable }.map(\.setting.name)
         }

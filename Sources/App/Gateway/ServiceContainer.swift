@@ -81,7 +81,7 @@ struct ServiceContainer: Sendable {
     }
 
     /// Announces on every stream that the gateway is shutting down and that clients should reconnect.
-    var sayGoodbye: @Sendable () async -> Void {
+    var announceStop: @Sendable () async -> Void {
         { [api] in await api.drainStreams() }
     }
 

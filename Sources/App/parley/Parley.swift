@@ -6,14 +6,14 @@ struct Parley {
     static func main() async {
         // A gateway that disconnects in the middle of a request is an error to report, not a reason to end.
         signal(SIGPIPE, SIG_IGN)
-        giveMemoryBack()
+        returnFreeMemory()
         exit(await ParleyProgram.run(Array(CommandLine.arguments.dropFirst())))
     }
 
     /// Makes jemalloc return the memory of a burst to the system after about ten seconds. By itself it does so only
     /// during allocations, and thousands of waiting clients allocate nothing. Its background thread sleeps when there
     /// is nothing to return.
-    private static func giveMemoryBack() {
+    private static func returnFreeMemory() {
         typealias Control =
             @convention(c) (
                 UnsafePointer<CChar>, UnsafeMutableRawPointer?, UnsafeMutablePointer<Int>?, UnsafeMutableRawPointer?,

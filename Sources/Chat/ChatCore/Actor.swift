@@ -11,15 +11,15 @@ struct Actor: Sendable {
     /// Checks that the actor may act on a user: users may act on themselves, and operators of the channel on others.
     ///
     /// - Throws: `.forbidden`, slug `not_operator`.
-    func demand(over user: String, in channel: ChannelRecord?) throws(ChatError) {
+    func require(over user: String, in channel: ChannelRecord?) throws(ChatError) {
         guard !isManager, self.user.map({ ExactText($0) != ExactText(user) }) ?? true else { return }
-        try demandOperator(of: channel)
+        try requireOperator(of: channel)
     }
 
     /// Checks that the actor is an operator of the channel or a manager.
     ///
     /// - Throws: `.forbidden`, slug `not_operator`.
-    func demandOperator(of channel: ChannelRecord?) throws(ChatError) {
+    func requireOperator(of channel: ChannelRecord?) throws(ChatError) {
         if isManager { return }
         guard let user, let channel, channel.operators.contains(where: { ExactText($0) == ExactText(user) }) else {
             throw ChatError(
@@ -42,11 +42,11 @@ extension ChatAccess {
             guard named.map({ ExactText($0) == ExactText(own) }) ?? true else {
                 throw ChatError(.forbidden, "this credential speaks for user '\(own)' only")
             }
-            try caller.demand(.emit)
+            try caller.require(.emit)
             return Actor(user: own, isManager: false)
         }
         if caller.scopes.allow(.manage) { return Actor(user: named, isManager: true) }
-        try caller.demand(.emit)
+        try caller.require(.emit)
         guard let named else {
             throw ChatError(
                 .malformed, "name the user who does this, or use a credential with the scope 'manage'",

@@ -39,12 +39,12 @@ extension ChatAccess {
     /// - Throws: `.forbidden` without `read`; `.notFound` when there is none in this app, or the caller may not read
     ///   it. The error does not distinguish the two.
     public func event(_ timetoken: Timetoken) async throws(ChatError) -> Event {
-        try caller.demand(.read)
+        try caller.require(.read)
         guard let event = try await log.event(at: timetoken, in: app), caller.reads(channel: event.channel.name),
             caller.types.match(event.type), event.audience != .wire
         else { throw Self.noEvent }
         if let user = caller.user {
-            let obstacle = try await obstacle(to: .receiving, of: user, in: event.channel.name)
+            let obstacle = try await refusal(to: .receiving, of: user, in: event.channel.name)
             guard obstacle == nil, event.isReadable(by: user) else { throw Self.noEvent }
         }
         return try await withoutDeletedTexts([event])[0]
@@ -58,7 +58,7 @@ extension ChatAccess {
     private func readable(_ requests: [HistoryRequest]) async throws(ChatError) -> [HistoryRequest] {
         var permitted: [HistoryRequest] = []
         for var request in requests {
-            try await demandHearing(of: request.channel.name)
+            try await requireAccess(of: request.channel.name)
             guard (1...limits.pageMost).contains(request.limit) else {
                 throw ChatError(.malformed, "limit must be 1 to \(limits.pageMost)")
             }

@@ -7,14 +7,14 @@ public struct EventSearch: Sendable {
     /// The user who caused the events; nil for all events.
     public var user: String?
     /// The range of the log to search, and its order.
-    public var stretch: LogRange
+    public var range: LogRange
     /// 1 to `Limits.pageMost`.
     public var limit: Int
 
-    public init(_ selection: Selection, user: String? = nil, in stretch: LogRange, limit: Int) {
+    public init(_ selection: Selection, user: String? = nil, in range: LogRange, limit: Int) {
         self.selection = selection
         self.user = user
-        self.stretch = stretch
+        self.range = range
         self.limit = limit
     }
 }
@@ -33,14 +33,14 @@ extension ChatAccess {
     ///   although more follow.
     /// - Throws: `.forbidden` when the caller, or the user it speaks for, may not read a named channel.
     public func search(_ search: EventSearch) async throws(ChatError) -> Page<Event> {
-        try await demandHearing(search.selection)
+        try await requireAccess(search.selection)
         let deadline = ContinuousClock.now + Self.searchTime
         var page = Page<Event>(items: [])
         var readable: [ExactText: Bool] = [:]
-        var stretch = search.stretch
+        var range = search.range
         var examined = 0
         repeat {
-            let found = try await log.kept(in: search.selection.channels, stretch, limit: limits.pageMost)
+            let found = try await log.kept(in: search.selection.channels, range, limit: limits.pageMost)
             examined += found.items.count
             for event in try await withoutDeletedTexts(found.items) {
                 page.position = event.timetoken
@@ -53,9 +53,9 @@ extension ChatAccess {
                     return page
                 }
             }
-            page.position = stretch.end(of: found)
+            page.position = range.end(of: found)
             page.hasMore = found.hasMore
-            stretch = stretch.rest(behind: page.position)
+            range = range.rest(behind: page.position)
         } while page.hasMore && examined < Self.searchMost && !Task.isCancelled && ContinuousClock.now < deadline
         return page
     }
@@ -68,7 +68,7 @@ extension ChatAccess {
         guard event.isReadable(by: user) else { return false }
         let channel = ExactText(event.channel.name)
         if let answer = known[channel] { return answer }
-        let answer = try await obstacle(to: .receiving, of: user, in: event.channel.name) == nil
+        let answer = try await refusal(to: .receiving, of: user, in: event.channel.name) == nil
         known[channel] = answer
         return answer
     }

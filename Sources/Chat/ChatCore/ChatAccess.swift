@@ -48,7 +48,7 @@ extension ChatAccess {
         let (caller, cause, device, trace, isQuiet) = (caller, cause, device, TraceContext.current, isQuiet)
         return try await service.decide(keys) { snapshot throws(ChatError) in
             var decision = try body(snapshot)
-            if let deed = decision.events.first { try caller.demand(type: deed.type) }
+            if let operation = decision.events.first { try caller.require(type: operation.type) }
             if isQuiet { decision.events = [] }
             let isSeveral = decision.events.count { $0.audience != .wire } > 1
             for index in decision.events.indices {

@@ -49,7 +49,7 @@ public final class ChatService: Sendable {
     ///   - tasks: the same executor for tasks. A waiting task resumes there; without it, it resumes by way of the
     ///     default pool.
     public init(
-        engine: any Engine, presence board: (any PresenceStore)? = nil, limits: Limits = Limits(),
+        engine: any Engine, presence store: (any PresenceStore)? = nil, limits: Limits = Limits(),
         clock: WallClock = .system, vault: Vault = Vault(), executor: any SerialExecutor,
         tasks: (any TaskExecutor)? = nil, tracer: Tracer? = nil
     ) {
@@ -77,7 +77,7 @@ public final class ChatService: Sendable {
         audit = AuditLog(directory: engine.directory, clock: clock, limits: liveLimits)
         answers = StoredAnswers(directory: engine.directory, clock: clock, window: limits.repeatWindow)
         presence = PresenceTracker(
-            engine: engine, board: board ?? MemoryPresenceStore(limits: limits), accessCache: accessCache,
+            engine: engine, store: store ?? MemoryPresenceStore(limits: limits), accessCache: accessCache,
             limits: limits,
             clock: clock)
     }
@@ -89,7 +89,7 @@ public final class ChatService: Sendable {
     /// is outdated.
     public var deletions: UInt64 { deletionCount.load(ordering: .acquiring) }
 
-    func noteDeletion() { deletionCount.add(1, ordering: .releasing) }
+    func countDeletion() { deletionCount.add(1, ordering: .releasing) }
 
     /// Returns the app as `caller` may use it. Cheap; reads no storage.
     ///
@@ -117,7 +117,7 @@ public final class ChatService: Sendable {
     public func run(whenReady: @escaping @Sendable () -> Void = {}) async throws {
         try await withThrowingDiscardingTaskGroup { group in
             let revision = try await keyring.load()
-            try await settleRetentions()
+            try await applyRetentions()
             group.addTask { await self.keyring.follow(from: revision) }
             let typesRevision = try await eventTypes.load()
             group.addTask { await self.eventTypes.follow(from: typesRevision) }
@@ -132,8 +132,8 @@ public final class ChatService: Sendable {
             try await accessCache.load()
             group.addTask { await self.presence.run() }
             group.addTask { await self.unread.run() }
-            group.addTask { await self.unread.keepTelling() }
-            group.addTask { await self.activity.keepTelling() }
+            group.addTask { await self.unread.runReports() }
+            group.addTask { await self.activity.runReports() }
             try await restrictionEnds.load()
             group.addTask { await self.endRestrictions() }
             try await withTaskExecutorPreference(tasks) { try await hub.run(whenReady: whenReady) }
@@ -150,10 +150,10 @@ public final class ChatService: Sendable {
         let decided =
             if let tracer {
                 try await tracer.traced("store commit") { () async throws(ChatError) in
-                    try await decideNoted(keys, body)
+                    try await decideRecorded(keys, body)
                 }
-            } else { try await decideNoted(keys, body) }
-        pendingDeletions.note(decided.changes)
+            } else { try await decideRecorded(keys, body) }
+        pendingDeletions.record(decided.changes)
         let keys = decided.changes.map(\.key)
         if keys.contains(where: { $0.kind == .membership || $0.kind == .channel }) { await unread.changed(keys) }
         if keys.contains(where: { $0.kind == .group }) { await groupsChanged() }
@@ -162,21 +162,21 @@ public final class ChatService: Sendable {
 
     /// Runs a decision. When the request in progress is repeatable, the note that it was carried out is part of the
     /// same commit.
-    private func decideNoted<Value: Sendable>(
+    private func decideRecorded<Value: Sendable>(
         _ keys: [RecordKey],
         _ body: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
-        guard let note = PendingAnswer.change() else { return try await engine.directory.decide(keys, body) }
+        guard let pending = PendingAnswer.change() else { return try await engine.directory.decide(keys, body) }
         do throws(ChatError) {
             let decided = try await engine.directory.decide(keys) { snapshot throws(ChatError) in
                 var decision = try body(snapshot)
-                if !decision.changes.isEmpty || !decision.events.isEmpty { decision.changes.append(note) }
+                if !decision.changes.isEmpty || !decision.events.isEmpty { decision.changes.append(pending) }
                 return decision
             }
-            if decided.changes.isEmpty { PendingAnswer.takeBack() }
+            if decided.changes.isEmpty { PendingAnswer.retract() }
             return decided
         } catch {
-            PendingAnswer.takeBack()
+            PendingAnswer.retract()
             throw error
         }
     }

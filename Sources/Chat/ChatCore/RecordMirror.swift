@@ -80,9 +80,9 @@ public final class RecordMirror: Sendable {
         _ changes: [RecordChange], events: [EventDraft] = [], _ apply: Apply
     ) async throws(ChatError) -> [Record] {
         let turn = turns.withLock { $0 }
-        let records = try await writeNoted(changes, events)
+        let records = try await writeRecorded(changes, events)
         let written = zip(changes, records).filter { kinds.contains($0.0.key.kind) }
-        let isApplied = take(turn) {
+        let isApplied = runIfCurrent(turn) {
             for (change, record) in written { apply(change.key, change.body == nil ? nil : record) }
         }
         guard !isApplied else { return records }
@@ -98,17 +98,17 @@ public final class RecordMirror: Sendable {
 
     /// Writes the changes. The audit entry of the operation in progress, and the note that its request was carried out,
     /// are part of the same commit, if there are any.
-    private func writeNoted(
+    private func writeRecorded(
         _ changes: [RecordChange], _ events: [EventDraft]
     ) async throws(ChatError) -> [Record] {
         let entry = PendingAuditEntry.change(beside: changes)
-        let note = PendingAnswer.change()
-        let beside = [entry, note].compactMap(\.self)
+        let pending = PendingAnswer.change()
+        let beside = [entry, pending].compactMap(\.self)
         do throws(ChatError) {
             return Array(try await directory.write(changes + beside, events: events).prefix(changes.count))
         } catch {
-            if entry != nil { PendingAuditEntry.takeBack() }
-            if note != nil { PendingAnswer.takeBack() }
+            if entry != nil { PendingAuditEntry.retract() }
+            if pending != nil { PendingAnswer.retract() }
             throw error
         }
     }
@@ -120,12 +120,12 @@ public final class RecordMirror: Sendable {
         while true {
             let turn = turns.withLock { $0 }
             let record = try await directory.read(key)
-            if take(turn, { apply(key, record) }) { return }
+            if runIfCurrent(turn, { apply(key, record) }) { return }
         }
     }
 
     /// Runs `body` unless there was another turn since `turn`. Returns true when it ran.
-    private func take(_ turn: UInt64, _ body: () -> Void) -> Bool {
+    private func runIfCurrent(_ turn: UInt64, _ body: () -> Void) -> Bool {
         turns.withLock { now in
             guard now == turn else { return false }
             now += 1

@@ -4,9 +4,9 @@ public import ChatModel
 import JSON
 
 extension EngineBackend {
-    public func send(_ posting: OutgoingMessage, _ ties: MessageReferences) async throws(ChatError) -> Timetoken {
-        guard ties != MessageReferences() else { return try await post(posting) }
-        let tied = MessageLinks(quote: ties.quote, threadOf: ties.threadOf, mentions: ties.mentioned)
+    public func send(_ posting: OutgoingMessage, _ links: MessageReferences) async throws(ChatError) -> Timetoken {
+        guard links != MessageReferences() else { return try await post(posting) }
+        let tied = MessageLinks(quote: links.quote, threadOf: links.threadOf, mentions: links.mentioned)
         return try await access.post(draft(posting), tied).events[0].event.timetoken
     }
 
@@ -44,8 +44,8 @@ extension EngineBackend {
         _ = try await access.react(value, to: timetoken, in: channel, by: user)
     }
 
-    public func takeBack(_ value: String, from timetoken: Timetoken, in channel: String) async throws(ChatError) {
-        _ = try await access.takeBack(reaction: value, to: timetoken, in: channel, by: user)
+    public func removeReaction(_ value: String, from timetoken: Timetoken, in channel: String) async throws(ChatError) {
+        _ = try await access.removeReaction(reaction: value, to: timetoken, in: channel, by: user)
     }
 
     public func reactions(

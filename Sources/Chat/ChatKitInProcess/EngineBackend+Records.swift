@@ -10,13 +10,13 @@ extension EngineBackend {
     }
 
     public func create(user id: String, _ fields: UserFields) async throws(ChatError) -> UserRecord {
-        try await access.put(user: id, UserEdit(fields), demand: .absent, by: user).record
+        try await access.put(user: id, UserEdit(fields), precondition: .absent, by: user).record
     }
 
     public func update(
         user id: String, _ fields: UserFields, eTag: String?
     ) async throws(ChatError) -> UserRecord {
-        try await access.update(user: id, UserEdit(fields), demand: .version(eTag), by: user)
+        try await access.update(user: id, UserEdit(fields), precondition: .version(eTag), by: user)
     }
 
     public func delete(user id: String) async throws(ChatError) { try await access.delete(user: id, by: user) }
@@ -47,7 +47,7 @@ extension EngineBackend {
     public func update(
         channel id: String, _ fields: ChannelFields, eTag: String?
     ) async throws(ChatError) -> ChannelState {
-        ChannelState(try await access.update(channel: id, ChannelEdit(fields), demand: .version(eTag), by: user))
+        ChannelState(try await access.update(channel: id, ChannelEdit(fields), precondition: .version(eTag), by: user))
     }
 
     public func delete(channel id: String) async throws(ChatError) {
@@ -97,7 +97,7 @@ extension EngineBackend {
     public func update(
         member: String, of channel: String, _ fields: MembershipFields, eTag: String?
     ) async throws(ChatError) -> MembershipRecord {
-        try await access.update(memberOf: channel, member, MembershipEdit(fields), demand: eTag, by: user)
+        try await access.update(memberOf: channel, member, MembershipEdit(fields), precondition: eTag, by: user)
     }
 
     public func member(_ user: String, of channel: String) async throws(ChatError) -> MembershipRecord? {

@@ -56,7 +56,7 @@ actor HubReader {
             try? await Task.sleep(for: Self.pause)  // cancelled: `join` notices it
         }
         do throws(ChatError) {
-            return try await news()
+            return try await nextUpdate()
         } catch  where [.unavailable, .overloaded].contains(error.code) {
             guard await chat.service.hub.isRunning, !Task.isCancelled else { throw error }
             if let live { await leave(live) }
@@ -66,15 +66,15 @@ actor HubReader {
         }
     }
 
-    private func news() async throws(ChatError) -> LiveUpdate? {
+    private func nextUpdate() async throws(ChatError) -> LiveUpdate? {
         while true {
             guard let live else { return try await join() }
             if let changed = changedChannels {
                 changedChannels = nil
                 return .channelsChanged(changed)
             }
-            if let news = try await fromStore() { return news }
-            if let news = try await fromHub(live) { return news }
+            if let update = try await fromStore() { return update }
+            if let update = try await fromHub(live) { return update }
             guard live.outbox.hasOverflown || live.changes != changes else { return nil }
             await leave(live)
         }

@@ -7,36 +7,37 @@ struct HubSelection: Sendable {
     let chat: ChatAccess
     /// The user and id of the device that follows; nil when the reader is no device.
     let device: (user: UserID, id: String)?
-    private let asked: EventSelection
+    private let eventSelection: EventSelection
     private let filter: Filter?
     /// The holder id by which the device's user is present.
     private let holder = HolderID(Device.fresh())
 
     /// - Throws: `.malformed` for an invalid filter.
-    init(_ asked: EventSelection, _ chat: ChatAccess, user: String, device: String) throws(ChatError) {
-        self.asked = asked
+    init(_ eventSelection: EventSelection, _ chat: ChatAccess, user: String, device: String) throws(ChatError) {
+        self.eventSelection = eventSelection
         self.chat = chat
-        self.device = asked.isDevice ? (UserID(user, in: chat.app), device) : nil
-        filter = try asked.filter.map { text throws(ChatError) in try Filter(text, limits: chat.limits) }
+        self.device = eventSelection.isDevice ? (UserID(user, in: chat.app), device) : nil
+        filter = try eventSelection.filter.map { text throws(ChatError) in try Filter(text, limits: chat.limits) }
     }
 
-    var since: Timetoken? { asked.since }
+    var since: Timetoken? { eventSelection.since }
 
     /// The objects that are read beside each event.
     var include: Set<ChatCore.IncludedObject> {
-        ChatCore.IncludedObject.objects(named: asked.include.map(\.rawValue)).objects
+        ChatCore.IncludedObject.objects(named: eventSelection.include.map(\.rawValue)).objects
     }
 
     /// The channel groups of the selection.
-    var groups: Set<RecordKey> { Set(asked.groups.map { GroupRecord.key($0, in: chat.app) }) }
+    var groups: Set<RecordKey> { Set(eventSelection.groups.map { GroupRecord.key($0, in: chat.app) }) }
 
     /// Returns the current selection, with the current channels of its groups.
     func selection() async throws(ChatError) -> Selection {
-        var selection = try chat.selection(channels: asked.channels, types: asked.types, filter: filter)
-        if !asked.groups.isEmpty {
+        var selection = try chat.selection(
+            channels: eventSelection.channels, types: eventSelection.types, filter: filter)
+        if !eventSelection.groups.isEmpty {
             // Groups without channels select no channel, not all channels.
-            var channels = asked.channels.isEmpty ? ChannelSet(app: chat.app) : selection.channels
-            channels.names.formUnion(try await chat.groupChannels(asked.groups).map { ExactText($0) })
+            var channels = eventSelection.channels.isEmpty ? ChannelSet(app: chat.app) : selection.channels
+            channels.names.formUnion(try await chat.groupChannels(eventSelection.groups).map { ExactText($0) })
             selection = Selection(
                 channels: channels, types: selection.types, filter: filter, isOfUser: selection.isOfUser)
         }

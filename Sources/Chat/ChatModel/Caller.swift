@@ -101,7 +101,7 @@ extension Caller {
     /// Requires a scope.
     ///
     /// - Throws: `.forbidden` naming the missing scope.
-    public func demand(_ scope: Scopes) throws(ChatError) {
+    public func require(_ scope: Scopes) throws(ChatError) {
         guard scopes.allow(scope) else {
             throw ChatError(.forbidden, "this credential lacks the scope '\(scope.names.joined(separator: ", "))'")
         }
@@ -134,14 +134,14 @@ extension Caller {
     /// Requires that the credential reaches a channel.
     ///
     /// - Throws: `.forbidden` naming the channel.
-    public func demand(channel: String) throws(ChatError) {
+    public func require(channel: String) throws(ChatError) {
         guard reaches(channel: channel) else { throw Self.outOfReach(channel) }
     }
 
     /// Requires that the credential may read a channel.
     ///
     /// - Throws: `.forbidden` naming the channel.
-    public func demand(reading channel: String) throws(ChatError) {
+    public func require(reading channel: String) throws(ChatError) {
         guard reads(channel: channel) else { throw Self.outOfReach(channel) }
     }
 
@@ -152,7 +152,7 @@ extension Caller {
     /// Requires that the credential reaches an event type.
     ///
     /// - Throws: `.forbidden` naming the type.
-    public func demand(type: String) throws(ChatError) {
+    public func require(type: String) throws(ChatError) {
         guard types.match(type) else {
             throw ChatError(.forbidden, "this credential does not reach type '\(type)'")
         }
@@ -162,7 +162,7 @@ extension Caller {
     ///
     /// - Throws: `.forbidden` without `admin`, and for a credential that is restricted to channels or types.
     public func demandWholeApp() throws(ChatError) {
-        try demand(.admin)
+        try require(.admin)
         try demandEveryChannel()
     }
 

@@ -78,7 +78,7 @@ public struct EventDraft: Sendable {
     public var wire: JSONText?
     /// The message whose thread the event belongs to. Set for a reply and for events about a reply; nil for all others.
     public var thread: Timetoken?
-    /// Other channels on which readers of another protocol also receive the event (``ChannelSet/hearsEchoes``). They
+    /// Other channels on which readers of another protocol also receive the event (``ChannelSet/receivesEchoes``). They
     /// are not stored: a reader that resumes from before the log's memory finds the event only on its own channel.
     public var echoes: [String] = []
     /// The time from which the event cannot be read.

@@ -17,16 +17,16 @@ public struct GenericCellRate: Hashable, Sendable {
     /// The outcome of a request for units.
     public enum Decision: Equatable, Sendable {
         /// The units are taken when the bucket is full at this time.
-        case taken(fullAt: UInt64)
+        case consumed(fullAt: UInt64)
         /// The bucket holds too little; the units are there after this time.
         case wait(UInt64)
     }
 
     /// Decides whether a bucket holds `count` units. A count above its capacity is taken when it is full, because it
     /// could never pass otherwise.
-    public func take(_ count: Int = 1, fullAt: UInt64, at now: UInt64) -> Decision {
+    public func consume(_ count: Int = 1, fullAt: UInt64, at now: UInt64) -> Decision {
         let after = start(fullAt, now) + price(of: count)
-        return after <= now + window ? .taken(fullAt: after) : .wait(after - now - window)
+        return after <= now + window ? .consumed(fullAt: after) : .wait(after - now - window)
     }
 
     /// The state of a bucket after one unit was taken from it, however much it held.

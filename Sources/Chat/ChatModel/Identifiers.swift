@@ -67,7 +67,7 @@ public enum PresenceKind: Sendable, CaseIterable {
     /// for all.
     case participant
     /// The user is typing.
-    case typist
+    case typingUser
 }
 
 /// A kind of presence on a channel.

@@ -22,13 +22,13 @@ public final class RateMeter: Sendable {
     /// because it could never pass otherwise.
     ///
     /// - Returns: nil when the units were taken; otherwise the time until they would be available.
-    public func take(_ count: Int, at now: Timetoken) -> Duration? {
+    public func consume(_ count: Int, at now: Timetoken) -> Duration? {
         let now = Self.nanoseconds(now)
         while true {
             let seen = fullAt.load(ordering: .relaxed)
-            switch rate.take(count, fullAt: seen, at: now) {
+            switch rate.consume(count, fullAt: seen, at: now) {
             case .wait(let time): return .nanoseconds(Int64(clamping: time))
-            case .taken(let after):
+            case .consumed(let after):
                 let (isTaken, _) = fullAt.compareExchange(expected: seen, desired: after, ordering: .relaxed)
                 if isTaken { return nil }
             }
@@ -36,7 +36,7 @@ public final class RateMeter: Sendable {
     }
 
     /// Returns units that were taken for work that was not done.
-    func giveBack(_ count: Int) {
+    func refund(_ count: Int) {
         while true {
             let seen = fullAt.load(ordering: .relaxed)
             let (isGiven, _) = fullAt.compareExchange(
@@ -98,11 +98,11 @@ public final class RateMeters: Sendable {
     ///
     /// - Throws: `.tooMany` with the slug `quota_exceeded`, the exceeded policy and the time to retry.
     public func admitRequest(at now: Timetoken) throws(ChatError) {
-        if let wait = requests?.take(1, at: now) { throw .quotaExceeded(name, "requests", wait) }
+        if let wait = requests?.consume(1, at: now) { throw .quotaExceeded(name, "requests", wait) }
         do throws(ChatError) {
             try next?.admitRequest(at: now)
         } catch {
-            requests?.giveBack(1)
+            requests?.refund(1)
             throw error
         }
     }
@@ -111,11 +111,11 @@ public final class RateMeters: Sendable {
     ///
     /// - Throws: as ``admitRequest(at:)``.
     public func admit(events count: Int, at now: Timetoken) throws(ChatError) {
-        if let wait = events?.take(count, at: now) { throw .quotaExceeded(name + "-events", "events", wait) }
+        if let wait = events?.consume(count, at: now) { throw .quotaExceeded(name + "-events", "events", wait) }
         do throws(ChatError) {
             try next?.admit(events: count, at: now)
         } catch {
-            events?.giveBack(count)
+            events?.refund(count)
             throw error
         }
     }

@@ -8,16 +8,16 @@ extension GatewayBackend {
         try await post(posting, MessageReferences())
     }
 
-    func post(_ posting: OutgoingMessage, _ ties: MessageReferences) async throws(ChatError) -> Timetoken {
+    func post(_ posting: OutgoingMessage, _ links: MessageReferences) async throws(ChatError) -> Timetoken {
         let path = RequestPath("channels", posting.channel, posting.form.path)
-        var call = Call("POST", path, body: body(of: posting, ties))
-        call.idempotencyKey = Call.freshKey()
+        var call = Call("POST", path, body: body(of: posting, links))
+        call.idempotencyKey = Call.newIdempotencyKey()
         call.timeout = posting.options.timeout
         call.retries = posting.options.retries
         return try await send(call).timetoken("timetoken")
     }
 
-    private func body(of posting: OutgoingMessage, _ ties: MessageReferences) -> JSONText {
+    private func body(of posting: OutgoingMessage, _ links: MessageReferences) -> JSONText {
         JSONText(capacity: posting.data.count + 128) { writer in
             writer.beginObject()
             if case .event(let type?) = posting.form { writer.member("type", type) }
@@ -27,12 +27,12 @@ extension GatewayBackend {
             if let customType = posting.customType { writer.member("custom_type", customType) }
             if !posting.isStored { writer.member("store", false) }
             if let hours = posting.hours { writer.member("ttl_hours", hours) }
-            if let quote = ties.quote { writer.member("quote", quote.description) }
-            if let root = ties.threadOf { writer.member("thread_of", root.description) }
-            if ties.mentionsEverybody {
+            if let quote = links.quote { writer.member("quote", quote.description) }
+            if let root = links.threadOf { writer.member("thread_of", root.description) }
+            if links.mentionsEverybody {
                 writer.member("mentions", "channel")
-            } else if !ties.mentions.isEmpty {
-                writer.member("mentions", ties.mentions)
+            } else if !links.mentions.isEmpty {
+                writer.member("mentions", links.mentions)
             }
             writer.endObject()
         }

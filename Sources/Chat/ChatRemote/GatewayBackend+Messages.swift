@@ -4,8 +4,8 @@ import GatewayClient
 import JSON
 
 extension GatewayBackend {
-    public func send(_ posting: OutgoingMessage, _ ties: MessageReferences) async throws(ChatError) -> Timetoken {
-        try await post(posting, ties)
+    public func send(_ posting: OutgoingMessage, _ links: MessageReferences) async throws(ChatError) -> Timetoken {
+        try await post(posting, links)
     }
 
     public func message(_ timetoken: Timetoken, in channel: String) async throws(ChatError) -> MessageState? {
@@ -46,7 +46,7 @@ extension GatewayBackend {
         _ = try await send(Call("PUT", path(timetoken, channel, "reactions", value).adding("user", user)))
     }
 
-    public func takeBack(_ value: String, from timetoken: Timetoken, in channel: String) async throws(ChatError) {
+    public func removeReaction(_ value: String, from timetoken: Timetoken, in channel: String) async throws(ChatError) {
         _ = try await send(Call("DELETE", path(timetoken, channel, "reactions", value).adding("user", user)))
     }
 

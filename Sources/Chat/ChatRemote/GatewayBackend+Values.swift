@@ -55,7 +55,7 @@ extension GatewayBackend {
                 .counts("metacounters")
         }
         var call = Call("POST", RequestPath("channels", channel, "increment-metacounters"), body: body)
-        call.idempotencyKey = Call.freshKey()
+        call.idempotencyKey = Call.newIdempotencyKey()
         return try await send(call).counts("metacounters")
     }
 

@@ -9,12 +9,12 @@ public final class InboundService: Sendable {
     /// The administration of sources.
     public let registry: SourceRegistry
     /// The receiver of posts.
-    public let gate: PostReceiver
+    public let receiver: PostReceiver
 
     /// Creates the service. Call `run` before using it.
     public init(service: ChatService, logger: Logger) {
         registry = SourceRegistry(service: service, logger: logger)
-        gate = PostReceiver(registry: registry, logger: logger)
+        receiver = PostReceiver(registry: registry, logger: logger)
     }
 
     /// Loads the sources and follows their changes until the task is cancelled or the engine closes. The chat service
@@ -24,7 +24,7 @@ public final class InboundService: Sendable {
         let revision = try await registry.load()
         whenReady()
         await withDiscardingTaskGroup { group in
-            group.addTask { await self.registry.keeper.run() }
+            group.addTask { await self.registry.archive.run() }
             await registry.follow(from: revision)
             group.cancelAll()
         }
@@ -60,7 +60,7 @@ extension PostReceiver {
         request: InboundRequest, for id: String, mapping draft: JSONText?, by caller: Caller
     ) async throws(ChatError) -> MappingTestResult {
         let source = try await reached(id, by: caller)
-        try Self.demandWhole(request)
+        try Self.requireComplete(request)
         let mapping = try Self.mapping(draft, of: source)
         var trial = MappingTestResult(isVerified: request.identity != nil)
         trial.secretIndex = request.secretIndex

@@ -44,7 +44,7 @@ public final class PostReceiver: Sendable {
         do throws(ChatError) {
             try checkSize(post)
         } catch {
-            noteTooLarge(post, bytes: post.body.count, for: source, in: app)
+            recordTooLarge(post, bytes: post.body.count, for: source, in: app)
             throw error
         }
         var request = begin(post, receiver.source)
@@ -54,30 +54,30 @@ public final class PostReceiver: Sendable {
             request.secretIndex = proof.secretIndex
         } catch {
             request.reason = error.description
-            note(error, of: receiver.source)
+            record(error, of: receiver.source)
             let refusal = ChatError(.unauthorized, "the signature is not valid", slug: "signature_invalid")
-            finish(request, receiver.source) { $0.note(refusal) }
+            finish(request, receiver.source) { $0.record(refusal) }
             throw refusal
         }
         // Counted only after verification, so that unverified requests do not use up the app's rate.
         do throws(ChatError) {
             try service.keyring.app(receiver.source.app)?.meters?.admitRequest(at: service.clock.now)
         } catch {
-            finish(request, receiver.source) { $0.note(error, of: post) }
+            finish(request, receiver.source) { $0.record(error, of: post) }
             throw error
         }
-        return try await take(post, receiver.source, request)
+        return try await receive(post, receiver.source, request)
     }
 
     /// Logs a post that was not read because it is larger than ``bodyLimitBytes``. Nothing of its body is kept.
     /// - Parameter bytes: the size of the body; nil when unknown.
-    public func noteTooLarge(_ post: InboundPost, bytes: Int?, for source: String, in app: String? = nil) {
+    public func recordTooLarge(_ post: InboundPost, bytes: Int?, for source: String, in app: String? = nil) {
         guard let source = registry.receiver(source, in: app)?.source else { return }
         var post = post
         post.body = []
         finish(begin(post, source), source) { request in
             request.bodyBytes = max(bytes ?? 0, bodyLimitBytes + 1)
-            request.note(tooLarge)
+            request.record(tooLarge)
         }
     }
 
@@ -88,14 +88,14 @@ public final class PostReceiver: Sendable {
         guard let source = registry.receiver(source, in: app)?.source, Self.isEncoded(post, for: source) else {
             return false
         }
-        finish(begin(post, source), source) { $0.note(ChatError(.malformed, Self.encodingRefusal)) }
+        finish(begin(post, source), source) { $0.record(ChatError(.malformed, Self.encodingRefusal)) }
         return true
     }
 
     /// Answers a provider's handshake that is a `GET` or `OPTIONS` request. Returns nil when the source has no such
     /// handshake, or the request is not one.
     /// - Throws: `.notFound` for an unknown source.
-    public func greet(
+    public func answerChallenge(
         _ post: InboundPost, for source: String, in app: String? = nil
     ) throws(ChatError) -> HandshakeResponse? {
         guard let receiver = registry.receiver(source, in: app) else { throw SourceRegistry.unknown }
@@ -141,13 +141,13 @@ public final class PostReceiver: Sendable {
             throw ChatError(.invalid, "its signature was not accepted, so it is not replayed", slug: "not_verified")
         }
         guard logged.outcome != .handshake else { throw Self.notReplayable }
-        try Self.demandWhole(logged)
+        try Self.requireComplete(logged)
         let post = logged.post(url: url)
         var request = begin(post, source)
         request.identity = identity
         request.secretIndex = logged.secretIndex
         request.replayOf = id
-        return try await take(post, source, request)
+        return try await receive(post, source, request)
     }
 }
 
@@ -159,7 +159,7 @@ extension PostReceiver {
     /// - Throws: `.notFound`, `.forbidden`.
     func reached(_ id: String, by caller: Caller) async throws(ChatError) -> Source {
         let source = try await registry.source(id, by: caller)
-        try SourceRegistry.demandReach(of: source, by: caller)
+        try SourceRegistry.requireReach(of: source, by: caller)
         return source
     }
 
@@ -184,7 +184,7 @@ extension PostReceiver {
         .invalid, "only posts whose whole body was kept can be replayed or tried", slug: "not_replayable")
 
     /// Rejects a request whose body was truncated, because a part of a body is a different body.
-    static func demandWhole(_ request: InboundRequest) throws(ChatError) {
+    static func requireComplete(_ request: InboundRequest) throws(ChatError) {
         guard !request.isTruncated else { throw notReplayable }
     }
 
@@ -201,7 +201,7 @@ extension PostReceiver {
     }
 
     /// Processes a verified post.
-    private func take(
+    private func receive(
         _ post: InboundPost, _ source: Source, _ request: InboundRequest
     ) async throws(ChatError) -> InboundReceipt {
         do throws(ChatError) {
@@ -218,10 +218,10 @@ extension PostReceiver {
                 for index in drafts.indices { drafts[index].cause = cause }
                 receipt = try await emit(drafts, source.caller)
             }
-            finish(request, source) { $0.note(receipt) }
+            finish(request, source) { $0.record(receipt) }
             return receipt
         } catch {
-            finish(request, source) { $0.note(error, of: post) }
+            finish(request, source) { $0.record(error, of: post) }
             await report(error, source)
             throw error
         }
@@ -289,7 +289,7 @@ extension PostReceiver {
 
     // MARK: Reporting
 
-    private func note(_ rejection: SignatureRejection, of source: Source) {
+    private func record(_ rejection: SignatureRejection, of source: Source) {
         guard let unsaid = rejectionLines.admit(source.path) else { return }
         logger.notice(
             "signature rejected",
@@ -351,7 +351,7 @@ final class LogRateLimit: Sendable {
             if buckets.count >= Self.mostNames, buckets[name] == nil { buckets.removeAll() }
             var bucket = buckets[name] ?? Bucket()
             defer { buckets[name] = bucket }
-            guard case .taken(let fullAt) = rate.take(fullAt: bucket.fullAt, at: (now - start).nanoseconds) else {
+            guard case .consumed(let fullAt) = rate.consume(fullAt: bucket.fullAt, at: (now - start).nanoseconds) else {
                 bucket.suppressed += 1
                 return nil
             }

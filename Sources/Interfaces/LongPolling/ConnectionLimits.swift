@@ -114,7 +114,7 @@ public final class ConnectionLimits: Sendable {
             var entry = table.entries[caller] ?? Entry(owner: ConnectionOwner(caller), expires: caller.expires)
             entry.count += 1
             table.entries[caller] = entry
-            if entry.count == 1 { Self.note(entry, in: &table) }
+            if entry.count == 1 { Self.record(entry, in: &table) }
             table.count += 1
             if limits.streamsPerAddress > 0 { table.perAddress[address, default: 0] += 1 }
             table.perKey[entry.owner.key, default: 0] += 1
@@ -160,25 +160,25 @@ public final class ConnectionLimits: Sendable {
                 entry.expires = [expires, caller.expires].compactMap(\.self).min()
                 table.entries[caller] = entry
                 table.ended[caller] = nil
-                Self.note(entry, in: &table)
+                Self.record(entry, in: &table)
             }
             return true
         }
     }
 
     /// Records the end of a secret that has signed tokens.
-    func noteEnd(of secretPrint: String, in app: AppID, _ end: Timetoken) {
+    func recordEnd(of secretPrint: String, in app: AppID, _ end: Timetoken) {
         table.withLock { table in
             for (caller, var entry) in table.entries
             where caller.app == app && caller.proof?.secretPrint == secretPrint {
                 entry.expires = [entry.expires, end].compactMap(\.self).min()
                 table.entries[caller] = entry
-                Self.note(entry, in: &table)
+                Self.record(entry, in: &table)
             }
         }
     }
 
-    private static func note(_ entry: Entry, in table: inout Table) {
+    private static func record(_ entry: Entry, in table: inout Table) {
         guard let expires = entry.expires else { return }
         table.expiries.insert(entry.owner, expires)
         // An owner that left stays in the heap until its end. If many come and go, such owners would be nearly all of

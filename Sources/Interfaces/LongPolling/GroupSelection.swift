@@ -69,9 +69,9 @@ extension ChatAccess {
         for name in groups.keys(in: app).compactMap({ held[$0] }).joined() where caller.reads(channel: name) {
             grouped.insert(ExactText(name))
         }
-        try demandRoom(forGroupChannels: grouped.count)
+        try requireCapacity(forGroupChannels: grouped.count)
         grouped.subtract(channels.names)
-        grouped.subtract(try await unheard(of: grouped, isOfDevice: isOfDevice))
+        grouped.subtract(try await inaccessible(of: grouped, isOfDevice: isOfDevice))
         channels.names.formUnion(grouped)
         return channels
     }

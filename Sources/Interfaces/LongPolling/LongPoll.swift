@@ -26,18 +26,18 @@ actor LongPoll: FeedSink {
         self.order = order
     }
 
-    nonisolated func take(_ events: [Event]) { assumeIsolated { $0.arrive(events) } }
+    nonisolated func receive(_ events: [Event]) { assumeIsolated { $0.arrive(events) } }
 
     /// Handles arriving events. The first batch is the response; the next poll finds later events. The hub may not yet
     /// have handed out everything that the client knows when the poll begins.
     private func arrive(_ events: [Event]) {
         guard !isOver else { return }
         let new = events.filter { $0.timetoken > order.after }
-        guard order.voice.asksFilters else {
-            arrived = new.filter { order.voice.shows($0) }
+        guard order.formatter.hasFilter else {
+            arrived = new.filter { order.formatter.shows($0) }
             return arrived.isEmpty ? () : conclude()
         }
-        if unseen.isEmpty, !new.isEmpty { polls.assumeIsolated { $0.lookLater(self) } }
+        if unseen.isEmpty, !new.isEmpty { polls.assumeIsolated { $0.pollLater(self) } }
         unseen += new
         if unseen.count > Self.unseenMost { conclude() }
     }
@@ -45,10 +45,10 @@ actor LongPoll: FeedSink {
     /// Asks the formatter about the arrived events one by one until the deadline.
     ///
     /// - Returns: true when there are more events to ask about.
-    func look(until deadline: ContinuousClock.Instant) -> Bool {
+    func poll(until deadline: ContinuousClock.Instant) -> Bool {
         var seen = 0
         while !isOver, seen < unseen.count, arrived.count < order.limit, seen == 0 || ContinuousClock.now < deadline {
-            if order.voice.shows(unseen[seen]) { arrived.append(unseen[seen]) }
+            if order.formatter.shows(unseen[seen]) { arrived.append(unseen[seen]) }
             seen += 1
         }
         guard !isOver else { return false }
@@ -73,7 +73,7 @@ actor LongPoll: FeedSink {
             finish()
             return false
         }
-        reply.onGone { self.assumeIsolated { $0.leave() } }
+        reply.onDisconnect { self.assumeIsolated { $0.leave() } }
         return true
     }
 
@@ -106,14 +106,14 @@ actor LongPoll: FeedSink {
 
     private func answer(_ batch: PollBatch) {
         leave()
-        if let reply { order.voice.answer(batch, to: reply) }
+        if let reply { order.formatter.answer(batch, to: reply) }
         reply = nil
     }
 
     /// Sends an error because the poll cannot continue.
     func fail(_ error: ChatError) {
         leave()
-        if let reply { order.voice.refuse(error, to: reply) }
+        if let reply { order.formatter.refuse(error, to: reply) }
         reply = nil
     }
 
@@ -121,7 +121,7 @@ actor LongPoll: FeedSink {
     func leave() {
         guard !isOver else { return }
         isOver = true
-        order.voice.ended()
+        order.formatter.ended()
         polls.assumeIsolated { [number] polls in polls.forget(self, number: number) }
     }
 }

@@ -49,12 +49,12 @@ public actor LongPollTable {
         groups.observe { [weak self] groups in
             await self?.sendAgain { $0.groups?.isAmong(groups, $0.caller.app) == true }
         }
-        self.secondTimer.observe { [weak self] beat in self?.assumeIsolated { $0.beat(beat) } ?? false }
+        self.secondTimer.observe { [weak self] tick in self?.assumeIsolated { $0.tick(tick) } ?? false }
         service.keyring.observe { [weak self] in self?.recheckLater($0.app) }
         service.keyring.observeApps { [weak self] id in
             guard let self else { return }
             if let app = service.keyring.app(id), let (secret, until) = app.previousSecret {
-                self.owners.noteEnd(of: AppRecord.print(ofSecret: secret), in: id, until)
+                self.owners.recordEnd(of: AppRecord.print(ofSecret: secret), in: id, until)
             }
             recheckLater(id)
         }
@@ -66,7 +66,7 @@ public actor LongPollTable {
     }
 
     /// Advances the timer by one second, for tests.
-    public func pass() { secondTimer.beat() }
+    public func pass() { secondTimer.tick() }
 
     /// True when no poll waits.
     public var isEmpty: Bool { waiting.isEmpty }
@@ -105,7 +105,7 @@ extension LongPollTable {
     private func isOutdated(_ order: PollRequest) -> Bool {
         if let followed = order.groups, followed.version != groups.assumeIsolated({ $0.changes }) { return true }
         guard let changes = order.audienceChanges else { return false }
-        return service.hub.assumeIsolated { $0.mayHearDifferently(order.selection.channels, since: changes) }
+        return service.hub.assumeIsolated { $0.audienceMayHaveChanged(order.selection.channels, since: changes) }
     }
 
     private func sendAgain(_ isConcerned: (PollRequest) -> Bool) {
@@ -152,7 +152,7 @@ extension LongPollTable {
             let upTo = place.isOutdated ? order.after : max(reached, order.after)
             return .now(PollBatch(missed, limit: order.limit, upTo: upTo))
         }
-        return .later(
+        return .deferred(
             DeferredStart { reply in
                 self.assumeIsolated { $0.hold(poll, reply) }
             } onDrop: {
@@ -167,7 +167,7 @@ extension LongPollTable {
     ) async throws(ChatError) -> (events: [Event], reached: Timetoken) {
         guard order.after < place.position else { return ([], place.position) }
         if place.position <= order.after.adding(.milliseconds(200)) && order.selection.filter == nil
-            && !order.voice.asksFilters
+            && !order.formatter.hasFilter
         {
             return try await Self.read(order, chat, at: place)
         }
@@ -186,7 +186,7 @@ extension LongPollTable {
             let found = try await chat.missed(
                 order.selection, audienceSnapshot: place.audienceSnapshot, after: position, upTo: place.position,
                 until: deadline)
-            let shown = found.events.filter { order.voice.shows($0) }
+            let shown = found.events.filter { order.formatter.shows($0) }
             if !shown.isEmpty { return (shown, found.reached) }
             position = found.reached
         } while position < place.position && !Task.isCancelled && ContinuousClock.now < deadline
@@ -229,7 +229,7 @@ extension LongPollTable {
         guard poll.assumeIsolated({ $0.wait(with: reply) }) else { return }
         let (caller, address) = (poll.order.caller, reply.remoteAddress)
         if let refusal = refusal(of: caller, from: address) { return poll.assumeIsolated { $0.fail(refusal) } }
-        guard poll.order.voice.isInForce(poll.order) else {
+        guard poll.order.formatter.isInForce(poll.order) else {
             return poll.assumeIsolated { $0.fail(Self.endedCredential) }
         }
         heldSinceStart += 1
@@ -251,27 +251,27 @@ extension LongPollTable {
     }
 
     /// Schedules asking a poll's formatter about arrived events in one of the next turns of the loop.
-    func lookLater(_ poll: LongPoll) {
+    func pollLater(_ poll: LongPoll) {
         looking.append(poll)
-        if looking.count == 1 { postLook() }
+        if looking.count == 1 { postPoll() }
     }
 
-    private func postLook() { loop.post { self.assumeIsolated { $0.look() } } }
+    private func postPoll() { loop.post { self.assumeIsolated { $0.poll() } } }
 
     /// Asks some formatters; all other work on the loop waits meanwhile. Checks the clock after each, because one may
     /// take one to two milliseconds.
-    private func look() {
+    private func poll() {
         let deadline = ContinuousClock.now + service.limits.hubTurn
         var asked = 0
         var again: [LongPoll] = []
         while asked < looking.count, asked == 0 || ContinuousClock.now < deadline {
             let poll = looking[asked]
             asked += 1
-            if poll.assumeIsolated({ $0.look(until: deadline) }) { again.append(poll) }
+            if poll.assumeIsolated({ $0.poll(until: deadline) }) { again.append(poll) }
         }
         looking.removeFirst(asked)
         looking += again
-        if !looking.isEmpty { postLook() }
+        if !looking.isEmpty { postPoll() }
     }
 
     /// Runs a closure on the loop; without suspension when the request is handled there anyway.
@@ -302,10 +302,10 @@ extension LongPollTable {
         .unauthorized, "the API key is unknown or has expired", slug: "credential_invalid")
 
     /// Answers the polls that are due. Returns whether any poll still waits.
-    private func beat(_ beat: UInt64) -> Bool {
+    private func tick(_ tick: UInt64) -> Bool {
         let ended = Set(owners.ended(at: service.clock.now).map { ObjectIdentifier($0) })
         if !ended.isEmpty { recheck { ended.contains(ObjectIdentifier($0)) } }
-        for number in dueAt.removeValue(forKey: beat) ?? [] {
+        for number in dueAt.removeValue(forKey: tick) ?? [] {
             waiting[number]?.poll.assumeIsolated { $0.finish() }
         }
         return !waiting.isEmpty
@@ -314,10 +314,10 @@ extension LongPollTable {
     /// Ends the polls whose credential is no longer valid.
     private func recheck(_ isConcerned: (ConnectionOwner) -> Bool) {
         for entry in waiting.values where isConcerned(entry.owner) {
-            let voice = entry.poll.order.voice
-            if !voice.isInForce(entry.poll.order) {
+            let formatter = entry.poll.order.formatter
+            if !formatter.isInForce(entry.poll.order) {
                 entry.poll.assumeIsolated { $0.fail(Self.endedCredential) }
-            } else if voice.isToBeAskedAgain {
+            } else if formatter.needsRecheck {
                 entry.poll.assumeIsolated { $0.sendAgain() }
             }
         }

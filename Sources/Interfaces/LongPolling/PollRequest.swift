@@ -18,20 +18,20 @@ public struct PollRequest: Sendable {
     /// The maximum time for which it is held without events, in whole seconds.
     public var hold: Duration
     /// Formats the response for the interface that received the request.
-    public var voice: any PollFormatter
+    public var formatter: any PollFormatter
     /// The number of audience changes before its user's channels were looked up
     /// (``LongPollTable/audienceChanges(in:)``); nil where the poll has no user.
     public var audienceChanges: UInt64?
 
     public init(
-        caller: Caller, selection: Selection, limit: Int, after: Timetoken, hold: Duration, voice: any PollFormatter
+        caller: Caller, selection: Selection, limit: Int, after: Timetoken, hold: Duration, formatter: any PollFormatter
     ) {
         self.caller = caller
         self.selection = selection
         self.limit = limit
         self.after = after
         self.hold = hold
-        self.voice = voice
+        self.formatter = formatter
     }
 }
 
@@ -40,12 +40,12 @@ public protocol PollFormatter: Sendable {
     /// True when its readers see the event; a poll does not end for an event that they do not see.
     func shows(_ event: Event) -> Bool
     /// True when `shows` may be expensive, so that not all waiting polls are asked in one turn of the loop.
-    var asksFilters: Bool { get }
+    var hasFilter: Bool { get }
     /// True when the conditions under which the poll began still hold.
     func isInForce(_ order: PollRequest) -> Bool
     /// True when the next poll of the same client may be refused although this one was accepted. This poll then gets an
     /// empty response.
-    var isToBeAskedAgain: Bool { get }
+    var needsRecheck: Bool { get }
     /// Sends the events of a batch, which may be empty, as the response.
     func answer(_ batch: PollBatch, to reply: DeferredResponse)
     /// Sends an error as the response.
@@ -58,9 +58,9 @@ extension PollFormatter {
     /// Does nothing.
     public func ended() {}
     /// False by default.
-    public var asksFilters: Bool { false }
+    public var hasFilter: Bool { false }
     /// False by default.
-    public var isToBeAskedAgain: Bool { false }
+    public var needsRecheck: Bool { false }
 }
 
 extension PollBatch {
@@ -82,5 +82,5 @@ public enum PollOutcome: Sendable {
     /// The response is available: there are events, or the poll does not wait.
     case now(PollBatch)
     /// The poll waits. The response is sent later, as the request's formatter prints it.
-    case later(DeferredStart)
+    case deferred(DeferredStart)
 }

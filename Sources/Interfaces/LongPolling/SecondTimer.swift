@@ -9,8 +9,8 @@ public final class SecondTimer: Sendable {
     /// The source of the beats.
     public enum Source: Sendable {
         case everySecond
-        /// Calls of `beat()`, in tests.
-        case byHand
+        /// Calls of `tick()`, in tests.
+        case manual
     }
 
     private struct State {
@@ -50,14 +50,14 @@ public final class SecondTimer: Sendable {
 
     private func fire() {
         state.withLock { $0.isBeating = false }
-        if beat() { start() }
+        if tick() { start() }
     }
 
     /// Advances the counter by one second. Call on the loop.
     ///
     /// - Returns: true while an observer needs the next beat.
     @discardableResult
-    public func beat() -> Bool {
+    public func tick() -> Bool {
         let now = count.add(1, ordering: .relaxed).newValue
         let parts = state.withLock { $0.parts }
         return parts.map { $0(now) }.contains(true)

@@ -15,7 +15,7 @@ enum IdempotentRoute {
     /// DELETE and GET can be repeated without one.
     case remembered
     /// As `remembered`, for a request that stores no records: the note is written before it runs.
-    case notedFirst
+    case recordedFirst
     /// The request stores nothing, so a key makes no difference.
     case storesNothing
     /// The route handles the key itself, in the commit of its events.
@@ -58,7 +58,7 @@ extension NativeAPI {
         { request in
             do {
                 let caller = try caller(of: request)
-                request.notes?.credential = caller.credential
+                request.annotations?.credential = caller.credential
                 if request.method == .post, !isConditional { try Self.refuseIfMatch(request) }
                 let action = try once(repeating, request, action)
                 let place = place(of: request, repeating, isHeld: isHeld)
@@ -67,7 +67,7 @@ extension NativeAPI {
                 }
                 return try await held(to: meters, request) { try await place.run { try await action(request, caller) } }
             } catch {
-                await noteFailedSignIn(request, error)
+                await recordFailedSignIn(request, error)
                 // The body is parsed again, so that the problem can point at the invalid member.
                 throw request.isLarge
                     ? await asLongWork { Self.translated(error, request) } : Self.translated(error, request)
@@ -112,14 +112,14 @@ extension NativeAPI {
         else { return action }
         guard repeating != .refused else { throw IdempotencyKey.refusal }
         return { request, caller in
-            try await claims.once(key, request, caller, service.answers, isNotedFirst: repeating == .notedFirst) {
+            try await claims.once(key, request, caller, service.answers, isNotedFirst: repeating == .recordedFirst) {
                 try await action(request, caller)
             }
         }
     }
 
     /// A handler for a route that needs no API key: a probe, or a request with another proof of origin.
-    func asAnybody(_ action: @escaping PublicHandler) -> Router.Handler {
+    func asPublic(_ action: @escaping PublicHandler) -> Router.Handler {
         { request in
             do {
                 let place: RequestExecutor = request.isLarge ? .workThreads : .loop

@@ -18,7 +18,7 @@ public struct NativeAPI: Sendable {
     let tokens: UserTokens
     let readiness: Readiness
     let metrics = Metrics()
-    let storeFigures: StoreStatistics
+    let storeStatistics: StoreStatistics
     let streams: LiveStreams
 
     var limits: Limits { service.limits }
@@ -49,7 +49,7 @@ public struct NativeAPI: Sendable {
         self.streams = streams
         tokens = UserTokens(service: service, publicURL: publicURL)
         claims = Claims(limits: service.limits, clock: service.clock)
-        storeFigures = StoreStatistics(service: service)
+        storeStatistics = StoreStatistics(service: service)
         readiness = Readiness(service: service, deadline: .seconds(3), clock: clock)
     }
 
@@ -100,7 +100,7 @@ public struct NativeAPI: Sendable {
         router.add(.post, EmitRoute.batch.pattern, body: batchBody, handler: asCaller(postBatch, repeating: .byRoute))
         router.add(
             .post, "/v1/import", body: batchBody,
-            handler: asAdministrator("history.import", postImport, repeating: .notedFirst))
+            handler: asAdministrator("history.import", postImport, repeating: .recordedFirst))
         router.add(
             .post, "/v1/events/validate", body: smallBody, handler: asCaller(postValidation, repeating: .storesNothing))
     }
@@ -163,20 +163,20 @@ public struct NativeAPI: Sendable {
             handler: asAdministrator("webhook.disable", disableWebhook, isConditional: true))
         router.add(
             .post, "/v1/signing-key/rotate", body: smallBody,
-            handler: asAdministrator("signing_key.rotate", rotateSigningKey, repeating: .notedFirst))
+            handler: asAdministrator("signing_key.rotate", rotateSigningKey, repeating: .recordedFirst))
         router.add(
             .post, "/v1/webhooks/{id}/rotate-secret", body: smallBody,
             handler: asAdministrator(
                 "webhook.rotate_secret", rotateSecret, repeating: .refused, isConditional: true))
         router.add(
-            .post, "/v1/webhooks/{id}/test", body: smallBody, handler: asCaller(testWebhook, repeating: .notedFirst))
+            .post, "/v1/webhooks/{id}/test", body: smallBody, handler: asCaller(testWebhook, repeating: .recordedFirst))
         router.add(
             .post, "/v1/webhooks/{id}/preview", body: smallBody,
             handler: asCaller(previewWebhook, repeating: .storesNothing))
         router.add(
             .post, "/v1/webhooks/{id}/verify", body: smallBody,
             handler: asAdministrator("webhook.verify", verifyWebhook))
-        router.add(.get, "/.well-known/jwks.json", handler: asAnybody(getKeySet))
+        router.add(.get, "/.well-known/jwks.json", handler: asPublic(getKeySet))
         router.add(
             .post, "/v1/webhooks/{id}/replay", body: smallBody,
             handler: asAdministrator("webhook.replay", replayWebhook))
@@ -185,7 +185,7 @@ public struct NativeAPI: Sendable {
         router.add(.get, "/v1/deliveries/{id}", handler: asCaller(getDelivery))
         router.add(
             .post, "/v1/deliveries/{id}/retry", body: smallBody,
-            handler: asAdministrator("delivery.retry", retryDelivery, repeating: .notedFirst))
+            handler: asAdministrator("delivery.retry", retryDelivery, repeating: .recordedFirst))
         router.add(
             .post, "/v1/deliveries/redrive", body: smallBody,
             handler: asAdministrator("delivery.redrive", redriveDeliveries))
@@ -215,21 +215,22 @@ public struct NativeAPI: Sendable {
             .post, "/v1/subscriptions/{id}/pull", body: smallBody,
             handler: asCaller(pullSubscription, repeating: .storesNothing))
         router.add(
-            .post, "/v1/subscriptions/{id}/ack", body: smallBody, handler: asCaller(acknowledge, repeating: .notedFirst)
+            .post, "/v1/subscriptions/{id}/ack", body: smallBody,
+            handler: asCaller(acknowledge, repeating: .recordedFirst)
         )
         router.add(
             .post, "/v1/subscriptions/{id}/nack", body: smallBody,
-            handler: asCaller(refuseDeliveries, repeating: .notedFirst))
+            handler: asCaller(refuseDeliveries, repeating: .recordedFirst))
         router.add(
             .post, "/v1/subscriptions/{id}/extend", body: smallBody,
-            handler: asCaller(extendDeliveries, repeating: .notedFirst))
+            handler: asCaller(extendDeliveries, repeating: .recordedFirst))
         router.add(
             .post, "/v1/subscriptions/{id}/seek", body: smallBody,
-            handler: asAdministrator("subscription.seek", seekSubscription, repeating: .notedFirst))
+            handler: asAdministrator("subscription.seek", seekSubscription, repeating: .recordedFirst))
     }
 
     private func addSourceRoutes(to router: inout Router) {
-        let inboundBody = BodyPolicy.collected(limit: inbound.gate.bodyLimitBytes)
+        let inboundBody = BodyPolicy.collected(limit: inbound.receiver.bodyLimitBytes)
         router.add(.get, "/v1/sources", handler: asCaller(getSources))
         router.add(.get, "/v1/sources/{id}", handler: asCaller(getSource))
         let members = SourceSettings.members
@@ -247,13 +248,13 @@ public struct NativeAPI: Sendable {
         router.add(.get, "/v1/sources/{id}/requests/{request}", handler: asCaller(getSourceRequest))
         router.add(
             .post, "/v1/sources/{id}/requests/{request}/replay", body: smallBody,
-            handler: asAdministrator("source.replay", replaySourceRequest, repeating: .notedFirst))
+            handler: asAdministrator("source.replay", replaySourceRequest, repeating: .recordedFirst))
         var manners = RouteOptions()
-        manners.noteTooLarge = noteTooLargePost
+        manners.recordTooLarge = recordTooLargePost
         for address: RoutePattern in ["/in/{source}", "/in/{app}/{source}"] {
-            router.add(.post, address, body: inboundBody, manners: manners, handler: asAnybody(postInbound))
-            router.add(.get, address, handler: asAnybody(greetInbound))
-            router.add(.options, address, handler: asAnybody(greetInbound))
+            router.add(.post, address, body: inboundBody, manners: manners, handler: asPublic(postInbound))
+            router.add(.get, address, handler: asPublic(answerInboundChallenge))
+            router.add(.options, address, handler: asPublic(answerInboundChallenge))
         }
     }
 
@@ -296,11 +297,11 @@ public struct NativeAPI: Sendable {
     }
 
     private func addOperationRoutes(to router: inout Router) {
-        router.add(.get, "/livez", handler: asAnybody(getLiveness))
-        router.add(.get, "/readyz", handler: asAnybody(getReadiness))
-        router.add(.get, "/metrics", handler: asAnybody(getMetrics))
-        router.add(.get, "/openapi.yaml", handler: asAnybody(getDescription))
-        router.add(.get, "/problems", handler: asAnybody(getProblems))
-        router.add(.get, "/problems/{code}", handler: asAnybody(getProblem))
+        router.add(.get, "/livez", handler: asPublic(getLiveness))
+        router.add(.get, "/readyz", handler: asPublic(getReadiness))
+        router.add(.get, "/metrics", handler: asPublic(getMetrics))
+        router.add(.get, "/openapi.yaml", handler: asPublic(getDescription))
+        router.add(.get, "/problems", handler: asPublic(getProblems))
+        router.add(.get, "/problems/{code}", handler: asPublic(getProblem))
     }
 }

@@ -54,7 +54,7 @@ public final class OutboundGroup: @unchecked Sendable {
 
     /// Delivers the held results unless waiting for more is worthwhile. Returns true if no results are held
     /// afterwards.
-    func handOver(at now: UInt64) -> Bool {
+    func submit(at now: UInt64) -> Bool {
         guard let due, underWay > 0, held.count < Self.enough, due > now else {
             let ended = held
             held = []

@@ -20,7 +20,7 @@ struct ResponseReader {
 
     /// Takes one line with its line end. Interim responses (1xx) are dropped but counted, so that an endless series of
     /// them ends.
-    mutating func take(headerLine line: UnsafeRawBufferPointer, limit: Int) -> HeaderVerdict {
+    mutating func receive(headerLine line: UnsafeRawBufferPointer, limit: Int) -> HeaderVerdict {
         headerTotal += line.count
         guard headerTotal <= limit else { return .stop }
         if line.starts(with: "HTTP/".utf8) {
@@ -48,7 +48,7 @@ struct ResponseReader {
     }
 
     /// Takes a piece of the body as received, with the framing of chunks. Returns false to stop reading.
-    mutating func take(body bytes: UnsafeRawBufferPointer, keeping kept: Int, limit: Int) -> Bool {
+    mutating func receive(body bytes: UnsafeRawBufferPointer, keeping kept: Int, limit: Int) -> Bool {
         bodyTotal += bytes.count
         reachedBodyLimit = bodyTotal >= limit
         if var chunks {

@@ -42,7 +42,7 @@ extension Response {
         switch body {
         case .bytes(let bytes): bytes.count
         case .fixed(let bytes): bytes.buffer.count
-        case .empty, .pieces, .stream, .late: nil
+        case .empty, .pieces, .stream, .deferred: nil
         }
     }
 
@@ -79,7 +79,7 @@ extension Response {
         switch body {
         case .bytes(let bytes): bytes.withUnsafeBytes(Deflate.gzip)
         case .fixed(let bytes): Deflate.gzip(bytes.buffer)
-        case .empty, .pieces, .stream, .late: nil
+        case .empty, .pieces, .stream, .deferred: nil
         }
     }
 }

@@ -30,7 +30,7 @@ public final class DeferredResponse: @unchecked Sendable {
         /// The request's handler has just returned.
         case opening
         /// The client waits on a duplicated socket, and libmicrohttpd has dropped the connection.
-        case parked(DeferredSocket)
+        case released(DeferredSocket)
         /// The client waits on a suspended libmicrohttpd connection, because the socket cannot be taken over.
         case suspended(Exchange)
         case over
@@ -44,7 +44,7 @@ public final class DeferredResponse: @unchecked Sendable {
     private let core: ServerCore
     private var place = Place.opening
     private(set) var answer: Response?
-    private var goneHandler: (@Sendable () -> Void)?
+    private var disconnectHandler: (@Sendable () -> Void)?
 
     init(_ context: Router.Context, remoteAddress: RemoteAddress, peer: RemoteAddress, core: ServerCore) {
         self.context = context
@@ -69,11 +69,11 @@ public final class DeferredResponse: @unchecked Sendable {
         core.loop.checkIsolated()
         precondition(response.body.isWhole, "A late answer is held in memory")
         guard !isOver else { return }
-        goneHandler = nil
+        disconnectHandler = nil
         answer = response
         switch place {
         case .opening, .over: break
-        case .parked(let socket): socket.answer()
+        case .released(let socket): socket.answer()
         case .suspended(let exchange):
             place = .over
             exchange.decide(response)
@@ -86,18 +86,18 @@ public final class DeferredResponse: @unchecked Sendable {
     }
 
     /// Calls `handler` once when the client has gone, or the server has stopped, before a response was given.
-    public func onGone(_ handler: @escaping @Sendable () -> Void) {
+    public func onDisconnect(_ handler: @escaping @Sendable () -> Void) {
         core.loop.checkIsolated()
-        if !isOver { goneHandler = handler }
+        if !isOver { disconnectHandler = handler }
     }
 
-    func settle(in place: Place) { self.place = place }
+    func setPlace(in place: Place) { self.place = place }
 
     /// Ends the wait: no client is left to read a response.
-    func gone() {
+    func disconnected() {
         place = .over
-        let handler = goneHandler
-        goneHandler = nil
+        let handler = disconnectHandler
+        disconnectHandler = nil
         handler?()
     }
 }
@@ -107,7 +107,7 @@ extension ResponseBody {
     var isWhole: Bool {
         switch self {
         case .empty, .bytes, .fixed: true
-        case .pieces, .stream, .late: false
+        case .pieces, .stream, .deferred: false
         }
     }
 }

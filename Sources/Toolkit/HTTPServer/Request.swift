@@ -43,7 +43,7 @@ public struct Request: Sendable {
     public var body: RequestBody
 
     /// Notes on the request for logging and counting; `nil` when they are not needed.
-    public var notes: RequestAnnotations?
+    public var annotations: RequestAnnotations?
 
     /// Creates a request for calling a ``Router`` without a socket.
     ///
@@ -94,7 +94,7 @@ public struct Request: Sendable {
             remoteAddress: head.remoteAddress, isSecure: head.isSecure, receivedAt: head.receivedAt)
         var request = Request(head: head, query: query, body: body)
         request.parameters = parameters
-        request.notes = notes
+        request.annotations = annotations
         return request
     }
 

@@ -49,7 +49,7 @@ public struct Response: Sendable {
     }
 
     /// Creates a deferred response, which other code gives later.
-    public static func late(_ opening: DeferredStart) -> Response {
-        Response(status: 200, headers: [], body: .late(opening))
+    public static func deferred(_ opening: DeferredStart) -> Response {
+        Response(status: 200, headers: [], body: .deferred(opening))
     }
 }

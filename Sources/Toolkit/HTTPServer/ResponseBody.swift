@@ -14,7 +14,7 @@ public enum ResponseBody: Sendable {
     /// A live stream; see ``StreamOpening``.
     case stream(StreamOpening)
     /// A deferred response, whose status and header fields are given with it later. See ``DeferredStart``.
-    case late(DeferredStart)
+    case deferred(DeferredStart)
 
     /// Creates a body from any asynchronous sequence of byte arrays.
     public static func pieces<S: AsyncSequence & Sendable>(_ sequence: S) -> ResponseBody where S.Element == [UInt8] {
@@ -70,13 +70,13 @@ public struct StreamOpening: Sendable {
 }
 
 /// A value that is transferred once or dropped: exactly one of the two closures is called.
-final class OneShotTransfer<Taken>: Sendable {
-    private let onOpen: @Sendable (Taken) -> Void
+final class OneShotTransfer<Value>: Sendable {
+    private let onOpen: @Sendable (Value) -> Void
     private let onDrop: @Sendable () -> Void
     private let isOpen = Atomic(false)
 
     /// - Parameter onDrop: called on any thread when the last reference is released without a transfer.
-    init(onOpen: @escaping @Sendable (Taken) -> Void, onDrop: @escaping @Sendable () -> Void) {
+    init(onOpen: @escaping @Sendable (Value) -> Void, onDrop: @escaping @Sendable () -> Void) {
         self.onOpen = onOpen
         self.onDrop = onDrop
     }
@@ -85,7 +85,7 @@ final class OneShotTransfer<Taken>: Sendable {
         if !isOpen.load(ordering: .relaxed) { onDrop() }
     }
 
-    func open(_ taken: Taken) {
+    func open(_ taken: Value) {
         isOpen.store(true, ordering: .relaxed)
         onOpen(taken)
     }

@@ -66,7 +66,7 @@ public struct ServerMetrics: Sendable, Equatable {
     /// HTTP connections that are open now, without streams.
     public var connections = 0
     /// Of these, the connections whose clients wait for a deferred response on a duplicated socket.
-    public var parked = 0
+    public var suspended = 0
     /// HTTP connections accepted since the start.
     public var accepted: UInt64 = 0
     /// Connections rejected or closed because of a limit.

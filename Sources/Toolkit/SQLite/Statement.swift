@@ -35,7 +35,7 @@ public final class Statement {
     // MARK: Binding
 
     /// Binds an integer.
-    public func bind(_ value: Int64, at position: Int32) { note(sqlite3_bind_int64(handle, position, value)) }
+    public func bind(_ value: Int64, at position: Int32) { setResult(sqlite3_bind_int64(handle, position, value)) }
 
     /// Binds an integer.
     public func bind(_ value: Int, at position: Int32) { bind(Int64(value), at: position) }
@@ -46,13 +46,14 @@ public final class Statement {
     }
 
     /// Binds a floating point number.
-    public func bind(_ value: Double, at position: Int32) { note(sqlite3_bind_double(handle, position, value)) }
+    public func bind(_ value: Double, at position: Int32) { setResult(sqlite3_bind_double(handle, position, value)) }
 
     /// Binds a copy of the text.
     public func bind(_ value: String, at position: Int32) {
         var value = value
         value.withUTF8 {
-            note(sqlite3_bind_text64(handle, position, $0.orEmpty, UInt64($0.count), transient, UInt8(SQLITE_UTF8)))
+            setResult(
+                sqlite3_bind_text64(handle, position, $0.orEmpty, UInt64($0.count), transient, UInt8(SQLITE_UTF8)))
         }
     }
 
@@ -68,26 +69,26 @@ public final class Statement {
     }
 
     /// Binds NULL.
-    public func bindNull(at position: Int32) { note(sqlite3_bind_null(handle, position)) }
+    public func bindNull(at position: Int32) { setResult(sqlite3_bind_null(handle, position)) }
 
     /// Binds text that SQLite reads in place. Nothing is copied, and the memory must stay valid until ``reset()``.
     ///
     /// For the one large value of a row; call it, and everything up to the reset, inside the closure that provides the
     /// buffer.
     public func bindInPlace(text: UnsafeBufferPointer<UInt8>, at position: Int32) {
-        note(sqlite3_bind_text64(handle, position, text.orEmpty, UInt64(text.count), nil, UInt8(SQLITE_UTF8)))
+        setResult(sqlite3_bind_text64(handle, position, text.orEmpty, UInt64(text.count), nil, UInt8(SQLITE_UTF8)))
     }
 
     /// As ``bindInPlace(text:at:)``, for a blob.
     public func bindInPlace(bytes: UnsafeBufferPointer<UInt8>, at position: Int32) {
-        note(sqlite3_bind_blob64(handle, position, bytes.orEmpty, UInt64(bytes.count), nil))
+        setResult(sqlite3_bind_blob64(handle, position, bytes.orEmpty, UInt64(bytes.count), nil))
     }
 
     private func bindCopy(_ bytes: UnsafeBufferPointer<UInt8>, at position: Int32) {
-        note(sqlite3_bind_blob64(handle, position, bytes.orEmpty, UInt64(bytes.count), transient))
+        setResult(sqlite3_bind_blob64(handle, position, bytes.orEmpty, UInt64(bytes.count), transient))
     }
 
-    private func note(_ code: Int32) {
+    private func setResult(_ code: Int32) {
         if code != SQLITE_OK, bindFailure == SQLITE_OK { bindFailure = code }
     }
 

@@ -10,7 +10,7 @@ import Testing
 /// Records the events that a feed passes to it.
 private final class ActivitySink: FeedSink {
     private let events = Lock<[Event]>([])
-    func take(_ events: [Event]) { self.events.withLock { $0 += events } }
+    func receive(_ events: [Event]) { self.events.withLock { $0 += events } }
     var all: [Event] { events.withLock { $0 } }
 
     /// The texts of the last messages that were announced, and the counts, in their order.
@@ -38,14 +38,14 @@ extension Room {
 
     /// Waits until the sink has received `count` events, after all due events were sent.
     fileprivate func told(_ count: Int, _ sink: ActivitySink) async -> [String] {
-        await service.activity.tell()
+        await service.activity.report()
         await waitUntil { sink.all.count >= count }
         return sink.told
     }
 
     /// Appends an event after everything that was sent, so that no earlier event can still arrive.
     fileprivate func settled() async throws {
-        await service.activity.tell()
+        await service.activity.report()
         let end = try await service.engine.log.watermark(of: ChatFixture.app)
         #expect(await service.hub.reach(end))
     }
@@ -215,13 +215,13 @@ extension Room {
                 EventDraft.message(channel: "a.b", data: Room.text("2"), user: "ana", meta: nil),
                 MessageLinks(threadOf: root))
             try await room.say("3", in: "b", by: "ana")
-            await room.service.activity.tell()
+            await room.service.activity.report()
             func told() async throws -> [Event] {
                 try await room.chat.events(after: start).filter { $0.type == "channel.activity" }
             }
             await waitUntil { (try? await told().count) == 1 }
             room.advance(.seconds(1))
-            await room.service.activity.tell()
+            await room.service.activity.report()
             #expect(try await told().map { $0.json?["last_message"]?["data"]?["text"]?.string } == ["1"])
             room.service.followActivity([], in: ChatFixture.app)
             #expect(!room.service.activity.hasFollowers)
@@ -237,7 +237,7 @@ extension Room {
             let (sink, selection) = try await room.follow(["ben"], as: "ben")
             let user = UserID("ben", in: ChatFixture.app)
             await room.service.watchUnread(of: user, isOn: true)
-            await room.service.unread.tellChanges()
+            await room.service.unread.reportChanges()
             /// The unread count that was last sent for each channel.
             func latest() -> [String: Int64] {
                 sink.all.reduce(into: [:]) { latest, event in
@@ -250,7 +250,7 @@ extension Room {
             // Some counts may have been sent in between; the rest follow a second later.
             await waitUntil {
                 room.advance(.seconds(1))
-                await room.service.unread.tellChanges()
+                await room.service.unread.reportChanges()
                 return latest() == ["crew": 2, "work": 1]
             }
             let event = try #require(sink.all.first)
@@ -258,21 +258,21 @@ extension Room {
             try expectValid(sink.all)
             room.advance(.seconds(1))
             _ = try await room.chat.mark(.read, "ben", in: "crew")
-            await room.service.unread.tellChanges()
+            await room.service.unread.reportChanges()
             await waitUntil { latest() == ["crew": 0, "work": 1] }
             try await room.say("again", in: "crew", by: "ana")
-            await room.service.unread.tellChanges()
+            await room.service.unread.reportChanges()
             try await room.settled()
             #expect(latest() == ["crew": 0, "work": 1])
             room.advance(.seconds(1))
-            await room.service.unread.tellChanges()
+            await room.service.unread.reportChanges()
             await waitUntil { latest() == ["crew": 1, "work": 1] }
             await room.service.hub.detach(sink, from: selection)
             await room.service.watchUnread(of: user, isOn: false)
             let start = try await room.chat.now
             room.advance(.seconds(1))
             try await room.say("more", in: "work", by: "ana")
-            await room.service.unread.tellChanges()
+            await room.service.unread.reportChanges()
             #expect(try await room.chat.events(on: "ben", after: start).isEmpty)
         }
     }

@@ -8,7 +8,7 @@ import Testing
 @Suite("The access of users to channels") struct StandingsTests {
     private static let small = {
         var limits = Limits()
-        limits.standingsHeld = 8
+        limits.channelAccessEntries = 8
         return limits
     }()
 

@@ -112,12 +112,12 @@ import Testing
             for (deleter, isOwn) in [("ana", false), ("ben", true)] {
                 let chat = room.chat(of: deleter)
                 try await chat.delete(said, in: "crew", isHard: false, by: nil)
-                let deed = try #require(try await room.chat.message(said, in: "crew").record.deletion?.at)
+                let operation = try #require(try await room.chat.message(said, in: "crew").record.deletion?.at)
                 let undone = await slug {
-                    _ = try await room.chat(of: "ben").undo(deed, to: said, in: "crew", by: nil)
+                    _ = try await room.chat(of: "ben").undo(operation, to: said, in: "crew", by: nil)
                 }
                 #expect(undone == (isOwn ? nil : "not_operator"))
-                if !isOwn { _ = try await room.chat(of: "ana").undo(deed, to: said, in: "crew", by: nil) }
+                if !isOwn { _ = try await room.chat(of: "ana").undo(operation, to: said, in: "crew", by: nil) }
             }
         }
     }

@@ -83,7 +83,7 @@ import Testing
             var edit = ChannelEdit()
             edit.description = .set("Where we meet")
             edit.data = .set(json("[1.50]"))
-            let patched = try await ana.update(channel: "crew", edit, demand: .etag(made.record.channel.etag))
+            let patched = try await ana.update(channel: "crew", edit, precondition: .etag(made.record.channel.etag))
             #expect(patched.channel.name == "Crew")
             #expect(patched.channel.data == json("[1.50]"))
             #expect(try await ana.update(channel: "crew", edit).channel.etag == patched.channel.etag)
@@ -99,14 +99,16 @@ import Testing
 
             try await expect(slug: "kind_fixed") { _ = try await ana.put(channel: "crew", kind: .open, edit) }
             try await expect(.forbidden) { _ = try await chat.acting(as: "ben").update(channel: "crew", edit) }
-            try await expect(.stale) { _ = try await ana.update(channel: "crew", edit, demand: .etag("x")) }
+            try await expect(.stale) { _ = try await ana.update(channel: "crew", edit, precondition: .etag("x")) }
             try await expect(.notFound) { _ = try await ana.update(channel: "nowhere", edit) }
-            try await expect(.conflict) { _ = try await ana.put(channel: "crew", kind: .group, edit, demand: .absent) }
+            try await expect(.conflict) {
+                _ = try await ana.put(channel: "crew", kind: .group, edit, precondition: .absent)
+            }
         }
     }
 
     @Test("of private channels are seen by users who are members or invited, and by programs")
-    func sight() async throws {
+    func returnedFields() async throws {
         try await withChat { chat in
             try await chat.makeChannel("crew", .group, users: ["ben"])
             try await chat.makeChannel("square", .public)

@@ -26,14 +26,14 @@ import Testing
     }
 
     @Test("is removed after a deletion by range, except for messages that remain")
-    func stretch() async throws {
+    func range() async throws {
         try await Room.open(limits: small) { room in
             let first = try await message(room)
             let second = try await message(room)
             let other = try await message(room, in: "lobby")
             #expect(try await room.chat.deleteEvents(after: .zero, before: second, in: "crew") > 0)
             room.advance(.seconds(24 * 3600 + 1))
-            await room.service.glean(ChatFixture.app)
+            await room.service.cleanUp(ChatFixture.app)
             #expect(try await records(.message, room).compactMap { MessageRecord($0)?.timetoken } == [second, other])
             let actions = try await records(.messageAction, room).compactMap { MessageActionRecord($0) }
             #expect(actions.count == 12 && !actions.contains { $0.message == first })
@@ -49,11 +49,11 @@ import Testing
             try await room.chat.react("smile", to: sent, in: "crew", by: "ben")
             _ = try await message(room)
             room.advance(.seconds(61))
-            await room.service.glean(ChatFixture.app)
+            await room.service.cleanUp(ChatFixture.app)
             #expect(try await records(.message, room).count == 1)
             try await room.service.engine.log.setRetention(.seconds(3600), of: ChatFixture.app)
             room.advance(.seconds(3600))
-            await room.service.glean(ChatFixture.app)
+            await room.service.cleanUp(ChatFixture.app)
             #expect(try await records(.message, room).isEmpty)
             #expect(try await records(.messageAction, room).isEmpty)
         }
@@ -64,10 +64,10 @@ import Testing
         try await Room.open(limits: small) { room in
             let sent = try await message(room)
             try await room.chat.delete(sent, in: "crew", isHard: true, by: "ana")
-            await room.service.glean(ChatFixture.app)
+            await room.service.cleanUp(ChatFixture.app)
             try await room.chat.delete(sent, in: "crew", isHard: true, by: "ana")
             room.advance(.seconds(24 * 3600 + 1))
-            await room.service.glean(ChatFixture.app)
+            await room.service.cleanUp(ChatFixture.app)
             #expect(try await records(.message, room).isEmpty)
             #expect(try await records(.messageAction, room).isEmpty)
             await #expect(throws: ChatError.self) {
@@ -89,7 +89,7 @@ import Testing
                 after: Timetoken(replies[0].rawValue - 1), before: Timetoken(replies[0].rawValue + 1), in: "crew")
             #expect(try await room.chat.message(root, in: "crew").record.thread.replies == 1)
             room.advance(.seconds(24 * 3600 + 1))
-            await room.service.glean(ChatFixture.app)
+            await room.service.cleanUp(ChatFixture.app)
             #expect(try await room.chat.message(root, in: "crew").record.thread.replies == 1)
             #expect(
                 try await room.chat.replies(to: root, in: "crew", RecordList(limit: 2)).items.map(\.timetoken) == [

@@ -68,7 +68,7 @@ import Testing
             try await expect(slug: "no_such_member") { _ = try await chat.mark(.read, "user1", in: "crew") }
             for user in ["user1", "mallory"] {
                 let reading = try await MembershipSnapshot.read(
-                    UserID(user, in: chat.app), naming: [], from: chat.directory, chat.tracker.board,
+                    UserID(user, in: chat.app), naming: [], from: chat.directory, chat.tracker.store,
                     pendingDeletions: chat.service.pendingDeletions, now: chat.service.clock.now)
                 #expect(reading.places.isEmpty)
             }

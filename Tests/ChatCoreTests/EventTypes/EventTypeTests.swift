@@ -30,15 +30,17 @@ import Testing
     func demanded() async throws {
         try await withChat { chat in
             let first = try await chat.declare("order.paid", settings())
-            let second = try await chat.declare("order.paid", settings(.warn), demand: .etag(first.type.etag))
+            let second = try await chat.declare("order.paid", settings(.warn), precondition: .etag(first.type.etag))
             #expect(!second.isNew)
             #expect(second.type.etag != first.type.etag)
             let stale = try await refusal {
-                _ = try await chat.declare("order.paid", settings(.off), demand: .etag(first.type.etag))
+                _ = try await chat.declare("order.paid", settings(.off), precondition: .etag(first.type.etag))
             }
             #expect(stale.code == .stale)
             #expect(try chat.eventType("order.paid").settings.mode == .warn)
-            let missing = try await refusal { _ = try await chat.declare("order.sent", settings(), demand: .present) }
+            let missing = try await refusal {
+                _ = try await chat.declare("order.sent", settings(), precondition: .present)
+            }
             #expect(missing.code == .stale)
         }
     }

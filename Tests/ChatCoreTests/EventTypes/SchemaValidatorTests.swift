@@ -91,7 +91,7 @@ import Testing
             guard mode == .enforce else {
                 let event = try await chat.emit(orderPaid(wide)).event
                 #expect(event.draft.schema == nil)
-                await types.tellViolations()
+                await types.sendViolations()
                 let told = try await chat.kept(on: ChannelID.systemName)
                 #expect(told.map(\.type) == (mode == .warn ? ["schema.violated"] : []))
                 guard let told = told.first else { return }
@@ -126,7 +126,7 @@ import Testing
             let draft = orderPaid("\"" + String(repeating: "a", count: 2000) + "\"", type: "t")
             guard mode == .enforce else {
                 #expect(try await chat.emit(draft).event.draft.schema == nil)
-                await types.tellViolations()
+                await types.sendViolations()
                 #expect(try await chat.kept(on: ChannelID.systemName).map(\.type) == ["schema.violated"])
                 return
             }
@@ -183,8 +183,8 @@ import Testing
                 #expect(event.draft.schema == nil)
                 last = event
             }
-            await types.tellViolations()
-            await types.tellViolations()
+            await types.sendViolations()
+            await types.sendViolations()
             let kept = try await chat.kept(on: ChannelID.systemName)
             #expect(kept.map(\.type) == ["schema.violated"])
             let data = try JSONDocument(try #require(kept.first).data).root
@@ -207,9 +207,9 @@ import Testing
                 _ = try await chat.addVersion(proposal("false"), to: "t\(index)")
                 try await chat.emit(orderPaid("1", type: "t\(index)"))
             }
-            await types.tellViolations()
+            await types.sendViolations()
             #expect(try await chat.kept(on: ChannelID.systemName).count == 4)
-            await types.tellViolations()
+            await types.sendViolations()
             let told = try await chat.kept(on: ChannelID.systemName).map {
                 try JSONDocument($0.data).root["event_type"]?.string
             }
@@ -236,7 +236,7 @@ import Testing
             var draft = orderPaid("7")
             draft.deduplicationKey = "once"
             for _ in 1...3 { try await chat.emit(draft) }
-            await types.tellViolations()
+            await types.sendViolations()
             let data = try #require(try await chat.kept(on: ChannelID.systemName).first).data
             #expect(try JSONDocument(data).root["count"]?.integer == 1)
         }

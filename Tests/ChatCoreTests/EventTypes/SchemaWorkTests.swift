@@ -109,7 +109,7 @@ private let dearData = "[\"\(String(repeating: "a", count: 40))\"]"
             #expect(report.undecided == 100)
             let candidate = try #require(chat.service.eventTypes.candidate(of: "order.paid", in: chat.app))
             var work = ValidationBudget.beside
-            for _ in 0..<3 { candidate.look(at: outcome.events[0].event, depth: 64, within: &work) }
+            for _ in 0..<3 { candidate.inspect(at: outcome.events[0].event, depth: 64, within: &work) }
             #expect(work.budget.patternSteps == 0)
         }
     }

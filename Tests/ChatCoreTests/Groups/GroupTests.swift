@@ -34,8 +34,8 @@ import Testing
                 _ = try await chat.write(group: "news", .change(adding: ["c"], removing: []))
             }
             #expect(full.slug == "group_full")
-            try await expect(.stale) { _ = try await chat.write(group: "news", .replace([]), demand: .etag("x")) }
-            _ = try await chat.write(group: "news", .replace([]), demand: .etag(made.record.etag))
+            try await expect(.stale) { _ = try await chat.write(group: "news", .replace([]), precondition: .etag("x")) }
+            _ = try await chat.write(group: "news", .replace([]), precondition: .etag(made.record.etag))
             let user = chat.with([.emit, .read])
             try await expect(.forbidden) { _ = try await user.write(group: "news", .replace(["a"])) }
             try await expect(.malformed) { _ = try await chat.write(group: "news", .replace(["a.*"])) }

@@ -161,10 +161,10 @@ import Testing
             edit.role = .operator
             try await expect(.forbidden) { _ = try await chat.acting(as: "ben").update(memberOf: "crew", "ben", edit) }
             try await expect(.stale) {
-                _ = try await chat.acting(as: "ana").update(memberOf: "crew", "ben", edit, demand: "x")
+                _ = try await chat.acting(as: "ana").update(memberOf: "crew", "ben", edit, precondition: "x")
             }
             let promoted = try await chat.acting(as: "ana").update(
-                memberOf: "crew", "ben", edit, demand: after.etag)
+                memberOf: "crew", "ben", edit, precondition: after.etag)
             #expect(promoted.role == .operator)
             #expect(promoted.status == "away")
             #expect(try await chat.channelView("crew")?.channel.operators == ["ana", "ben"])

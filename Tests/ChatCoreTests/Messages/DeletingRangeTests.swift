@@ -109,12 +109,12 @@ extension ChatAccess {
             try await chat.make("room", .public, operators: ["mod"])
             let sent = try await chat.say("secret one", by: "ana")
             let begun = try await chat.service.answers.begin("key", fingerprint: "a", in: chat.app)
-            let note = try #require(begun.note)
-            try await PendingAnswer.$current.withValue(note) {
+            let pending = try #require(begun.pending)
+            try await PendingAnswer.$current.withValue(pending) {
                 _ = try await chat.edit(sent, in: "room", to: .text(json(#""secret two""#)), by: nil)
             }
             await chat.service.answers.conclude(
-                note, with: .init(status: 200, headers: [], body: Array(#"{"text":"secret two"}"#.utf8)))
+                pending, with: .init(status: 200, headers: [], body: Array(#"{"text":"secret two"}"#.utf8)))
             _ = try await chat.of("ben").report(sent, in: "room", for: "rude", by: nil)
             let channels = ("room", "PUBNUB_INTERNAL_MODERATION_room")
             let stored = try await chat.everythingStored(channels.0, channels.1)
@@ -133,15 +133,15 @@ extension ChatAccess {
         for byRange in [true, false] {
             try await withChat { chat in
                 let sent = try await chat.say("one", by: "ana")
-                let scene = try await chat.scene(sent, in: "room", for: "message.updated", by: nil)
+                let context = try await chat.context(sent, in: "room", for: "message.updated", by: nil)
                 if byRange {
                     _ = try await chat.deleteEvent(sent)
                 } else {
                     try await chat.delete(sent, in: "room", isHard: true, by: nil)
                 }
                 try await expect(.notFound) {
-                    _ = try await chat.decide(scene) { snapshot in
-                        var record = scene.record(snapshot)
+                    _ = try await chat.decide(context) { snapshot in
+                        var record = context.record(snapshot)
                         record.edit = .init(data: json(#""secret""#), at: snapshot.next, by: nil)
                         return Decision((), changes: [record.change(in: chat.app)])
                     }
@@ -206,5 +206,5 @@ extension String {
 }
 
 extension StoredAnswers.Earlier {
-    fileprivate var note: PendingAnswer? { if case .none(let note) = self { note } else { nil } }
+    fileprivate var pending: PendingAnswer? { if case .none(let pending) = self { pending } else { nil } }
 }

@@ -17,9 +17,9 @@ import Testing
             #expect(try await chat.message(sent, in: "room").record.reactions == ["smile": 2, "a/b": 1])
             let listed = try await chat.reactions(to: sent, in: "room", RecordList(limit: 10)).items
             #expect(listed.map { "\($0.value) \($0.user)" } == ["a/b cleo", "smile ben", "smile cleo"])
-            #expect(try await chat.of("ben").takeBack(reaction: "smile", to: sent, in: "room", by: nil))
-            #expect(try await !chat.of("ben").takeBack(reaction: "smile", to: sent, in: "room", by: nil))
-            try await chat.takeBack(reaction: "smile", to: sent, in: "room", by: "cleo")
+            #expect(try await chat.of("ben").removeReaction(reaction: "smile", to: sent, in: "room", by: nil))
+            #expect(try await !chat.of("ben").removeReaction(reaction: "smile", to: sent, in: "room", by: nil))
+            try await chat.removeReaction(reaction: "smile", to: sent, in: "room", by: "cleo")
             #expect(try await chat.message(sent, in: "room").record.reactions == ["a/b": 1])
             let told = try await chat.told()
             #expect(
@@ -58,7 +58,7 @@ import Testing
                 try await chat.message(sent, in: "room").record.reactions == ["v0": 50, "v1": 50, "v2": 50, "v3": 50])
             #expect(try await chat.told().count == 200)
             try await atOnce(200) { number in
-                try await chat.takeBack(reaction: "v\(number % 4)", to: sent, in: "room", by: "user\(number)")
+                try await chat.removeReaction(reaction: "v\(number % 4)", to: sent, in: "room", by: "user\(number)")
             }
             #expect(try await chat.message(sent, in: "room").record.reactions.isEmpty)
         }

@@ -120,13 +120,13 @@ import Testing
             room.advance(.seconds(1))
             let start = try await room.say("1", in: "work", by: "ana").timetoken
             await room.service.watchUnread(of: UserID("ben", in: ChatFixture.app), isOn: true)
-            await room.service.unread.tellChanges()
+            await room.service.unread.reportChanges()
             for number in 0..<5 { try await room.say("\(number)", in: "work", by: "ana") }
             _ = try await room.chat.unread(of: "ben")
-            await room.service.unread.tellChanges()
+            await room.service.unread.reportChanges()
             _ = try await room.chat.mark(.read, "ben", in: "work")
-            await room.service.unread.tellChanges()
-            await room.service.unread.tellChanges()
+            await room.service.unread.reportChanges()
+            await room.service.unread.reportChanges()
             let channels = ChannelSet(app: ChatFixture.app, names: ["ben"])
             let events = try await room.service.engine.log.events(in: channels, after: start, limit: 500).items
                 .filter { $0.audience != .wire }

@@ -24,7 +24,7 @@ struct Room: Sendable {
 
     /// True when the user's own credential may read the channel.
     func mayHear(_ user: String, in channel: String) async throws -> Bool {
-        try await chat(of: user).obstacle(to: .receiving, of: user, in: channel) == nil
+        try await chat(of: user).refusal(to: .receiving, of: user, in: channel) == nil
     }
 
     static func open(

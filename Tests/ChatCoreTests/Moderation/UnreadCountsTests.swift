@@ -34,8 +34,8 @@ import Testing
             #expect(try await room.chat.unread(of: "ben").total == 1)
             try await room.chat.delete(said, in: "crew", isHard: false, by: nil)
             #expect(try await room.chat.unread(of: "ben").total == 0)
-            let deed = try #require(try await room.chat.message(said, in: "crew").record.deletion?.at)
-            _ = try await room.chat.undo(deed, to: said, in: "crew", by: nil)
+            let operation = try #require(try await room.chat.message(said, in: "crew").record.deletion?.at)
+            _ = try await room.chat.undo(operation, to: said, in: "crew", by: nil)
             #expect(try await room.chat.unread(of: "ben").total == 1)
             // The count is read from the log again, where the deletion still stands.
             _ = try await room.chat.mark(.read, "ben", in: "crew", at: Timetoken(said.rawValue - 1))
@@ -65,12 +65,12 @@ import Testing
         try await Room.open { room in
             let users = (0..<50).map { "user\($0)" }
             try await room.establish("crew", members: users + ["ana"])
-            let board = UnreadCounts(
+            let store = UnreadCounts(
                 engine: room.service.engine, pendingDeletions: room.service.pendingDeletions,
                 limits: room.service.limits,
                 clock: room.service.clock, following: { _ in [] })
-            let following = Task { await board.run() }
-            for user in users { await board.watch(self.user(user)) }
+            let following = Task { await store.run() }
+            for user in users { await store.watch(self.user(user)) }
             room.advance(.seconds(1))
             try await room.say("1", in: "crew", by: "ana")
             let told = Observed<[Int]>()
@@ -80,7 +80,7 @@ import Testing
                     told.append(commit.events.count { $0.type == "unread_count.updated" })
                 }
             }
-            await board.tellChanges()
+            await store.reportChanges()
             await told.wait { $0.reduce(0, +) >= users.count }
             #expect(told.value.filter { $0 > 0 } == [50])
             for task in [following, counting] { task.cancel() }

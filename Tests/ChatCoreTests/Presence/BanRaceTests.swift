@@ -28,7 +28,7 @@ import Testing
             #expect(await refusal?.slug == "banned")
             #expect(!chat.tracker.isInside("ben", chat.channel("lobby")))
             #expect(try await chat.presentChannels(of: "ben").isEmpty)
-            #expect(try await chat.tracker.board.channels(of: UserID("ben", in: chat.app), as: .typist).isEmpty)
+            #expect(try await chat.tracker.store.channels(of: UserID("ben", in: chat.app), as: .typingUser).isEmpty)
         }
     }
 

@@ -41,14 +41,14 @@ struct PresenceHouse: Sendable {
 
     /// Completes all requests made so far, advances the clock and lets the tracker run.
     func pass(_ duration: Duration) async throws {
-        try await tracker.beat()
+        try await tracker.tick()
         clock.advance(by: duration)
-        try await tracker.beat()
+        try await tracker.tick()
     }
 
     /// The events in the log after all requests so far have completed, each validated against the schema of its type.
     func events(_ pattern: NamePattern = .all) async throws -> [Event] {
-        try await tracker.beat()
+        try await tracker.tick()
         let channels = ChannelSet(app: ChatFixture.app, isAll: true)
         let events = try await house.engine.log.events(in: channels, after: .zero, limit: 20_000).items
             .filter { $0.audience != .wire }

@@ -29,11 +29,11 @@ private let presence = NamePattern.below("presence.")
     func grace() async throws {
         try await PresenceHouse.run { house in
             house.tracker.opened(HolderID("page1"), of: house.user("ana"), presentOn: ["room"])
-            house.tracker.broke(HolderID("page1"))
+            house.tracker.disconnected(HolderID("page1"))
             try await house.pass(.seconds(29))
             house.tracker.opened(HolderID("page2"), of: house.user("ana"), presentOn: ["room"])
             try await house.pass(.seconds(29))
-            house.tracker.broke(HolderID("page2"))
+            house.tracker.disconnected(HolderID("page2"))
             try await house.pass(.seconds(29))
             #expect(try await house.story(presence) == ["presence.joined ana"])
             try await house.pass(.seconds(1))
@@ -99,8 +99,8 @@ private let presence = NamePattern.below("presence.")
             }
             try await house.pass(.seconds(10))
             #expect(
-                try await house.tracker.board.counts(of: [PresenceScope(.occupant, house.channel("lobby"))]) == [count])
-            for user in users { house.tracker.broke(HolderID(user)) }
+                try await house.tracker.store.counts(of: [PresenceScope(.occupant, house.channel("lobby"))]) == [count])
+            for user in users { house.tracker.disconnected(HolderID(user)) }
             try await house.pass(.seconds(30))
             try await house.pass(.seconds(10))
             let events = try await house.events()

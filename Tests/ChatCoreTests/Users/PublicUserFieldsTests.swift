@@ -83,7 +83,7 @@ import Testing
             #expect(events[1].json?["changes"]?.elements?.isEmpty == true)
             try expectValid(events)
 
-            try await chat.service.change(chat.app, AppChange(demandsTokens: true), by: chat.caller)
+            try await chat.service.change(chat.app, AppChange(requiresTokens: true), by: chat.caller)
             try await fill(chat)
             #expect(try await chat.events(on: "ana").last?.draft.wire == nil)
             try await chat.service.change(chat.app, AppChange(publicUserFields: .all), by: chat.caller)

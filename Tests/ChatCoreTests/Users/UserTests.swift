@@ -87,12 +87,14 @@ import Testing
     func versions() async throws {
         try await withChat { chat in
             let first = try await chat.put(user: "ana", edit { $0.name = .set("Ana") })
-            _ = try await chat.update(user: "ana", edit { $0.status = .set("away") }, demand: .etag(first.record.etag))
+            _ = try await chat.update(
+                user: "ana", edit { $0.status = .set("away") }, precondition: .etag(first.record.etag))
             try await expect(.stale) {
-                _ = try await chat.update(user: "ana", edit { $0.name = .set("A") }, demand: .etag(first.record.etag))
+                _ = try await chat.update(
+                    user: "ana", edit { $0.name = .set("A") }, precondition: .etag(first.record.etag))
             }
-            try await expect(.stale) { try await chat.delete(user: "ana", demand: .etag(first.record.etag)) }
-            try await expect(.conflict) { _ = try await chat.put(user: "ana", UserEdit(), demand: .absent) }
+            try await expect(.stale) { try await chat.delete(user: "ana", precondition: .etag(first.record.etag)) }
+            try await expect(.conflict) { _ = try await chat.put(user: "ana", UserEdit(), precondition: .absent) }
             try await expect(.notFound) { _ = try await chat.update(user: "ben", edit { $0.name = .set("B") }) }
             #expect(try await chat.user("ana")?.name == "Ana")
         }

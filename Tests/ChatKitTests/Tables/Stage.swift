@@ -134,8 +134,8 @@ final class Listening: Sendable {
         _ backend: any ChatBackend, _ selection: EventSelection, _ told: AsyncStream<Event>.Continuation,
         _ connected: AsyncStream<Never>.Continuation
     ) async throws {
-        for try await news in backend.events(selection) {
-            switch news {
+        for try await update in backend.events(selection) {
+            switch update {
             case .connected: connected.finish()
             case .events(let batch, _): for event in batch { told.yield(event.event) }
             case .interrupted, .channelsChanged: break

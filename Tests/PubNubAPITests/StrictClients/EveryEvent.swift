@@ -78,12 +78,12 @@ struct EveryEvent {
         try await gateway.get(presence + "team.a/leave?uuid=cy")
         // A user times out, and a busy channel announces its changes together.
         gateway.clock.advance(by: .seconds(21))
-        try await gateway.service.presence.beat()
+        try await gateway.service.presence.tick()
         for number in 0...gateway.service.limits.announcedOccupants {
             try await gateway.get(presence + "team.b/heartbeat?uuid=user-\(number)")
         }
         gateway.clock.advance(by: .seconds(11))
-        try await gateway.service.presence.beat()
+        try await gateway.service.presence.tick()
     }
 
     private static func causeNatively(_ gateway: PubNubHarness) async throws {
@@ -108,7 +108,7 @@ struct EveryEvent {
             MessageLinks(quote: message, threadOf: message, mentions: .users(["bob"])))
         _ = try await chat.emit(EventDraft.event(channel: "room", type: "order.paid", data: text("paid")))
         try await chat.react("👍", to: message, in: "room", by: "bob")
-        try await chat.takeBack(reaction: "👍", to: message, in: "room", by: "bob")
+        try await chat.removeReaction(reaction: "👍", to: message, in: "room", by: "bob")
         _ = try await chat.edit(message, in: "room", to: .text(JSONText(string: "ho")), by: "ana")
         _ = try await chat.edit(message, in: "room", to: .data(JSONText(trusted: Array("[1]".utf8))), by: nil)
         try await chat.pin(message, in: "room", by: nil)

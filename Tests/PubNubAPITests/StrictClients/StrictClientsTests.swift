@@ -142,7 +142,7 @@ import Testing
             _ = try await refused("PATCH", "/v2/objects/sub-demo/uuids/ana", #"{"name":7}"#)
             _ = try await refused("POST", "/v3/pam/sub-demo/grant", "{}")
             _ = try await refused("POST", "/v1/files/sub-demo/channels/a/generate-upload-url", "{}")
-            try await gateway.service.change(admin.app, AppChange(demandsTokens: true), by: admin)
+            try await gateway.service.change(admin.app, AppChange(requiresTokens: true), by: admin)
             let denied = try await refused("GET", "/v2/subscribe/sub-demo/a,b/0?channel-group=g")
             #expect(denied["payload"]?["channels"]?.strings == ["a", "b"])
             #expect(denied["payload"]?["channel-groups"]?.strings == ["g"])
@@ -233,7 +233,7 @@ import Testing
             let bad = try await gateway.get("/v3/history/sub-key/sub-demo/channel/a?max=x")
             #expect(bad.status == 400 && bad.text.contains("Invalid Arguments"))
             let admin = Caller(app: PubNubHarness.app, credential: "test", scopes: [.admin])
-            try await gateway.service.change(admin.app, AppChange(demandsTokens: true), by: admin)
+            try await gateway.service.change(admin.app, AppChange(requiresTokens: true), by: admin)
             let denied = try await gateway.publish("a", "1")
             #expect(denied.status == 403 && denied.text.contains("Forbidden"))
         }

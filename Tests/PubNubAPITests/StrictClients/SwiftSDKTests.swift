@@ -45,10 +45,10 @@ import Testing
             let here = try await gateway.get("/v2/presence/sub-key/sub-demo/channel/a?\(Self.head)&\(Self.tail)")
             #expect(here["uuids"]?.strings == ["bob"])
             gateway.clock.advance(by: .seconds(299))
-            try await gateway.service.presence.beat()
+            try await gateway.service.presence.tick()
             #expect(try await gateway.get("/v2/presence/sub-key/sub-demo/channel/a")["occupancy"]?.integer == 1)
             gateway.clock.advance(by: .seconds(2))
-            try await gateway.service.presence.beat()
+            try await gateway.service.presence.tick()
             #expect(try await gateway.get("/v2/presence/sub-key/sub-demo/channel/a")["occupancy"]?.integer == 0)
         }
     }
@@ -163,7 +163,7 @@ import Testing
     @Test("never gets 503: not when there are too many users, or too many polls")
     func crowded() async throws {
         var limits = Limits()
-        limits.presenceKeys = 1
+        limits.presenceEntries = 1
         limits.streamsPerApp = 1
         try await PubNubHarness.run(limits: limits) { gateway in
             let place = try await gateway.publish("a", "1").timetoken

@@ -31,13 +31,13 @@ public struct ChatFixture: Sendable {
     ///   - apps: the ids of the apps, which may exist already. The first one belongs to the operators.
     ///   - executor: the executor of the hub: the loop, where there is one.
     public init(
-        on engine: SQLiteEngine, behind front: (any Engine)? = nil, presence board: (any PresenceStore)? = nil,
+        on engine: SQLiteEngine, behind front: (any Engine)? = nil, presence store: (any PresenceStore)? = nil,
         limits: Limits = Limits(), clock: WallClock, apps: [String] = [Self.app.name],
         executor: any SerialExecutor = ThreadExecutor(name: "test-hub")!
     ) async throws {
         self.engine = engine
         service = ChatService(
-            engine: front ?? engine, presence: board, limits: limits, clock: clock, executor: executor)
+            engine: front ?? engine, presence: store, limits: limits, clock: clock, executor: executor)
         do {
             for id in apps { try await establish(id, isFirst: id == apps[0], at: clock.now) }
         } catch {

@@ -14,9 +14,9 @@ extension Behaviour {
                 let decided = try await nodes[number % nodes.count].directory.decide([]) {
                     snapshot throws(ChatError) in
                     #expect(snapshot.now <= snapshot.next)
-                    let room = ChannelID("room", in: app)
+                    let entry = ChannelID("room", in: app)
                     let drafts = (0..<3).map { _ in
-                        EventDraft(channel: room, type: "t", data: JSONText(string: snapshot.next.description))
+                        EventDraft(channel: entry, type: "t", data: JSONText(string: snapshot.next.description))
                     }
                     return Decision((0..<3).map { snapshot.place(of: $0) }, events: drafts)
                 }
@@ -137,7 +137,7 @@ extension Behaviour {
         Behaviour("a decision about events is refused if one of them is gone or on another channel") { trial in
             let events = try await trial.append(trial.draft("room", "1"), trial.draft("room", "2"))
             let key = RecordKey(.user, "ana", in: trial.app)
-            let (room, other) = (trial.channel("room"), trial.channel("b"))
+            let (entry, other) = (trial.channel("room"), trial.channel("b"))
             @Sendable func decide(_ places: [(ChannelID, Timetoken)]) async throws(ChatError) {
                 _ = try await trial.directory.decide([]) { _ in
                     var decision = Decision((), changes: [RecordChange(key, body: .emptyObject)])
@@ -148,26 +148,27 @@ extension Behaviour {
             await trial.refusal(.notFound) { try await decide([(other, events[0].timetoken)]) }
             _ = try await trial.directory.decide([]) { _ in
                 var decision = Decision(())
-                decision.removals = [(room, events[0].timetoken)]
+                decision.removals = [(entry, events[0].timetoken)]
                 return decision
             }
             await trial.refusal(.notFound) {
-                try await decide([(room, events[1].timetoken), (room, events[0].timetoken)])
+                try await decide([(entry, events[1].timetoken), (entry, events[0].timetoken)])
             }
             #expect(try await trial.directory.read(key) == nil)
-            try await decide([(room, events[1].timetoken)])
+            try await decide([(entry, events[1].timetoken)])
             #expect(try await trial.directory.read(key) != nil)
         },
         Behaviour("a decision removes events from the log together with its changes, or not at all") { trial in
             let events = try await trial.append(
                 trial.draft("room", "1"), trial.draft("room", "2"), trial.draft("b", "3"))
-            let room = trial.channel("room")
+            let entry = trial.channel("room")
             let key = RecordKey(.user, "ana", in: trial.app)
             let told = trial.draft("room", "4")
             await trial.refusal(.notFound) {
                 _ = try await trial.directory.decide([]) { _ in
-                    var decision = Decision((), changes: [RecordChange(key, body: .emptyObject, demand: .present)])
-                    decision.removals = [(room, events[0].timetoken)]
+                    var decision = Decision(
+                        (), changes: [RecordChange(key, body: .emptyObject, precondition: .present)])
+                    decision.removals = [(entry, events[0].timetoken)]
                     return decision
                 }
             }
@@ -176,7 +177,7 @@ extension Behaviour {
                 _ = try await trial.directory.decide([]) { _ in
                     var decision = Decision((), events: [told])
                     // The last removal belongs to another channel.
-                    decision.removals = [(room, events[0].timetoken), (room, .zero), (room, events[2].timetoken)]
+                    decision.removals = [(entry, events[0].timetoken), (entry, .zero), (entry, events[2].timetoken)]
                     return decision
                 }
             }

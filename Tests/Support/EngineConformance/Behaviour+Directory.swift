@@ -12,7 +12,7 @@ extension Behaviour {
             let winners = Lock<[String]>([])
             try await concurrently(16) { number in
                 let directory = nodes[number % nodes.count].directory
-                let change = RecordChange(key, body: trial.json("\(number)"), demand: .absent)
+                let change = RecordChange(key, body: trial.json("\(number)"), precondition: .absent)
                 do throws(ChatError) {
                     let record = try await directory.write([change])[0]
                     winners.withLock { $0.append(record.body.description) }
@@ -33,12 +33,14 @@ extension Behaviour {
             let first = try await trial.directory.write([RecordChange(key, body: body)])[0]
             let revision = try await trial.directory.revision()
             let changes = await trial.directory.changes(after: revision)
-            let same = try await trial.directory.write([RecordChange(key, body: body, demand: .etag(first.etag))])[0]
+            let same = try await trial.directory.write([RecordChange(key, body: body, precondition: .etag(first.etag))]
+            )[
+                0]
             #expect(same.etag == first.etag && same.updated == first.updated)
             let moved = try await trial.directory.write([RecordChange(key, body: body, parent: "p")])[0]
             #expect(moved.etag != first.etag, "a parent is part of the record")
             let error = await trial.refusal(.stale) {
-                _ = try await trial.directory.write([RecordChange(key, body: nil, demand: .etag(first.etag))])
+                _ = try await trial.directory.write([RecordChange(key, body: nil, precondition: .etag(first.etag))])
             }
             #expect(error?.current?.etag == moved.etag)
             var told = changes.makeAsyncIterator()
@@ -79,24 +81,24 @@ extension Behaviour {
             let kept = try await trial.directory.write([RecordChange(key, body: .null)])[0]
             try await trial.subject.restart()
             #expect(try await trial.directory.read(key)?.etag == kept.etag)
-            _ = try await trial.directory.write([RecordChange(key, body: nil, demand: .etag(kept.etag))])
+            _ = try await trial.directory.write([RecordChange(key, body: nil, precondition: .etag(kept.etag))])
             let made = try await trial.directory.write([RecordChange(key, body: .null)])[0]
             #expect(!etags.contains(made.etag) && made.etag != kept.etag)
         },
         Behaviour("preconditions that a record exists or not are enforced, for removals too") { trial in
             let key = RecordKey(.user, "ana", in: trial.app)
             await trial.refusal(.notFound) {
-                _ = try await trial.directory.write([RecordChange(key, body: .null, demand: .present)])
+                _ = try await trial.directory.write([RecordChange(key, body: .null, precondition: .present)])
             }
             await trial.refusal(.notFound) {
-                _ = try await trial.directory.write([RecordChange(key, body: nil, demand: .etag("1"))])
+                _ = try await trial.directory.write([RecordChange(key, body: nil, precondition: .etag("1"))])
             }
-            let made = try await trial.directory.write([RecordChange(key, body: .null, demand: .absent)])[0]
-            let removed = try await trial.directory.write([RecordChange(key, body: nil, demand: .present)])[0]
+            let made = try await trial.directory.write([RecordChange(key, body: .null, precondition: .absent)])[0]
+            let removed = try await trial.directory.write([RecordChange(key, body: nil, precondition: .present)])[0]
             #expect(removed.etag == made.etag, "a removed record is returned as it was")
             #expect(try await trial.directory.read(key) == nil)
             _ = try await trial.directory.write([RecordChange(key, body: nil)])
-            let again = try await trial.directory.write([RecordChange(key, body: .null, demand: .absent)])[0]
+            let again = try await trial.directory.write([RecordChange(key, body: .null, precondition: .absent)])[0]
             #expect(again.etag != made.etag, "an etag is never used again")
         },
         Behaviour("a write of several records and events is stored whole or not at all") { trial in
@@ -104,7 +106,7 @@ extension Behaviour {
             _ = try await trial.directory.write([RecordChange(keys[2], body: trial.json("0"))])
             let changes = [
                 RecordChange(keys[0], body: trial.json("1")), RecordChange(keys[1], body: trial.json("1")),
-                RecordChange(keys[2], body: trial.json("1"), demand: .absent),
+                RecordChange(keys[2], body: trial.json("1"), precondition: .absent),
             ]
             await trial.refusal(.conflict) {
                 _ = try await trial.directory.write(changes, events: [trial.draft("room", "never")])
@@ -164,7 +166,7 @@ extension Behaviour {
             }
             await trial.refusal(.stale) {
                 _ = try await trial.directory.decide([]) { _ in
-                    Decision((), changes: [RecordChange(key, body: nil, demand: .etag("0"))], events: [never])
+                    Decision((), changes: [RecordChange(key, body: nil, precondition: .etag("0"))], events: [never])
                 }
             }
             #expect(try await trial.directory.read([key, other]).map { $0?.body.description } == ["1", "2"])

@@ -102,7 +102,7 @@ extension Behaviour {
             let keys = [composed, decomposed].map { RecordKey(.user, $0, in: trial.app) }
             let bodies = [#"{"n":1}"#, #"{"n":2}"#].map { trial.json($0) }
             _ = try await trial.directory.write(
-                zip(keys, bodies).map { RecordChange($0, body: $1, demand: .absent) })
+                zip(keys, bodies).map { RecordChange($0, body: $1, precondition: .absent) })
             #expect(try await trial.directory.read(keys).map { $0?.body } == bodies)
         },
     ]

@@ -98,7 +98,7 @@ extension Behaviour {
             let event = try await trial.append(draft)[0]
             var channels = trial.names("room", "hall")
             #expect(try await trial.readAll(channels).isEmpty)
-            channels.hearsEchoes = true
+            channels.receivesEchoes = true
             #expect(try await trial.readAll(channels).map(\.timetoken) == [event.timetoken])
             // Behind more events than are examined one by one.
             for _ in 0..<14 { try await trial.append(contentsOf: (0..<10).map { trial.draft("else", "\($0)") }) }

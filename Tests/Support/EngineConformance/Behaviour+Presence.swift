@@ -35,111 +35,111 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
             trial in
             let (phone, desk) = (HolderID("phone"), HolderID("desk"))
             let presenceKey = trial.presenceKey("ana")
-            let first = try await trial.board.hold([presenceKey], of: trial.user("ana"), by: phone)
+            let first = try await trial.store.hold([presenceKey], of: trial.user("ana"), by: phone)
             #expect(first == [PresenceChange(presenceKey, .joined, occupancy: 1)])
             let other = trial.otherBoard
             #expect(try await other.hold([presenceKey], of: trial.user("ana"), by: desk).isEmpty)
-            #expect(try await trial.board.hold([presenceKey], of: trial.user("ana"), by: phone).isEmpty)
-            #expect(try await trial.board.release(nil, by: phone).isEmpty)
+            #expect(try await trial.store.hold([presenceKey], of: trial.user("ana"), by: phone).isEmpty)
+            #expect(try await trial.store.release(nil, by: phone).isEmpty)
             #expect(try await other.release(nil, by: desk) == [PresenceChange(presenceKey, .left, occupancy: 0)])
             #expect(try await other.release(nil, by: desk).isEmpty)
         },
         PresenceBehaviour("presence without a sign of life times out once; renewed presence does not") { trial in
             let (ana, ben) = (trial.presenceKey("ana"), trial.presenceKey("ben"))
-            _ = try await trial.board.renew([ana, ben], for: .seconds(10))
+            _ = try await trial.store.renew([ana, ben], for: .seconds(10))
             trial.clock.advance(by: .seconds(9))
-            #expect(try await trial.board.expire().isEmpty)
-            #expect(try await trial.board.renew([ana], for: .seconds(10)).isEmpty)
+            #expect(try await trial.store.expire().isEmpty)
+            #expect(try await trial.store.renew([ana], for: .seconds(10)).isEmpty)
             trial.clock.advance(by: .seconds(1))
-            #expect(try await trial.board.expire() == [PresenceChange(ben, .timedOut, occupancy: 1)])
+            #expect(try await trial.store.expire() == [PresenceChange(ben, .timedOut, occupancy: 1)])
             trial.clock.advance(by: .seconds(9))
-            #expect(try await trial.board.expire() == [PresenceChange(ana, .timedOut, occupancy: 0)])
+            #expect(try await trial.store.expire() == [PresenceChange(ana, .timedOut, occupancy: 0)])
             trial.clock.advance(by: .seconds(3600))
-            #expect(try await trial.board.expire().isEmpty)
+            #expect(try await trial.store.expire().isEmpty)
         },
         PresenceBehaviour("a shorter sign of life counts from its arrival") { trial in
             let presenceKey = trial.presenceKey("ana")
-            _ = try await trial.board.renew([presenceKey], for: .seconds(3600))
-            _ = try await trial.board.renew([presenceKey], for: .seconds(2))
+            _ = try await trial.store.renew([presenceKey], for: .seconds(3600))
+            _ = try await trial.store.renew([presenceKey], for: .seconds(2))
             trial.clock.advance(by: .seconds(2))
-            #expect(try await trial.board.expire().map(\.happening) == [.timedOut])
+            #expect(try await trial.store.expire().map(\.happening) == [.timedOut])
         },
         PresenceBehaviour("setting the wall clock times out no user") { trial in
-            _ = try await trial.board.renew([trial.presenceKey("ana")], for: .seconds(10))
+            _ = try await trial.store.renew([trial.presenceKey("ana")], for: .seconds(10))
             trial.clock.step(by: .seconds(3600))
-            #expect(try await trial.board.expire().isEmpty)
+            #expect(try await trial.store.expire().isEmpty)
         },
         PresenceBehaviour("a connection that returns within its grace period causes no arrival and no departure") {
             trial in
             let (presenceKey, holder) = (trial.presenceKey("ana"), HolderID("page"))
-            _ = try await trial.board.hold([presenceKey], of: trial.user("ana"), by: holder)
-            try await trial.board.lose(holder, grace: .seconds(30))
+            _ = try await trial.store.hold([presenceKey], of: trial.user("ana"), by: holder)
+            try await trial.store.disconnect(holder, grace: .seconds(30))
             trial.clock.advance(by: .seconds(29))
-            #expect(try await trial.board.expire().isEmpty)
+            #expect(try await trial.store.expire().isEmpty)
             #expect(
-                try await trial.board.hold([presenceKey], of: trial.user("ana"), by: HolderID("page again")).isEmpty)
+                try await trial.store.hold([presenceKey], of: trial.user("ana"), by: HolderID("page again")).isEmpty)
             trial.clock.advance(by: .seconds(3600))
-            #expect(try await trial.board.expire().isEmpty)
-            try await trial.board.lose(HolderID("page again"), grace: .seconds(30))
+            #expect(try await trial.store.expire().isEmpty)
+            try await trial.store.disconnect(HolderID("page again"), grace: .seconds(30))
             trial.clock.advance(by: .seconds(30))
-            #expect(try await trial.board.expire() == [PresenceChange(presenceKey, .timedOut, occupancy: 0)])
+            #expect(try await trial.store.expire() == [PresenceChange(presenceKey, .timedOut, occupancy: 0)])
         },
         PresenceBehaviour(
             "channels that an ending connection holds last as by a sign of life; channels it left do not"
         ) {
             trial in
             let (ana, holder) = (trial.presenceKey("ana"), HolderID("poll"))
-            _ = try await trial.board.hold([ana], of: trial.user("ana"), by: holder)
+            _ = try await trial.store.hold([ana], of: trial.user("ana"), by: holder)
             trial.clock.advance(by: .seconds(3600))
-            #expect(try await trial.board.conclude(holder, for: .seconds(10)).isEmpty)
+            #expect(try await trial.store.conclude(holder, for: .seconds(10)).isEmpty)
             trial.clock.advance(by: .seconds(9))
-            #expect(try await trial.board.expire().isEmpty)
+            #expect(try await trial.store.expire().isEmpty)
             trial.clock.advance(by: .seconds(1))
-            #expect(try await trial.board.expire() == [PresenceChange(ana, .timedOut, occupancy: 0)])
-            _ = try await trial.board.hold([ana], of: trial.user("ana"), by: holder)
-            _ = try await trial.board.leave([ana])
-            #expect(try await trial.board.conclude(holder, for: .seconds(10)).isEmpty)
-            let isThere = trial.board.isTaken(ana)
+            #expect(try await trial.store.expire() == [PresenceChange(ana, .timedOut, occupancy: 0)])
+            _ = try await trial.store.hold([ana], of: trial.user("ana"), by: holder)
+            _ = try await trial.store.leave([ana])
+            #expect(try await trial.store.conclude(holder, for: .seconds(10)).isEmpty)
+            let isThere = trial.store.isTaken(ana)
             #expect(!isThere)
         },
         PresenceBehaviour("a user who leaves is gone, whichever connection holds the presence key, and may come back") {
             trial in
             let (presenceKey, holder) = (trial.presenceKey("ana"), HolderID("page"))
-            _ = try await trial.board.hold([presenceKey], of: trial.user("ana"), by: holder)
-            _ = try await trial.board.renew([presenceKey], for: .seconds(10))
-            #expect(try await trial.board.leave([presenceKey]).map(\.happening) == [.left])
-            #expect(try await trial.board.leave([presenceKey]).isEmpty)
-            #expect(!(trial.board.isTaken(presenceKey)))
+            _ = try await trial.store.hold([presenceKey], of: trial.user("ana"), by: holder)
+            _ = try await trial.store.renew([presenceKey], for: .seconds(10))
+            #expect(try await trial.store.leave([presenceKey]).map(\.happening) == [.left])
+            #expect(try await trial.store.leave([presenceKey]).isEmpty)
+            #expect(!(trial.store.isTaken(presenceKey)))
             #expect(
-                try await trial.board.hold([presenceKey], of: trial.user("ana"), by: holder).map(\.happening) == [
+                try await trial.store.hold([presenceKey], of: trial.user("ana"), by: holder).map(\.happening) == [
                     .joined
                 ])
         },
         PresenceBehaviour("a participant stays by any connection, and without one by signs of life") { trial in
             let presenceKey = PresenceKey(.participant, of: "ana", on: trial.channel("lobby"))
-            _ = try await trial.board.renew([presenceKey], for: .seconds(10))
-            _ = try await trial.board.hold([], of: trial.user("ana"), by: HolderID("phone"))
-            _ = try await trial.board.hold([], of: trial.user("ana"), by: HolderID("desk"))
+            _ = try await trial.store.renew([presenceKey], for: .seconds(10))
+            _ = try await trial.store.hold([], of: trial.user("ana"), by: HolderID("phone"))
+            _ = try await trial.store.hold([], of: trial.user("ana"), by: HolderID("desk"))
             trial.clock.advance(by: .seconds(3600))
-            #expect(try await trial.board.expire().isEmpty)
-            _ = try await trial.board.release(nil, by: HolderID("phone"))
-            #expect(trial.board.isTaken(presenceKey))
-            try await trial.board.lose(HolderID("desk"), grace: .seconds(30))
+            #expect(try await trial.store.expire().isEmpty)
+            _ = try await trial.store.release(nil, by: HolderID("phone"))
+            #expect(trial.store.isTaken(presenceKey))
+            try await trial.store.disconnect(HolderID("desk"), grace: .seconds(30))
             trial.clock.advance(by: .seconds(30))
-            #expect(try await trial.board.expire() == [PresenceChange(presenceKey, .timedOut, occupancy: 0)])
-            _ = try await trial.board.renew([presenceKey], for: .seconds(10))
+            #expect(try await trial.store.expire() == [PresenceChange(presenceKey, .timedOut, occupancy: 0)])
+            _ = try await trial.store.renew([presenceKey], for: .seconds(10))
             trial.clock.advance(by: .seconds(10))
-            #expect(try await trial.board.expire().map(\.happening) == [.timedOut])
+            #expect(try await trial.store.expire().map(\.happening) == [.timedOut])
         },
         PresenceBehaviour("counts, names and states agree on all nodes, and pages of names are complete") {
             trial in
             let users = (1...25).map { "user\(100 + $0)" }
             let presenceScope = PresenceScope(.occupant, trial.channel("room"))
-            _ = try await trial.board.renew(users.shuffled().map { trial.presenceKey($0) }, for: .seconds(10))
+            _ = try await trial.store.renew(users.shuffled().map { trial.presenceKey($0) }, for: .seconds(10))
             let state = trial.json(#"{"mood":"busy"}"#)
-            let changes = try await trial.board.setState(state, of: trial.presenceKey("user103"))
+            let changes = try await trial.store.setState(state, of: trial.presenceKey("user103"))
             #expect(changes.map(\.happening) == [.stateChanged] && changes[0].state == state)
-            #expect(try await trial.board.setState(state, of: trial.presenceKey("user103")).isEmpty)
+            #expect(try await trial.store.setState(state, of: trial.presenceKey("user103")).isEmpty)
             let other = trial.otherBoard
             var seen: [String] = []
             while true {
@@ -151,33 +151,36 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
             }
             #expect(seen == users)
             #expect(
-                try await other.counts(of: [presenceScope, PresenceScope(.typist, trial.channel("room"))]) == [25, 0])
-            _ = try await trial.board.leave([trial.presenceKey("user103")])
-            _ = try await trial.board.renew([trial.presenceKey("user103")], for: .seconds(10))
+                try await other.counts(of: [presenceScope, PresenceScope(.typingUser, trial.channel("room"))]) == [
+                    25, 0,
+                ])
+            _ = try await trial.store.leave([trial.presenceKey("user103")])
+            _ = try await trial.store.renew([trial.presenceKey("user103")], for: .seconds(10))
             let again = try await other.occupants(of: presenceScope, after: "user102", limit: 1)
             #expect(again.occupants == [Occupancy.Occupant(user: "user103")])
         },
         PresenceBehaviour("a user who is not present has no state to set") { trial in
-            await trial.refusal(.notFound) { _ = try await trial.board.setState(nil, of: trial.presenceKey("ana")) }
+            await trial.refusal(.notFound) { _ = try await trial.store.setState(nil, of: trial.presenceKey("ana")) }
         },
         PresenceBehaviour("a user is found in every channel, for each kind of presence separately") { trial in
             let (a, b) = (trial.channel("a"), trial.channel("b"))
             let presenceKeys = [PresenceKey(.occupant, of: "ana", on: b), PresenceKey(.occupant, of: "ana", on: a)]
-            _ = try await trial.board.renew(presenceKeys + [PresenceKey(.typist, of: "ana", on: b)], for: .seconds(10))
-            #expect(try await trial.board.channels(of: trial.user("ana"), as: .occupant) == [a, b])
-            #expect(try await trial.board.channels(of: trial.user("ana"), as: .typist) == [b])
+            _ = try await trial.store.renew(
+                presenceKeys + [PresenceKey(.typingUser, of: "ana", on: b)], for: .seconds(10))
+            #expect(try await trial.store.channels(of: trial.user("ana"), as: .occupant) == [a, b])
+            #expect(try await trial.store.channels(of: trial.user("ana"), as: .typingUser) == [b])
             let stranger = UserID("ana", in: AppID("other"))
-            #expect(try await trial.board.channels(of: stranger, as: .occupant).isEmpty)
+            #expect(try await trial.store.channels(of: stranger, as: .occupant).isEmpty)
         },
         PresenceBehaviour("presence beyond the limit is refused, and existing presence continues", limits: .fewSeats) {
             trial in
             let presenceKeys = (0..<3).map { trial.presenceKey("user\($0)") }
-            _ = try await trial.board.renew(Array(presenceKeys.dropLast()), for: .seconds(10))
-            await trial.refusal(.overloaded) { _ = try await trial.board.renew(presenceKeys, for: .seconds(10)) }
-            #expect(!(trial.board.isTaken(presenceKeys[2])))
-            #expect(try await trial.board.renew(Array(presenceKeys.dropLast()), for: .seconds(10)).isEmpty)
-            _ = try await trial.board.leave([presenceKeys[0]])
-            #expect(try await trial.board.renew([presenceKeys[2]], for: .seconds(10)).map(\.happening) == [.joined])
+            _ = try await trial.store.renew(Array(presenceKeys.dropLast()), for: .seconds(10))
+            await trial.refusal(.overloaded) { _ = try await trial.store.renew(presenceKeys, for: .seconds(10)) }
+            #expect(!(trial.store.isTaken(presenceKeys[2])))
+            #expect(try await trial.store.renew(Array(presenceKeys.dropLast()), for: .seconds(10)).isEmpty)
+            _ = try await trial.store.leave([presenceKeys[0]])
+            #expect(try await trial.store.renew([presenceKeys[2]], for: .seconds(10)).map(\.happening) == [.joined])
         },
         PresenceBehaviour("each of many entries begins once and ends once, while devices connect, break and renew") {
             trial in
@@ -186,21 +189,21 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
                 for round in 0..<50 {
                     let user = "user\((number + round) % 10)"
                     let (presenceKey, holder) = (trial.presenceKey(user), HolderID("\(number)/\(round)"))
-                    changes += try await trial.board.hold([presenceKey], of: trial.user(user), by: holder)
-                    if round % 3 == 0 { changes += try await trial.board.renew([presenceKey], for: .seconds(1)) }
-                    if round % 5 == 0 { changes += try await trial.board.leave([presenceKey]) }
-                    if round % 2 == 0 { changes += try await trial.board.release(nil, by: holder) }
-                    try await trial.board.lose(holder, grace: .seconds(1))
+                    changes += try await trial.store.hold([presenceKey], of: trial.user(user), by: holder)
+                    if round % 3 == 0 { changes += try await trial.store.renew([presenceKey], for: .seconds(1)) }
+                    if round % 5 == 0 { changes += try await trial.store.leave([presenceKey]) }
+                    if round % 2 == 0 { changes += try await trial.store.release(nil, by: holder) }
+                    try await trial.store.disconnect(holder, grace: .seconds(1))
                 }
                 return changes
             }
             trial.clock.advance(by: .seconds(1))
-            let all = ledger + (try await trial.board.expire())
+            let all = ledger + (try await trial.store.expire())
             for user in Set(all.map(\.presenceKey.user)) {
                 let own = all.filter { $0.presenceKey.user == user }.map(\.happening)
                 #expect(own.count(where: { $0 == .joined }) == own.count(where: { $0 != .joined }))
             }
-            #expect(try await trial.board.counts(of: [PresenceScope(.occupant, trial.channel("room"))]) == [0])
+            #expect(try await trial.store.counts(of: [PresenceScope(.occupant, trial.channel("room"))]) == [0])
         },
     ]
 }
@@ -216,7 +219,7 @@ struct PresenceTrial: Sendable {
         self.clock = clock
     }
 
-    var board: any PresenceStore { boards[0] }
+    var store: any PresenceStore { boards[0] }
     var otherBoard: any PresenceStore { boards[boards.count - 1] }
 
     func channel(_ name: String) -> ChannelID { ChannelID(name, in: app) }
@@ -242,7 +245,7 @@ struct PresenceTrial: Sendable {
 extension Limits {
     fileprivate static var fewSeats: Limits {
         var limits = Limits()
-        limits.presenceKeys = 2
+        limits.presenceEntries = 2
         return limits
     }
 }

@@ -16,7 +16,7 @@ extension Router {
         request.parameters = plan.parameters
         do {
             guard request.body.bytes.count <= plan.bodyPolicy.limit else {
-                plan.noteTooLarge(request.head, request.query)
+                plan.recordTooLarge(request.head, request.query)
                 throw Problem.contentTooLarge(limit: plan.bodyPolicy.limit)
             }
             return try await plan.handler(request)

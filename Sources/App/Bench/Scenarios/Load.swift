@@ -54,9 +54,9 @@ extension Driver {
         result.add(
             "memory_bytes",
             .group([
-                Measurement.Named(name: "first", figure: .count(memory.first)),
-                Measurement.Named(name: "last", figure: .count(memory.last)),
-                Measurement.Named(name: "peak", figure: .count(memory.peak)),
+                Measurement.Named(name: "first", measurement: .count(memory.first)),
+                Measurement.Named(name: "last", measurement: .count(memory.last)),
+                Measurement.Named(name: "peak", measurement: .count(memory.peak)),
             ]))
     }
 

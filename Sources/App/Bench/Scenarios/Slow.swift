@@ -13,14 +13,14 @@ extension Bench {
         driver.ledger.latency.reset()
         try driver.publish(seconds: Double(plan.seconds))
         try driver.drain()
-        result.add("without_ms", driver.ledger.latency.figure)
+        result.add("without_ms", driver.ledger.latency.measurement)
 
         driver.streams.slots[slow].hasSmallBuffer = true
         try driver.open(slow..<(slow + 1))
         driver.streams.setSlow(slow, true)
         let interval = Interval(driver)
         try publishSlowly(driver, slow)
-        result.add("with_ms", driver.ledger.latency.figure)
+        result.add("with_ms", driver.ledger.latency.measurement)
         interval.report(to: &result)
 
         try publishEnough(driver)

@@ -17,7 +17,7 @@ extension Bench {
         driver.ledger.latency.reset()
         try driver.publish(seconds: Double(plan.seconds))
         result.add("watchers", .count(plan.watchers))
-        result.add("before_ms", driver.ledger.latency.figure)
+        result.add("before_ms", driver.ledger.latency.measurement)
 
         driver.streams.cut(cut)
         try driver.publish(seconds: awaySeconds)
@@ -32,8 +32,8 @@ extension Bench {
             return driver.streams.unfinished == 0 || uptimeNanoseconds() > deadline
         }
         result.add("resumed", .count(missed - driver.streams.unfinished))
-        result.add("complete_ms", driver.streams.completion.figure)
-        result.add("during_ms", driver.ledger.latency.figure)
+        result.add("complete_ms", driver.streams.completion.measurement)
+        result.add("during_ms", driver.ledger.latency.measurement)
         driver.stopPublishing()
         try driver.drain()
         interval.report(to: &result)

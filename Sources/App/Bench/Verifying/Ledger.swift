@@ -95,13 +95,13 @@ final class Ledger {
     ///
     /// - Returns: true when the reader had not received this event before.
     @inline(__always)
-    func take(_ mark: PayloadMark, reader: Int, channel: UInt32, at now: UInt64) -> Bool {
+    func record(_ mark: PayloadMark, reader: Int, channel: UInt32, at now: UInt64) -> Bool {
         guard mark.channel == channel, Int(mark.publisher) < publishers else {
             misdirected += 1
             return false
         }
         let row = reader &* publishers &+ Int(mark.publisher)
-        guard mark.sequence == expected[row] else { return takeUnexpected(mark, row, reader, now) }
+        guard mark.sequence == expected[row] else { return recordUnexpected(mark, row, reader, now) }
         expected[row] &+= 1
         count(mark, reader, now)
         return true
@@ -109,7 +109,7 @@ final class Ledger {
 
     /// Records an event whose id is a number.
     @inline(__always)
-    func take(id: UInt64, reader: Int) {
+    func record(id: UInt64, reader: Int) {
         if id < nextIDs[reader] { regressions &+= 1 }
         nextIDs[reader] = id &+ 1
     }
@@ -120,7 +120,7 @@ final class Ledger {
         if timed.contains(reader) { latency.add(now &- min(mark.nanoseconds, now)) }
     }
 
-    private func takeUnexpected(_ mark: PayloadMark, _ row: Int, _ reader: Int, _ now: UInt64) -> Bool {
+    private func recordUnexpected(_ mark: PayloadMark, _ row: Int, _ reader: Int, _ now: UInt64) -> Bool {
         if mark.sequence > expected[row] {
             for sequence in expected[row]..<mark.sequence {
                 guard missing.count < Self.mostSkipped else { break }

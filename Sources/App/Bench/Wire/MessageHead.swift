@@ -21,13 +21,13 @@ struct MessageHead {
                 length = next
                 return
             }
-            take(UnsafeRawBufferPointer(rebasing: bytes[line..<end]))
+            parse(UnsafeRawBufferPointer(rebasing: bytes[line..<end]))
             line = next
         }
         return nil
     }
 
-    private mutating func take(_ line: UnsafeRawBufferPointer) {
+    private mutating func parse(_ line: UnsafeRawBufferPointer) {
         switch line[0] {
         case UInt8(ascii: "H") where status == 0 && line.count >= 12:
             status = line[9..<12].reduce(0) { $0 * 10 + Int($1 & 0x0F) }

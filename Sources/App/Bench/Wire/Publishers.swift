@@ -28,8 +28,8 @@ final class Publishers {
     private let ledger: Ledger
     private var connections: [Connection] = []
     private var free: [Int] = []
-    private static let roomBytes = 64 * 1024
-    private let room = UnsafeMutableRawPointer.allocate(byteCount: roomBytes, alignment: 16)
+    private static let bufferBytes = 64 * 1024
+    private let buffer = UnsafeMutableRawPointer.allocate(byteCount: bufferBytes, alignment: 16)
 
     init(plan: BenchPlan, target: Target, run: String, poller: Poller, ledger: Ledger) throws(BenchFailure) {
         (self.target, self.poller, self.ledger) = (target, poller, ledger)
@@ -50,7 +50,7 @@ final class Publishers {
             if connection.descriptor >= 0 { Sockets.cut(connection.descriptor) }
             connection.request.deallocate()
         }
-        room.deallocate()
+        buffer.deallocate()
     }
 
     var hasFree: Bool { !free.isEmpty }
@@ -90,19 +90,21 @@ final class Publishers {
 
     private func read(_ index: Int) {
         guard connections[index].descriptor >= 0 else { return }
-        let count = recv(connections[index].descriptor, room, Self.roomBytes, 0)
+        let count = recv(connections[index].descriptor, buffer, Self.bufferBytes, 0)
         guard count > 0 else {
             if count == 0 || (errno != EAGAIN && errno != EINTR) { fail(index) }
             return
         }
-        if connections[index].pending.isEmpty, take(UnsafeRawBufferPointer(start: room, count: count), index) { return }
-        connections[index].pending += UnsafeRawBufferPointer(start: room, count: count)
+        if connections[index].pending.isEmpty, parse(UnsafeRawBufferPointer(start: buffer, count: count), index) {
+            return
+        }
+        connections[index].pending += UnsafeRawBufferPointer(start: buffer, count: count)
         let pending = connections[index].pending
-        if pending.withUnsafeBytes({ take($0, index) }) { connections[index].pending = [] }
+        if pending.withUnsafeBytes({ parse($0, index) }) { connections[index].pending = [] }
     }
 
     /// - Returns: true when the bytes are a complete response.
-    private func take(_ bytes: UnsafeRawBufferPointer, _ index: Int) -> Bool {
+    private func parse(_ bytes: UnsafeRawBufferPointer, _ index: Int) -> Bool {
         guard let head = MessageHead(bytes), head.end(in: bytes) != nil else { return false }
         acknowledgement.add(uptimeNanoseconds() - connections[index].sentAt)
         if (200..<300).contains(head.status) {

@@ -13,8 +13,8 @@ final class Receiver {
     private unowned let driver: Driver
     private let listener: Int32
     private var unfinished: [Int32: [UInt8]] = [:]
-    private static let roomBytes = 256 * 1024
-    private let room = UnsafeMutableRawPointer.allocate(byteCount: roomBytes, alignment: 16)
+    private static let bufferBytes = 256 * 1024
+    private let buffer = UnsafeMutableRawPointer.allocate(byteCount: bufferBytes, alignment: 16)
     private static let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".utf8)
 
     init(driver: Driver) throws(BenchFailure) {
@@ -40,25 +40,25 @@ final class Receiver {
     deinit {
         for descriptor in unfinished.keys { Sockets.cut(descriptor) }
         close(listener)
-        room.deallocate()
+        buffer.deallocate()
     }
 
     /// Serves a ready descriptor of the receiver.
     func serve(_ descriptor: Int32) {
         if descriptor == listener { return accept() }
         guard unfinished[descriptor] != nil else { return }
-        let count = recv(descriptor, room, Self.roomBytes, 0)
+        let count = recv(descriptor, buffer, Self.bufferBytes, 0)
         guard count > 0 else {
             if count == 0 || (errno != EAGAIN && errno != EINTR) { end(descriptor) }
             return
         }
-        let piece = UnsafeRawBufferPointer(start: room, count: count)
+        let piece = UnsafeRawBufferPointer(start: buffer, count: count)
         if unfinished[descriptor]?.isEmpty == true {
-            let taken = take(piece, descriptor)
+            let taken = parse(piece, descriptor)
             if taken < count { unfinished[descriptor] = Array(piece[taken...]) }
         } else if var whole = unfinished.updateValue([], forKey: descriptor) {
             whole += piece
-            let taken = whole.withUnsafeBytes { take($0, descriptor) }
+            let taken = whole.withUnsafeBytes { parse($0, descriptor) }
             unfinished[descriptor] = Array(whole[taken...])
         }
     }
@@ -79,19 +79,19 @@ final class Receiver {
     }
 
     /// - Returns: the number of bytes of the complete requests.
-    private func take(_ bytes: UnsafeRawBufferPointer, _ descriptor: Int32) -> Int {
+    private func parse(_ bytes: UnsafeRawBufferPointer, _ descriptor: Int32) -> Int {
         var taken = 0
         while taken < bytes.count {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[taken...])
             guard let head = MessageHead(rest), let end = head.end(in: rest) else { return taken }
-            note(UnsafeRawBufferPointer(rebasing: rest[..<end]))
+            record(UnsafeRawBufferPointer(rebasing: rest[..<end]))
             taken += end
             guard Self.answer.withUnsafeBytes({ Sockets.send($0, to: descriptor) }) else { return bytes.count }
         }
         return taken
     }
 
-    private func note(_ request: UnsafeRawBufferPointer) {
+    private func record(_ request: UnsafeRawBufferPointer) {
         posts += 1
         let path = request.drop { $0 != 0x20 }.dropFirst().prefix { $0 != 0x20 }
         let digits = path.reversed().prefix { (0x30...0x39).contains($0) }
@@ -106,7 +106,9 @@ final class Receiver {
         while let found = memchr(base + position, Int32(PayloadMark.sign), request.count - position),
             base + request.count - UnsafeRawPointer(found) >= PayloadMark.length
         {
-            if let mark = PayloadMark(at: found) { _ = driver.ledger.take(mark, reader: webhook, channel: 0, at: now) }
+            if let mark = PayloadMark(at: found) {
+                _ = driver.ledger.record(mark, reader: webhook, channel: 0, at: now)
+            }
             position = UnsafeRawPointer(found) - base + PayloadMark.length
         }
     }

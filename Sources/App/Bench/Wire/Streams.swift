@@ -34,9 +34,9 @@ final class Streams {
     private var connecting = 0
 
     /// The maximum bytes of one read, and of an unfinished frame before it.
-    private static let roomBytes = 256 * 1024
+    private static let bufferBytes = 256 * 1024
     private static let restBytes = 128 * 1024
-    private let room: UnsafeMutableRawPointer
+    private let buffer: UnsafeMutableRawPointer
     /// The maximum number of concurrent connection attempts: fewer than a listener's usual backlog, because the kernel
     /// repeats an attempt that does not fit only after a second.
     private static let mostConnecting = 512
@@ -55,7 +55,7 @@ final class Streams {
         for index in 0..<count { (slots + index).initialize(to: StreamSlot(channel: UInt32(index % plan.channels))) }
         ids = .allocate(capacity: max(1, count))
         ids.initialize(repeating: LastEventID(), count: count)
-        room = .allocate(byteCount: Self.restBytes + Self.roomBytes, alignment: 16)
+        buffer = .allocate(byteCount: Self.restBytes + Self.bufferBytes, alignment: 16)
     }
 
     deinit {
@@ -65,7 +65,7 @@ final class Streams {
         }
         slots.deallocate()
         ids.deallocate()
-        room.deallocate()
+        buffer.deallocate()
     }
 }
 
@@ -106,18 +106,18 @@ extension Streams {
         }
     }
 
-    private func ask(_ index: Int) {
+    private func sendRequest(_ index: Int) {
         var bytes = request.bytes
         bytes.withUnsafeMutableBytes { request.write(channel: Int(slots[index].channel), to: $0.baseAddress!) }
         if ids[index].count > 0 { bytes += Array("\(resumeHeader): \(ids[index].text)\r\n".utf8) }
         bytes += [0x0D, 0x0A]
-        guard bytes.withUnsafeBytes({ Sockets.send($0, to: slots[index].descriptor) }) else { return turnAway(index) }
+        guard bytes.withUnsafeBytes({ Sockets.send($0, to: slots[index].descriptor) }) else { return reject(index) }
         slots[index].phase = .head
         poller.change(slots[index].descriptor, tag: UInt64(index), events: Poller.readable)
     }
 
     /// Handles a connection that the server rejected for now: it goes to the end of the queue.
-    private func turnAway(_ index: Int) {
+    private func reject(_ index: Int) {
         close(index)
         turnedAway += 1
         connecting -= 1
@@ -180,17 +180,17 @@ extension Streams {
     @inline(__always)
     func serve(_ index: Int) {
         let slot = slots + index
-        if slot.pointee.phase == .connecting { return ask(index) }
+        if slot.pointee.phase == .connecting { return sendRequest(index) }
         guard slot.pointee.descriptor >= 0 else { return }
         // A slow stream is read on a schedule. Only the end of its connection wakes it.
         if slot.pointee.isSlow { return hasEnded(index) }
-        read(index, atMost: Self.roomBytes)
+        read(index, atMost: Self.bufferBytes)
     }
 
     /// Reads a piece and handles the frames that it completes.
     func read(_ index: Int, atMost limit: Int) {
         let slot = slots + index
-        let start = room + Self.restBytes
+        let start = buffer + Self.restBytes
         let count = recv(slot.pointee.descriptor, start, limit, 0)
         guard count > 0 else {
             if count == 0 || (errno != EAGAIN && errno != EINTR) { hasEnded(index) }
@@ -198,14 +198,14 @@ extension Streams {
         }
         let now = uptimeNanoseconds()
         if slot.pointee.phase == .open {
-            take(start, count, index, now)
+            parse(start, count, index, now)
         } else {
-            takeHead(start, count, index, now)
+            readHead(start, count, index, now)
         }
     }
 
     private func hasEnded(_ index: Int) {
-        guard slots[index].phase == .open else { return turnAway(index) }
+        guard slots[index].phase == .open else { return reject(index) }
         close(index)
         openCount -= 1
         cut += 1
@@ -213,7 +213,7 @@ extension Streams {
         if isReturning { open(CollectionOfOne(index)) }
     }
 
-    private func takeHead(_ start: UnsafeMutableRawPointer, _ count: Int, _ index: Int, _ now: UInt64) {
+    private func readHead(_ start: UnsafeMutableRawPointer, _ count: Int, _ index: Int, _ now: UInt64) {
         let slot = slots + index
         let whole = start - slot.pointee.restCount
         if let rest = slot.pointee.rest, slot.pointee.restCount > 0 {
@@ -224,19 +224,19 @@ extension Streams {
             return slot.pointee.keep(whole, min(length, Self.restBytes / 2))
         }
         lastStatus = head.status
-        guard head.status == 200 else { return turnAway(index) }
+        guard head.status == 200 else { return reject(index) }
         slot.pointee.isChunked = head.isChunked
         slot.pointee.phase = .open
         slot.pointee.restCount = 0
         openCount += 1
         connecting -= 1
-        if head.length < length { take(whole + head.length, length - head.length, index, now) }
+        if head.length < length { parse(whole + head.length, length - head.length, index, now) }
         connectMore()
     }
 
     /// Handles bytes of a body: decoded in place, behind the rest of the previous piece.
     @inline(__always)
-    private func take(_ start: UnsafeMutableRawPointer, _ received: Int, _ index: Int, _ now: UInt64) {
+    private func parse(_ start: UnsafeMutableRawPointer, _ received: Int, _ index: Int, _ now: UInt64) {
         let slot = slots + index
         let count = slot.pointee.isChunked ? slot.pointee.chunks.decode(start, received) : received
         var whole = start
@@ -245,7 +245,7 @@ extension Streams {
             whole.copyMemory(from: rest, byteCount: slot.pointee.restCount)
         }
         let end = start + count
-        let kept = resumable.contains(index) ? takeFrames(whole, end, index, now) : takeMarks(whole, end, index, now)
+        let kept = resumable.contains(index) ? readFrames(whole, end, index, now) : readMarks(whole, end, index, now)
         slot.pointee.keep(kept, min(end - kept, Self.restBytes))
         if slot.pointee.isChunked, slot.pointee.chunks.isOver { hasEnded(index) }
     }
@@ -254,7 +254,7 @@ extension Streams {
     ///
     /// - Returns: the start of an incomplete mark, or the end.
     @inline(__always)
-    private func takeMarks(
+    private func readMarks(
         _ start: UnsafeMutableRawPointer, _ end: UnsafeMutableRawPointer, _ index: Int, _ now: UInt64
     ) -> UnsafeMutableRawPointer {
         let slot = slots + index
@@ -265,10 +265,10 @@ extension Streams {
                 place = found + 1
                 continue
             }
-            if ledger.take(mark, reader: index, channel: slot.pointee.channel, at: now) {
+            if ledger.record(mark, reader: index, channel: slot.pointee.channel, at: now) {
                 slot.pointee.received &+= 1
             }
-            if let id = slot.pointee.ids.number(before: found, from: place) { ledger.take(id: id, reader: index) }
+            if let id = slot.pointee.ids.number(before: found, from: place) { ledger.record(id: id, reader: index) }
             place = found + PayloadMark.length
         }
         if slot.pointee.goal > 0, slot.pointee.received >= slot.pointee.goal {
@@ -281,11 +281,11 @@ extension Streams {
 
     /// Handles the marks of complete frames and stores the last id. An unterminated frame is not an event (WHATWG HTML,
     /// section 9.2.6) and is sent again after a resume.
-    private func takeFrames(
+    private func readFrames(
         _ start: UnsafeMutableRawPointer, _ end: UnsafeMutableRawPointer, _ index: Int, _ now: UInt64
     ) -> UnsafeMutableRawPointer {
         guard let frameEnd = FrameScan.lastEnd(start, end) else { return start }
-        _ = takeMarks(start, frameEnd, index, now)
+        _ = readMarks(start, frameEnd, index, now)
         if let id = FrameScan.lastID(start, frameEnd) { ids[index].set(id) }
         return frameEnd
     }
@@ -307,7 +307,7 @@ struct ChunkDecoder {
         while read < count, !isOver {
             switch place {
             case .size, .rest:
-                takeHead(bytes.load(fromByteOffset: read, as: UInt8.self))
+                readHead(bytes.load(fromByteOffset: read, as: UInt8.self))
                 read += 1
             case .data:
                 let length = min(left, count - read)
@@ -324,7 +324,7 @@ struct ChunkDecoder {
         return written
     }
 
-    private mutating func takeHead(_ byte: UInt8) {
+    private mutating func readHead(_ byte: UInt8) {
         switch byte {
         case 0x0A:
             isOver = left == 0

@@ -120,7 +120,7 @@ struct ControlRequests {
     let target: Target
     let key: String?
 
-    private static let patienceMilliseconds: Int32 = 30_000
+    private static let timeoutMilliseconds: Int32 = 30_000
 
     func send(_ method: String, _ path: String, _ body: [UInt8]?) throws(BenchFailure) -> (status: Int, body: [UInt8]) {
         let descriptor = target.connect()
@@ -139,7 +139,7 @@ struct ControlRequests {
     private func answer(on descriptor: Int32) throws(BenchFailure) -> (status: Int, body: [UInt8]) {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 16 * 1_024)
-        while Sockets.wait(for: POLLIN, on: descriptor, milliseconds: Self.patienceMilliseconds) {
+        while Sockets.wait(for: POLLIN, on: descriptor, milliseconds: Self.timeoutMilliseconds) {
             let count = recv(descriptor, &piece, piece.count, 0)
             if count > 0 { bytes += piece.prefix(count) }
             let found = bytes.withUnsafeBytes { bytes -> (status: Int, body: [UInt8])? in

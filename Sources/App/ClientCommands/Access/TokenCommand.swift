@@ -7,15 +7,15 @@ import Locking
 /// Its output appears in no message.
 package struct TokenCommand: Sendable {
     private let line: String
-    private let patience: Duration
+    private let timeout: Duration
 
     /// The maximum output: the most that a gateway reads of a token.
     private static let outputBytes = 16 * 1024
 
     /// - Parameter patience: the maximum duration of one run.
-    package init(_ line: String, patience: Duration = .seconds(30)) {
+    package init(_ line: String, timeout: Duration = .seconds(30)) {
         self.line = line
-        self.patience = patience
+        self.timeout = timeout
     }
 
     /// Runs the command on a thread of its own.
@@ -34,10 +34,10 @@ package struct TokenCommand: Sendable {
     private func runHere() -> Result<String, CommandFailure> {
         do throws(CommandFailure) {
             let child = try Child(line)
-            let deadline = ContinuousClock.now + patience
+            let deadline = ContinuousClock.now + timeout
             guard let output = child.output(until: deadline, limit: Self.outputBytes),
                 let status = child.end(by: deadline)
-            else { throw Self.fault("took longer than \(patience.components.seconds) s and was ended") }
+            else { throw Self.fault("took longer than \(timeout.components.seconds) s and was ended") }
             guard status == 0 else { throw Self.fault("failed: \(Self.words(status))") }
             return .success(try Self.token(output))
         } catch {

@@ -69,7 +69,8 @@ struct BatchSender: Sendable {
         let answer = try await access.send(
             Call(
                 "POST", RequestPath("channels", form.channel, first.event.route.rawValue),
-                body: first.event.text, idempotencyKey: EmissionForm.freshKey(), accepting: GatewayAccess.refusals))
+                body: first.event.text, idempotencyKey: EmissionForm.newIdempotencyKey(),
+                accepting: GatewayAccess.refusals))
         return [.answered(first.number, answer)]
     }
 
@@ -77,7 +78,7 @@ struct BatchSender: Sendable {
         let answer = try await access.send(
             Call(
                 "POST", RequestPath("events", "batch"),
-                body: EmissionForm.batch(events.map(\.event.text)), idempotencyKey: EmissionForm.freshKey()))
+                body: EmissionForm.batch(events.map(\.event.text)), idempotencyKey: EmissionForm.newIdempotencyKey()))
         let results = answer.document?.root["results"]?.elements ?? []
         let texts = answer.document?.text.rawMember("results")?.rawElements() ?? []
         guard results.count == events.count, texts.count == events.count else {

@@ -130,5 +130,5 @@ struct EmissionForm: Sendable {
     }
 
     /// Returns a unique idempotency key.
-    static func freshKey() -> String { SystemRandomSource().identifier(prefix: "cli_") }
+    static func newIdempotencyKey() -> String { SystemRandomSource().identifier(prefix: "cli_") }
 }

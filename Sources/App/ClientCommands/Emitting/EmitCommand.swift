@@ -78,7 +78,7 @@ struct EmitCommand: AsyncParsableCommand {
             let answer = try await access.send(
                 Call(
                     "POST", RequestPath("channels", channel, "events"), body: event,
-                    idempotencyKey: EmissionForm.freshKey()))
+                    idempotencyKey: EmissionForm.newIdempotencyKey()))
             let output = commandEnvironment.console.output
             if gateway.isJSON {
                 if let document = answer.document { output.line(document.text.onOneLine().bytes) }

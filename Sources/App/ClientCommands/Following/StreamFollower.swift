@@ -108,16 +108,16 @@ struct StreamFollower {
                 return false
             }
             for line in lines {
-                guard try await take(line, handle) else { return true }
+                guard try await receive(line, handle) else { return true }
             }
         }
     }
 
-    private mutating func take(_ line: StreamLine, _ handle: Handler) async throws -> Bool {
+    private mutating func receive(_ line: StreamLine, _ handle: Handler) async throws -> Bool {
         switch line {
         case .heartbeat: failures = 0
         case .unknown, .tooLong: break
-        case .control(let name, let data): noted(name, data)
+        case .control(let name, let data): handleControl(name, data)
         case .event(let document):
             failures = 0
             guard try await handle(document.text, document) else { return false }
@@ -126,7 +126,7 @@ struct StreamFollower {
         return true
     }
 
-    private mutating func noted(_ name: String, _ data: JSONValue) {
+    private mutating func handleControl(_ name: String, _ data: JSONValue) {
         switch name {
         case "stream.ready":
             // The start of this stream: `latest` and a missing cursor would mean another position after every break.
@@ -134,7 +134,7 @@ struct StreamFollower {
             if let heartbeat = data["heartbeat_seconds"]?.integer, (1...3600).contains(heartbeat) {
                 silence = max(.seconds(45), .seconds(heartbeat) * 3)
             }
-            say(hasFollowed ? "listening again" : "listening")
+            report(hasFollowed ? "listening again" : "listening")
             hasFollowed = true
         case "stream.gap":
             let resumed = data["resumed_from"]?.string
@@ -142,13 +142,14 @@ struct StreamFollower {
             if let asked = data["requested"]?.string.flatMap({ UInt64($0) }),
                 asked > resumed.flatMap({ UInt64($0) }) ?? .max
             {
-                say("the cursor is newer than every event; it may belong to another gateway. Listening from now on")
+                report("the cursor is newer than every event; it may belong to another gateway. Listening from now on")
             } else {
                 let missed = data["missed"]?.integer.map { "\($0) events are" } ?? "events are"
-                say("\(missed) missing here: the gateway no longer stores them")
+                report("\(missed) missing here: the gateway no longer stores them")
             }
         case "stream.lagged":
-            say("this terminal is slower than the stream; the gateway closes it, and it resumes at the same position")
+            report(
+                "this terminal is slower than the stream; the gateway closes it, and it resumes at the same position")
         case "stream.closing": closing = StreamClosing(data)
         default: break
         }
@@ -158,11 +159,11 @@ struct StreamFollower {
         failures += 1
         let wait = max(closing?.wait ?? .zero, Backoff.stream.delay(after: failures, draw: commandEnvironment.draw()))
         closing = nil
-        say("\(reason); connecting again in \((wait / .milliseconds(100)).rounded() / 10) s")
+        report("\(reason); connecting again in \((wait / .milliseconds(100)).rounded() / 10) s")
         try await commandEnvironment.sleep(wait)
     }
 
-    private func say(_ text: String) {
+    private func report(_ text: String) {
         let errors = commandEnvironment.console.errors
         errors.line(errors.style.faint(SanitizedText.safe(text)))
     }

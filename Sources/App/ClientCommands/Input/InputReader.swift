@@ -17,7 +17,7 @@ package final class InputReader: Sendable {
     private let state = Monitor(State())
     private static let waitingMost = 4
     /// The time that an incomplete batch waits for the next line, in milliseconds.
-    private static let patienceMilliseconds: Int32 = 20
+    private static let timeoutMilliseconds: Int32 = 20
 
     /// - Throws: when the system cannot start a thread.
     package init(descriptor: Int32, limits: BatchSplitter.Limits) throws(CommandFailure) {
@@ -58,7 +58,7 @@ package final class InputReader: Sendable {
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         while true {
             var input = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            let ready = poll(&input, 1, cutter.isEmpty ? -1 : patienceMilliseconds)
+            let ready = poll(&input, 1, cutter.isEmpty ? -1 : timeoutMilliseconds)
             if ready < 0, errno == EINTR { continue }
             if ready == 0 {
                 if let batch = cutter.flush(), !offer(batch, to: state) { return }

@@ -87,7 +87,7 @@ struct ChannelsCommand: AsyncParsableCommand {
             try await gateway.withResources { access, output in
                 let call = Call(
                     "POST", RequestPath("channels"), body: body,
-                    idempotencyKey: EmissionForm.freshKey())
+                    idempotencyKey: EmissionForm.newIdempotencyKey())
                 output.show(try await access.send(call))
             }
         }

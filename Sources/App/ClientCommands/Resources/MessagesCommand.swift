@@ -83,7 +83,7 @@ struct MessagesCommand: AsyncParsableCommand {
             try await gateway.withResources { access, output in
                 let call = Call(
                     "POST", RequestPath("channels", channel, "messages"), body: body,
-                    idempotencyKey: EmissionForm.freshKey())
+                    idempotencyKey: EmissionForm.newIdempotencyKey())
                 output.show(try await access.send(call))
             }
         }

@@ -63,7 +63,7 @@ extension SubscriptionsCommand {
         private func acknowledge(_ ids: [String], _ access: GatewayAccess) async throws {
             let path = SubscriptionsCommand.path(id, "ack")
             let answer = try await access.send(Call("POST", path, body: SubscriptionsCommand.body(ids)))
-            try SubscriptionsCommand.demandNoneLost(answer)
+            try SubscriptionsCommand.requireNoneLost(answer)
         }
     }
 
@@ -76,7 +76,7 @@ extension SubscriptionsCommand {
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            try await gateway.settle("ack", of: id, SubscriptionsCommand.body(ackIDs))
+            try await gateway.respond("ack", of: id, SubscriptionsCommand.body(ackIDs))
         }
     }
 
@@ -90,7 +90,7 @@ extension SubscriptionsCommand {
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            try await gateway.settle("nack", of: id, SubscriptionsCommand.body(ackIDs, ("delay_seconds", delay)))
+            try await gateway.respond("nack", of: id, SubscriptionsCommand.body(ackIDs, ("delay_seconds", delay)))
         }
     }
 
@@ -104,7 +104,7 @@ extension SubscriptionsCommand {
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            try await gateway.settle("extend", of: id, SubscriptionsCommand.body(ackIDs, ("seconds", seconds)))
+            try await gateway.respond("extend", of: id, SubscriptionsCommand.body(ackIDs, ("seconds", seconds)))
         }
     }
 
@@ -123,18 +123,18 @@ extension SubscriptionsCommand {
 
 extension GatewayOptions {
     /// Acknowledges, returns or rejects pulled deliveries, and prints the result.
-    fileprivate func settle(_ verb: String, of subscription: String, _ body: JSONText) async throws {
+    fileprivate func respond(_ verb: String, of subscription: String, _ body: JSONText) async throws {
         try await withResources { access, output in
             let path = SubscriptionsCommand.path(subscription, verb)
             let answer = try await access.send(Call("POST", path, body: body))
             output.show(answer, tabulating: "data", as: [Column("ack_id"), Column("result")])
-            try SubscriptionsCommand.demandNoneLost(answer)
+            try SubscriptionsCommand.requireNoneLost(answer)
         }
     }
 }
 
 extension SubscriptionsCommand {
-    fileprivate static func demandNoneLost(_ answer: GatewayResponse) throws {
+    fileprivate static func requireNoneLost(_ answer: GatewayResponse) throws {
         let results = answer.document?.root["data"]?.elements ?? []
         let lost = results.count { $0["result"]?.string == "lost" }
         guard lost > 0 else { return }

@@ -115,7 +115,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
 
 /// The settings of a subscription as options. Only given ones are sent.
 struct SubscriptionOptions: ParsableArguments {
-    @OptionGroup var told: SelectionOptions
+    @OptionGroup var selection: SelectionOptions
 
     @Option(help: ArgumentHelp("The time within which a delivery must be acknowledged.", valueName: "seconds"))
     var ackDeadline: Int?
@@ -132,7 +132,7 @@ struct SubscriptionOptions: ParsableArguments {
     var document: JSONText {
         JSONText { writer in
             writer.beginObject()
-            for (name, value) in told.members {
+            for (name, value) in selection.members {
                 writer.key(text: name)
                 writer.raw(value)
             }

@@ -140,7 +140,7 @@ struct TypesCommand: AsyncParsableCommand {
                 let path = RequestPath("event-types", type, "versions").adding("dry_run", dryRun ? "true" : nil)
                 output.show(
                     try await access.send(
-                        Call("POST", path, body: body, idempotencyKey: EmissionForm.freshKey())))
+                        Call("POST", path, body: body, idempotencyKey: EmissionForm.newIdempotencyKey())))
             }
         }
     }

@@ -3,7 +3,7 @@ import JSON
 
 /// The most used settings of a webhook as options. `--file` takes all settings.
 struct WebhookOptions: ParsableArguments {
-    @OptionGroup var told: SelectionOptions
+    @OptionGroup var selection: SelectionOptions
 
     @Option(help: "envelope, flat, cloudevents, cloudevents_binary, cloudevents_batch or template.")
     var format: String?
@@ -57,7 +57,7 @@ struct WebhookOptions: ParsableArguments {
 
     private func given(_ url: String?) throws -> [(name: String, value: JSONText?)] {
         var members: [(name: String, value: JSONText?)] = [("url", JSONText(option: url))]
-        for (name, value) in told.members { members.append((name, value)) }
+        for (name, value) in selection.members { members.append((name, value)) }
         members += [
             ("format", JSONText(option: format)),
             ("template", try template.map { try InputText.json($0, "the template") }), ("headers", try headers()),

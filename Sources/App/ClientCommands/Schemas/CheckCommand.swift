@@ -26,7 +26,7 @@ extension SchemaCommand {
                 if reading.isJSON {
                     console.output.line(answer(nil, refused).bytes)
                 } else {
-                    refused.tell(console.errors)
+                    refused.printReport(console.errors)
                 }
                 throw Answer.refused.exit
             }

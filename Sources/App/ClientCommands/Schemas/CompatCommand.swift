@@ -33,7 +33,7 @@ extension SchemaCommand {
             let after = try reading.usableSchema(new, options)
             let comparison = SchemaComparison(old: before, new: after, mode: mode, isLenient: lenient)
             let sink = CommandEnvironment.current.console.output
-            if reading.isJSON { sink.line(json(comparison).bytes) } else { tell(comparison, sink) }
+            if reading.isJSON { sink.line(json(comparison).bytes) } else { printReport(comparison, sink) }
             switch comparison.verdict {
             case .yes: return
             case .no: throw Answer.incompatible.exit
@@ -41,7 +41,7 @@ extension SchemaCommand {
             }
         }
 
-        private func tell(_ comparison: SchemaComparison, _ sink: Sink) {
+        private func printReport(_ comparison: SchemaComparison, _ sink: Sink) {
             switch comparison.verdict {
             case .yes: sink.line("\(sink.style.good("yes")): \(mode.rawValue) compatible")
             case .no(let witness):

@@ -20,7 +20,7 @@ struct SchemaErrorReport: Error {
         message = "not JSON: \(error)"
     }
 
-    func tell(_ sink: Sink) {
+    func printReport(_ sink: Sink) {
         sink.line(sink.style.bad("error: ") + SanitizedText.safe("\(file): \(message)"))
         for problem in problems {
             sink.line(

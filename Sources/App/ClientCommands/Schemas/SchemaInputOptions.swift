@@ -74,7 +74,7 @@ struct SchemaInputOptions: ParsableArguments {
     func usableSchema(_ file: String, _ options: SchemaOptions) throws -> Schema {
         do { return try schema(file, options) } catch let refused as SchemaErrorReport {
             let errors = CommandEnvironment.current.console.errors
-            if isJSON { errors.line(refused.problem.bytes) } else { refused.tell(errors) }
+            if isJSON { errors.line(refused.problem.bytes) } else { refused.printReport(errors) }
             throw SchemaCommand.Answer.refused.exit
         }
     }

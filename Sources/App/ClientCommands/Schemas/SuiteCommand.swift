@@ -31,7 +31,7 @@ extension SchemaCommand {
                 run.add(one)
             }
             let sink = CommandEnvironment.current.console.output
-            if reading.isJSON { sink.line(run.json.bytes) } else { run.tell(sink) }
+            if reading.isJSON { sink.line(run.json.bytes) } else { run.printReport(sink) }
             if !run.failures.isEmpty { throw Answer.invalid.exit }
         }
 
@@ -85,7 +85,7 @@ private struct SuiteTotal {
         failures += run.failures
     }
 
-    func tell(_ sink: Sink) {
+    func printReport(_ sink: Sink) {
         for failure in failures {
             let place = [failure.file, failure.caseName, failure.test].joined(separator: ": ")
             sink.line(SanitizedText.safe("\(place): expected \(failure.expected), got \(failure.got)"))

@@ -39,7 +39,7 @@ extension SchemaCommand {
             for (index, bytes) in lines.enumerated() {
                 let judged = ValidatedLine(index + 1, bytes, schema, reading, output, &scratch)
                 if !judged.isValid { invalid += 1 }
-                if reading.isJSON { sink.line(judged.json.bytes) } else { judged.tell(sink) }
+                if reading.isJSON { sink.line(judged.json.bytes) } else { judged.printReport(sink) }
             }
             if !reading.isJSON {
                 let word = invalid == 0 ? sink.style.good("ok") : sink.style.bad("invalid")
@@ -87,7 +87,7 @@ private struct ValidatedLine {
         return "too much to evaluate: \(budget.limit)"
     }
 
-    func tell(_ sink: Sink) {
+    func printReport(_ sink: Sink) {
         guard !isValid else { return }
         if let hindrance { return sink.line("line \(number): " + SanitizedText.safe(hindrance)) }
         guard output != .flag else { return sink.line("line \(number): invalid") }

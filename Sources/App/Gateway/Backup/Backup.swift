@@ -41,7 +41,7 @@ public struct Backup {
         guard !partial.exists else {
             throw BackupFailure("'\(partial.path)' remains from an unfinished backup: remove it")
         }
-        try target.parent.demand(sourceBytes)
+        try target.parent.require(sourceBytes)
         try partial.make()
         do throws(BackupFailure) {
             let manifest = try write(into: partial, progress)

@@ -51,7 +51,7 @@ struct Folder {
     }
 
     /// - Throws: when there is less free space.
-    func demand(_ bytes: Int) throws(BackupFailure) {
+    func require(_ bytes: Int) throws(BackupFailure) {
         guard let freeBytes, freeBytes < bytes else { return }
         throw BackupFailure("'\(path)' has \(freeBytes) bytes free, but \(bytes) are needed")
     }

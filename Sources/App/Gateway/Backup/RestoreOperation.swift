@@ -38,7 +38,7 @@ public struct RestoreOperation {
             try BackupFailure.translating { () throws(SQLiteEngineFailure) in
                 try StoreFile(at: unfinished.path).recordRestore(at: clock.now)
             }
-            try giveToOwner(unfinished)
+            try changeOwner(unfinished)
             let database = data.file(DataDirectory.databaseName)
             guard rename(unfinished.path, database.path) == 0 else { throw .system("make", database.path) }
             try data.sync()
@@ -65,7 +65,7 @@ public struct RestoreOperation {
                     ? "a restore into '\(data.path)' did not finish: empty the directory, then restore again"
                     : "'\(data.path)' is not empty: use a new directory, or empty this one")
         }
-        try data.demand(file.bytes)
+        try data.require(file.bytes)
         return isNew
     }
 
@@ -89,7 +89,7 @@ public struct RestoreOperation {
     }
 
     /// When run as root, gives the files to the directory's owner.
-    private func giveToOwner(_ file: DurableFile) throws(BackupFailure) {
+    private func changeOwner(_ file: DurableFile) throws(BackupFailure) {
         var status = stat()
         guard geteuid() == 0, stat(data.path, &status) == 0 else { return }
         guard chown(file.path, status.st_uid, status.st_gid) == 0 else { throw .system("give away", file.path) }

@@ -8,7 +8,7 @@ struct CertificateCheck {
 
     private static let soon: Duration = .seconds(14 * 86_400)
 
-    var findings: [CheckResult] {
+    var results: [CheckResult] {
         guard !configuration.tlsCertificate.isEmpty else { return [] }
         return [finding]
     }

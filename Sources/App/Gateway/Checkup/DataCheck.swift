@@ -12,10 +12,10 @@ struct DataCheck {
     var isServed: Bool? { hasDatabase ? StoreFile(at: database).isInUse : nil }
 
     /// The free bytes below which the log of a busy hour may not fit.
-    private static let littleRoom = 1_000_000_000
-    private static let noRoom = 50_000_000
+    private static let lowSpace = 1_000_000_000
+    private static let criticalSpace = 50_000_000
 
-    var findings: [CheckResult] {
+    var results: [CheckResult] {
         var status = stat()
         guard stat(path, &status) == 0 else {
             guard errno == ENOENT else {
@@ -31,7 +31,7 @@ struct DataCheck {
                     advice: "the first start creates it; if it exists elsewhere, pass it with --data")
             ]
         }
-        return [access(status), room, fileSystem] + leftovers
+        return [access(status), freeSpace, fileSystem] + leftovers
     }
 
     private func access(_ directory: stat) -> CheckResult {
@@ -58,14 +58,14 @@ struct DataCheck {
         return CheckResult("data", .ok, "'\(path)' is accessible only to its account")
     }
 
-    private var room: CheckResult {
+    private var freeSpace: CheckResult {
         guard let free = Folder(path).freeBytes else {
             return CheckResult("disk", .warning, "the free space of '\(path)' is unknown")
         }
         let text = "\(free / 1_000_000) MB free"
         let advice = "free space, or shorten the retention of events; on a full disk, emits fail (507)"
-        if free < Self.noRoom { return CheckResult("disk", .failure, text, advice: advice) }
-        return free < Self.littleRoom
+        if free < Self.criticalSpace { return CheckResult("disk", .failure, text, advice: advice) }
+        return free < Self.lowSpace
             ? CheckResult("disk", .warning, text, advice: advice) : CheckResult("disk", .ok, text)
     }
 

@@ -22,7 +22,7 @@ struct LibraryCheck {
         Library(name: "libcurl", version: Client.libraryVersion, least: "7.88.0"),
     ]
 
-    var findings: [CheckResult] {
+    var results: [CheckResult] {
         let found = Self.all.map { "\($0.name) \($0.version)" }.joined(separator: ", ")
         let old = Self.all.filter { Self.isOlder($0.version, than: $0.least) }
         let versions =
@@ -81,11 +81,11 @@ public struct Diagnostics: Sendable {
     }
 
     /// Returns the results of all checks, good and bad, in a fixed order.
-    public func findings() -> [CheckResult] {
+    public func results() -> [CheckResult] {
         let data = DataCheck(path: configuration.dataDirectory)
-        var findings = LibraryCheck().findings + LimitCheck(configuration: configuration).findings
-        findings += CertificateCheck(configuration: configuration, clock: clock).findings
-        findings += data.findings
+        var findings = LibraryCheck().results + LimitCheck(configuration: configuration).results
+        findings += CertificateCheck(configuration: configuration, clock: clock).results
+        findings += data.results
         guard data.hasDatabase else { return findings }
         let vault: Vault
         do {
@@ -94,7 +94,7 @@ public struct Diagnostics: Sendable {
             return findings + [CheckResult("secrets", .failure, error.description)]
         }
         return findings
-            + StoreCheck(path: data.database, vault: vault, clock: clock, isThorough: isThorough).findings
+            + StoreCheck(path: data.database, vault: vault, clock: clock, isThorough: isThorough).results
     }
 
     /// True when a gateway in any process is using the data directory; nil when there is no database.
@@ -133,7 +133,7 @@ struct LimitCheck {
     /// Descriptors for files and threads, and a reserve for short-lived ones.
     private static let others = 344
 
-    var findings: [CheckResult] {
+    var results: [CheckResult] {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return [] }
         // A gateway raises the soft limit to the hard one at its start.

@@ -14,7 +14,7 @@ struct StoreCheck {
     /// set back.
     private static let ahead: Duration = .seconds(10)
 
-    var findings: [CheckResult] {
+    var results: [CheckResult] {
         let file = StoreFile(at: path)
         do throws(SQLiteEngineFailure) {
             let version = try file.schemaVersion()

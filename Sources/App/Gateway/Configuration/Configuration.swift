@@ -132,7 +132,7 @@ extension Configuration {
     }
 
     /// Returns this configuration with the reloadable settings of a later one.
-    func takingOver(_ later: Configuration) throws(SettingError) -> Configuration {
+    func applying(_ later: Configuration) throws(SettingError) -> Configuration {
         var next = self
         for setting in Settings.all where setting.isReloadable { try setting.read(&next, setting.show(later)) }
         // The later configuration was checked as a whole; this combination was not.

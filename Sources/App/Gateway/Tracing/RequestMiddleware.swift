@@ -20,7 +20,7 @@ struct RequestMiddleware: Sendable {
         let isLogged = logger.logLevel <= .debug
         guard isLogged || incoming != nil || tracer != nil else { return try await handler(request) }
         var request = request
-        if isLogged { request.notes = RequestAnnotations() }
+        if isLogged { request.annotations = RequestAnnotations() }
         let tracer = incoming == nil && Self.probes.contains(pattern.description) ? nil : tracer
         let context = tracer.map { $0.context(following: incoming) } ?? incoming
         let start = tracer?.now
@@ -40,7 +40,7 @@ struct RequestMiddleware: Sendable {
         _ request: Request, _ pattern: RoutePattern, _ status: Int, _ context: TraceContext?,
         _ incoming: TraceContext?, _ start: Timetoken?
     ) {
-        if let notes = request.notes { log(request, pattern, status, notes, context) }
+        if let notes = request.annotations { log(request, pattern, status, notes, context) }
         guard let tracer, let start, let context, context.isSampled else { return }
         let name = "\(request.method.rawValue) \(pattern.description)"
         var span = Span(name, .server, at: context, in: incoming?.spanID, from: start, to: tracer.now)

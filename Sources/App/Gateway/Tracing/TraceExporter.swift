@@ -32,7 +32,7 @@ struct TraceExporter: Sendable {
     /// Sends the waiting spans.
     func flush() async {
         while true {
-            let spans = tracer.take(Self.spansPerPost)
+            let spans = tracer.drain(Self.spansPerPost)
             guard !spans.isEmpty else { return }
             await send(spans)
         }
@@ -50,7 +50,7 @@ struct TraceExporter: Sendable {
             guard isPassing(result), attempt < Self.attempts, !Task.isCancelled else { break }
             try? await Task.sleep(for: .seconds(attempt))
         }
-        tracer.noteDropped(spans.count)
+        tracer.countDropped(spans.count)
         logger.warning("cannot export spans", metadata: ["spans": "\(spans.count)", "cause": "\(cause)"])
     }
 

@@ -60,6 +60,6 @@ extension KeysetOptions {
 struct LineSink: ExportSink {
     let output: Sink
 
-    mutating func take(_ line: JSONText, _ bar: inout ProgressBar) async throws { output.line(line.bytes) }
+    mutating func write(_ line: JSONText, _ bar: inout ProgressBar) async throws { output.line(line.bytes) }
     mutating func flush(_ bar: inout ProgressBar) async throws {}
 }

@@ -107,7 +107,7 @@ struct GatewaySink: ExportSink {
 
     init(sender: ImportSender) { self.sender = sender }
 
-    mutating func take(_ line: JSONText, _ bar: inout ProgressBar) async throws {
+    mutating func write(_ line: JSONText, _ bar: inout ProgressBar) async throws {
         let limits = ImportSender.lines
         let cost = line.count + limits.overhead
         if lines.count == limits.lines || bytes + cost > limits.bytes { try await flush(&bar) }

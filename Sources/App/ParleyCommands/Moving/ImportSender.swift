@@ -51,10 +51,10 @@ struct ImportSender {
     }
 
     /// The maximum number of rejections that are printed. Further ones are only counted.
-    private static let told = 50
+    private static let reported = 50
 
     private func refuse(_ name: String, _ failure: CommandFailure, _ bar: inout ProgressBar) {
-        guard tally.refused <= Self.told else { return }
+        guard tally.refused <= Self.reported else { return }
         let text = ([failure.message] + failure.details).map(SanitizedText.safe).joined(separator: "; ")
         bar.line("\(name): \(text)")
     }

@@ -8,7 +8,7 @@ protocol ExportSink {
     /// Takes a line. It may be buffered.
     ///
     /// - Parameter bar: the progress bar, for messages above it.
-    mutating func take(_ line: JSONText, _ bar: inout ProgressBar) async throws
+    mutating func write(_ line: JSONText, _ bar: inout ProgressBar) async throws
     /// Returns when every line taken so far was delivered.
     mutating func flush(_ bar: inout ProgressBar) async throws
 }
@@ -53,14 +53,14 @@ struct KeysetExport<Sink: ExportSink> {
         }
     }
 
-    private mutating func take(_ record: JSONText) async throws {
+    private mutating func write(_ record: JSONText) async throws {
         counts.records += 1
-        try await handOn(record)
+        try await send(record)
     }
 
-    private mutating func handOn(_ line: JSONText) async throws {
+    private mutating func send(_ line: JSONText) async throws {
         bar.show(counts)
-        try await sink.take(line, &bar)
+        try await sink.write(line, &bar)
     }
 
     // MARK: Records
@@ -90,7 +90,7 @@ struct KeysetExport<Sink: ExportSink> {
             for (text, value) in page {
                 guard let id = value["id"]?.string else { continue }
                 users.append(id)
-                if parts.contains(.users) { try await take(KeysetRecords.user(id, text)) }
+                if parts.contains(.users) { try await write(KeysetRecords.user(id, text)) }
             }
         }
     }
@@ -106,7 +106,7 @@ struct KeysetExport<Sink: ExportSink> {
                     continue
                 }
                 channels.insert(id)
-                if parts.contains(.channels) { try await take(KeysetRecords.channel(id, text)) }
+                if parts.contains(.channels) { try await write(KeysetRecords.channel(id, text)) }
             }
         }
     }
@@ -121,7 +121,7 @@ struct KeysetExport<Sink: ExportSink> {
                 guard let user = value["uuid"]?["id"]?.string,
                     let line = KeysetRecords.restriction(user, channel, value["custom"])
                 else { continue }
-                try await take(line)
+                try await write(line)
             }
         }
     }
@@ -133,7 +133,7 @@ struct KeysetExport<Sink: ExportSink> {
             let found = try await access.get(RequestPath(base + [group], root: "")).root["payload"]?["channels"]?
                 .strings
             for channel in found ?? [] { channels.insert(channel) }
-            if let found, !found.isEmpty { try await take(KeysetRecords.group(group, found)) }
+            if let found, !found.isEmpty { try await write(KeysetRecords.group(group, found)) }
         }
     }
 
@@ -144,7 +144,7 @@ struct KeysetExport<Sink: ExportSink> {
         while let page = try await pages.next() {
             for (text, value) in page {
                 guard let user = value["uuid"]?["id"]?.string else { continue }
-                try await take(KeysetRecords.membership(user, channel, text))
+                try await write(KeysetRecords.membership(user, channel, text))
             }
         }
     }
@@ -162,7 +162,7 @@ struct KeysetExport<Sink: ExportSink> {
                 }
                 guard !listed.contains(channel) else { continue }
                 channels.insert(channel)
-                try await take(KeysetRecords.membership(user, channel, text))
+                try await write(KeysetRecords.membership(user, channel, text))
             }
         }
     }
@@ -184,12 +184,12 @@ struct KeysetExport<Sink: ExportSink> {
         var done = 0
         while done < channels.all.count {
             let next = Array(channels.all[done..<min(done + Self.glance, channels.all.count)])
-            for channel in try await spoken(next) { try await exportHistory(of: channel) }
+            for channel in try await active(next) { try await exportHistory(of: channel) }
             done += next.count
         }
     }
 
-    private func spoken(_ channels: [String]) async throws -> [String] {
+    private func active(_ channels: [String]) async throws -> [String] {
         let list = channels.map(RequestPath.escaped).joined(separator: ",")
         let path = RequestPath("v3", "history", "sub-key", access.subscribeKey, "channel", root: "")
             .appending(escaped: list).adding("max", "1").adding("encode_channels", "false")
@@ -218,11 +218,11 @@ struct KeysetExport<Sink: ExportSink> {
             if place.top == 0 { place.top = last }
             for item in items.reversed() { try await export(item, of: channel) }
             place.next = first
-            try await note(place, of: channel)
+            try await checkpoint(place, of: channel)
             guard first > place.done + 1 else { break }
         }
         place = ExportState.Channel(done: max(place.done, place.top))
-        try await note(place, of: channel)
+        try await checkpoint(place, of: channel)
     }
 
     /// Exports again the earlier messages that received new actions.
@@ -282,11 +282,11 @@ struct KeysetExport<Sink: ExportSink> {
         for thread in KeysetRecords.threads(of: item.value) { channels.insert(thread) }
         let lines = KeysetRecords.message(channel, item.value, item.text)
         if lines.isEmpty { counts.unreadable += 1 } else { counts.messages += 1 }
-        for line in lines { try await handOn(line) }
+        for line in lines { try await send(line) }
     }
 
     /// Stores the progress after the lines were delivered.
-    private mutating func note(_ place: ExportState.Channel, of channel: String) async throws {
+    private mutating func checkpoint(_ place: ExportState.Channel, of channel: String) async throws {
         guard state.path != nil else { return }
         try await sink.flush(&bar)
         state[channel] = place

@@ -33,7 +33,7 @@ final class ChannelActivity: Sendable {
     private let channelsMost: Int
     private let state: Lock<State>
     private let isFollowed = Atomic(false)
-    private let news = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    private let changeSignal = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     init(engine: any Engine, limits: Limits, clock: WallClock) {
         self.engine = engine
@@ -67,7 +67,7 @@ extension ChannelActivity {
 
 extension ChannelActivity {
     /// Notes a committed event. Only a kept message that is not a reply becomes its channel's last message.
-    func note(_ event: Event) {
+    func record(_ event: Event) {
         guard hasFollowers, event.type == BuiltInTypes.messageCreated,
             event.retention == .kept, event.draft.thread == nil
         else { return }
@@ -81,14 +81,14 @@ extension ChannelActivity {
             state.entries[event.channel] = Entry(first: event.timetoken, due: clock.now)
             return true
         }
-        if isNew { news.continuation.yield() }
+        if isNew { changeSignal.continuation.yield() }
     }
 
     /// Announces what is due, repeatedly, until cancelled. Sleeps while there is nothing to announce.
-    func keepTelling() async {
-        for await _ in news.stream {
+    func runReports() async {
+        for await _ in changeSignal.stream {
             while !Task.isCancelled {
-                await tell()
+                await report()
                 guard state.withLock({ !$0.entries.isEmpty }) else { break }
                 // The loop's condition checks for cancellation.
                 try? await Task.sleep(for: Self.interval)
@@ -97,19 +97,19 @@ extension ChannelActivity {
     }
 
     /// Announces every channel that is due, once.
-    func tell() async {
-        var due = takeDue(at: clock.now)[...]
+    func report() async {
+        var due = removeDue(at: clock.now)[...]
         while !due.isEmpty {
             await withDiscardingTaskGroup { group in
                 for (channel, first) in due.prefix(Self.atOnce) {
-                    group.addTask { await self.tell(channel, since: first) }
+                    group.addTask { await self.report(channel, since: first) }
                 }
             }
             due = due.dropFirst(Self.atOnce)
         }
     }
 
-    private func takeDue(at now: Timetoken) -> [(channel: ChannelID, first: Timetoken)] {
+    private func removeDue(at now: Timetoken) -> [(channel: ChannelID, first: Timetoken)] {
         let next = now.adding(Self.interval)
         return state.withLock { state in
             state.followers.forgetEnded()
@@ -128,9 +128,9 @@ extension ChannelActivity {
         }
     }
 
-    private func tell(_ channel: ChannelID, since first: Timetoken) async {
+    private func report(_ channel: ChannelID, since first: Timetoken) async {
         do throws(ChatError) {
-            try await tellNewest(of: channel, since: first)
+            try await reportNewest(of: channel, since: first)
         } catch {
             // Retried in the next second, together with newer messages.
             state.withLock { $0.entries[channel, default: Entry(first: first, due: clock.now)].first = first }
@@ -138,7 +138,7 @@ extension ChannelActivity {
     }
 
     /// Announces the newest message that still exists. Announces nothing when all new messages were deleted.
-    private func tellNewest(of channel: ChannelID, since first: Timetoken) async throws(ChatError) {
+    private func reportNewest(of channel: ChannelID, since first: Timetoken) async throws(ChatError) {
         var request = HistoryRequest(
             channel: channel, after: Timetoken(first.rawValue - 1), order: .newestFirst, limit: 10)
         request.types = [.exact(BuiltInTypes.messageCreated)]
@@ -146,7 +146,7 @@ extension ChannelActivity {
         while true {
             let page = try await engine.log.history([request])[0]
             for message in page.items {
-                if try await tell(message) { return }
+                if try await report(message) { return }
             }
             guard let rest = request.rest(behind: page) else { return }
             request = rest
@@ -154,7 +154,7 @@ extension ChannelActivity {
     }
 
     /// - Returns: false when the message is deleted.
-    private func tell(_ message: Event) async throws(ChatError) -> Bool {
+    private func report(_ message: Event) async throws(ChatError) -> Bool {
         let app = message.channel.app
         let keys = [
             MessageRecord.key(message.channel.name, message.timetoken, in: app),

@@ -4,7 +4,7 @@ import ChatModel
 struct AudienceCheck {
     let viewer: Viewer
     /// The user's relation to the channel.
-    let standing: MembershipFlags
+    let flags: MembershipFlags
     /// True when the stream names the channel and the channel is open to non-members.
     let isSubscribed: Bool
     /// The users whose messages this user has blocked.
@@ -29,10 +29,10 @@ struct AudienceCheck {
     /// seen as present there.
     var isAmongThem: Bool { !isBanned && (isSubscribed || isThere) }
 
-    private var isBanned: Bool { standing.contains(.banned) }
-    private var isJoined: Bool { standing.contains(.joined) }
-    private var isInside: Bool { standing.contains(.inside) }
-    private var isMember: Bool { !standing.isDisjoint(with: .member) }
+    private var isBanned: Bool { flags.contains(.banned) }
+    private var isJoined: Bool { flags.contains(.joined) }
+    private var isInside: Bool { flags.contains(.inside) }
+    private var isMember: Bool { !flags.isDisjoint(with: .member) }
     private var isThere: Bool { isJoined || isInside }
 
     private func admits(_ rule: AudienceRule, isSubject: Bool, _ event: Event) -> Bool {
@@ -74,12 +74,12 @@ extension Selection {
     func isForViewer(_ event: Event) -> Bool {
         guard let viewer else { return true }
         let channel = ExactText(event.channel.name)
-        return admission(viewer, viewer.userMemberships.place(in: channel)?.standing ?? [], channel).admits(event)
+        return admission(viewer, viewer.userMemberships.place(in: channel)?.flags ?? [], channel).admits(event)
     }
 
     func admission(_ viewer: Viewer, _ standing: MembershipFlags, _ channel: ExactText) -> AudienceCheck {
         AudienceCheck(
-            viewer: viewer, standing: standing,
+            viewer: viewer, flags: standing,
             isSubscribed: channels.names.contains(channel) && viewer.userMemberships.named[channel]?.isPrivate == false,
             blocked: viewer.userMemberships.blocked)
     }

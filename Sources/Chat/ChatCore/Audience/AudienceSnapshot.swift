@@ -32,10 +32,10 @@ public struct AudienceSnapshot: Sendable {
         if channel == ExactText(viewer.user) {
             standing = [.joined, .inside]
         } else if let place = places[channel] {
-            standing = event.timetoken < place.since ? place.standing.intersection(.banned) : place.standing
+            standing = event.timetoken < place.since ? place.flags.intersection(.banned) : place.flags
         }
         return AudienceCheck(
-            viewer: viewer, standing: standing, isSubscribed: open.contains(channel), blocked: blocked
+            viewer: viewer, flags: standing, isSubscribed: open.contains(channel), blocked: blocked
         ).admits(event)
     }
 }
@@ -80,7 +80,7 @@ extension Hub {
             userMemberships.name(
                 listenerIndex.name(ChannelID(name.text, in: user.app), isPrivate: isPrivate), name, at: now)
         }
-        userMemberships.take(reading, listenerIndex.recent.filter { $0.app == user.app })
+        userMemberships.add(reading, listenerIndex.recent.filter { $0.app == user.app })
         return Viewer(userMemberships, device: device)
     }
 
@@ -92,7 +92,7 @@ extension Hub {
         let own = ExactText(viewer.user)
         let heard = selection.heardNames.filter { channel in
             if channel == own { return selection.channels.names.contains(own) }
-            let standing = viewer.userMemberships.place(in: channel)?.standing ?? []
+            let standing = viewer.userMemberships.place(in: channel)?.flags ?? []
             return selection.admission(viewer, standing, channel).isAmongThem
         }
         return heard.map(\.text)
@@ -116,42 +116,42 @@ extension Hub {
         let event = trial.event
         guard let change = MembershipEvent(event) else {
             distribute(event, feeds)
-            return tellSubjects(&trial)
+            return notifySubjects(&trial)
         }
         listenerIndex.record(change)
         begin(change)
         // Distributes once more for the users whose new position admits the event. Only the feeds of these users are
         // evaluated for the first time.
         distribute(event, index.feeds(for: &trial) ?? [])
-        tellSubjects(&trial)
-        settle(change)
+        notifySubjects(&trial)
+        apply(change)
     }
 
     private func begin(_ change: MembershipEvent) {
-        switch change.matter {
+        switch change.change {
         case .step(let step, let users):
             for userMemberships in membershipsByUser(of: users, in: change.app) {
                 userMemberships.begin(step, in: change.channel, at: change.timetoken)
                 for feed in userMemberships.feeds { index.extend(feed, to: change.channel) }
             }
-        case .created: listenerIndex.note(change)
+        case .created: listenerIndex.apply(change)
         case .block(let other, of: let user, let isOn):
             listenerIndex.userMemberships(of: user, in: change.app)?.block(other, isOn: isOn)
         case .deleted: break
         }
     }
 
-    private func settle(_ change: MembershipEvent) {
-        switch change.matter {
+    private func apply(_ change: MembershipEvent) {
+        switch change.change {
         case .step(let step, let users):
             for userMemberships in membershipsByUser(of: users, in: change.app) {
-                userMemberships.settle(step, in: change.channel)
+                userMemberships.apply(step, in: change.channel)
                 narrow(userMemberships, from: change.channel)
-                tellOfMove(of: userMemberships.user)
+                notifyOfMove(of: userMemberships.user)
             }
         case .created, .block: break
         case .deleted:
-            listenerIndex.note(change)
+            listenerIndex.apply(change)
             for userMemberships in listenerIndex.membershipsByUser(in: change.app) {
                 userMemberships.leaveDeleted(change.channel)
                 narrow(userMemberships, from: change.channel)
@@ -159,7 +159,7 @@ extension Hub {
         }
     }
 
-    private func tellOfMove(of user: UserID) {
+    private func notifyOfMove(of user: UserID) {
         for observer in moveObservers { observer(user) }
     }
 
@@ -174,14 +174,14 @@ extension Hub {
 
     /// Distributes the event to the users that it names, whatever their position is: users who are invited, unbanned,
     /// or addressed by name.
-    private func tellSubjects(_ trial: inout FeedMatching) {
+    private func notifySubjects(_ trial: inout FeedMatching) {
         let event = trial.event
         guard case .rule(let rule, let subjects) = event.audience else { return }
         let users = Set((rule == .device ? event.user.map { [$0] } ?? [] : subjects).map { ExactText($0) })
         let channel = ExactText(event.channel.name)
         for userMemberships in membershipsByUser(of: users, in: event.channel.app) {
             for feed in userMemberships.feeds where !feed.heard.contains(channel) && feed.selection.covers(channel) {
-                if trial.isWanted(by: feed), feed.selection.isForViewer(event) { give(event, to: feed) }
+                if trial.isWanted(by: feed), feed.selection.isForViewer(event) { deliver(event, to: feed) }
             }
         }
     }

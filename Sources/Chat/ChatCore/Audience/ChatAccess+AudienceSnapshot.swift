@@ -5,9 +5,9 @@ extension ChatAccess {
     /// that the user is banned from, or a members-only channel of which the user is not a member.
     ///
     /// - Throws: `.forbidden` with the slug `banned`, `not_a_member` or `not_operator`.
-    public func demandHearing(_ selection: Selection) async throws(ChatError) {
+    public func requireAccess(_ selection: Selection) async throws(ChatError) {
         guard let user = caller.user else { return }
-        for name in selection.channels.names.sorted() { try await demand(.receiving, of: user, in: name.text) }
+        for name in selection.channels.names.sorted() { try await require(.receiving, of: user, in: name.text) }
     }
 
     /// Returns those of the channels that a user's credential may not follow by name. Empty for a credential of no
@@ -15,13 +15,13 @@ extension ChatAccess {
     ///
     /// - Parameter isOfDevice: true when the user listens on a device. Such a stream may name a members-only channel,
     ///   and receives its events while the user is a member.
-    public func unheard(
+    public func inaccessible(
         of names: Set<ExactText>, isOfDevice: Bool = false
     ) async throws(ChatError) -> Set<ExactText> {
         guard let user = caller.user else { return [] }
         var unheard: Set<ExactText> = []
         for name in names where !isOfDevice || Self.channel(moderatedOn: name.text) != nil {
-            if try await obstacle(to: .receiving, of: user, in: name.text) != nil { unheard.insert(name) }
+            if try await refusal(to: .receiving, of: user, in: name.text) != nil { unheard.insert(name) }
         }
         return unheard
     }
@@ -29,11 +29,11 @@ extension ChatAccess {
     /// Checks the same for one channel that is to be read, and checks the caller's scope and patterns.
     ///
     /// - Throws: `.malformed` for a bad name; `.forbidden`.
-    func demandHearing(of name: String) async throws(ChatError) {
+    func requireAccess(of name: String) async throws(ChatError) {
         try Names.check(channel: name)
-        try caller.demand(.read)
-        try caller.demand(reading: name)
-        try await demand(.receiving, of: caller.user, in: name)
+        try caller.require(.read)
+        try caller.require(reading: name)
+        try await require(.receiving, of: caller.user, in: name)
     }
 }
 
@@ -50,15 +50,15 @@ extension ChatAccess {
     ) async throws(ChatError) -> Selection {
         try Names.check(user: user)
         if let device { try Names.check(device: device) }
-        try caller.demand(self: user)
-        try caller.demand(.read)
+        try caller.require(self: user)
+        try caller.require(.read)
         for name in selection.channels.names
         where Self.channel(moderatedOn: name.text) != nil || MappedThread(name.text) != nil {
-            try await demand(.receiving, of: caller.user, in: name.text)
+            try await require(.receiving, of: caller.user, in: name.text)
         }
         let viewer = try await service.hub.viewer(
             of: UserID(user, in: app), on: device, naming: selection.channels.names,
-            from: service.engine.directory, service.presence.board, pendingDeletions: service.pendingDeletions,
+            from: service.engine.directory, service.presence.store, pendingDeletions: service.pendingDeletions,
             now: service.clock.now)
         return selection.heard(by: viewer)
     }

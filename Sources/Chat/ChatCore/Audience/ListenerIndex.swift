@@ -52,13 +52,13 @@ struct ListenerIndex {
         let made = SubscribedChannel(isPrivate: isPrivate)
         if names.updateValue(Name(channel: made), forKey: channel) == nil { count += 1 }
         fresh += 1
-        for change in recent where change.id == channel { note(change) }
+        for change in recent where change.id == channel { apply(change) }
         return made
     }
 
     /// Applies a change to a channel that a stream has named.
-    func note(_ change: MembershipEvent) {
-        switch change.matter {
+    func apply(_ change: MembershipEvent) {
+        switch change.change {
         case .step, .block: break
         case .created(let isPrivate): named(change.id)?.isPrivate = isPrivate
         case .deleted: named(change.id)?.isPrivate = false

@@ -6,7 +6,7 @@ import JSON
 /// Made only from events that the gateway's own operations have written: these carry an audience rule. Events that
 /// clients publish under the same type carry none.
 struct MembershipEvent: Sendable {
-    enum Matter: Sendable {
+    enum Change: Sendable {
         case step(MembershipTransition, users: [ExactText])
         /// The channel now has a record.
         case created(isPrivate: Bool)
@@ -18,21 +18,21 @@ struct MembershipEvent: Sendable {
 
     let app: AppID
     let channel: ExactText
-    let matter: Matter
+    let change: Change
     let timetoken: Timetoken
 
     var id: ChannelID { ChannelID(channel.text, in: app) }
 
     /// Returns nil for events that change no membership, which are most.
     init?(_ event: Event) {
-        guard case .rule = event.audience, let matter = Self.matter(of: event) else { return nil }
+        guard case .rule = event.audience, let change = Self.change(of: event) else { return nil }
         app = event.channel.app
         channel = ExactText(event.channel.name)
-        self.matter = matter
+        self.change = change
         timetoken = event.timetoken
     }
 
-    private static func matter(of event: Event) -> Matter? {
+    private static func change(of event: Event) -> Change? {
         switch event.type {
         case "member.invited": invitation(event)
         case "member.joined": step(.joined, event) { users($0["users"]) ?? users($0["user"]) }
@@ -53,7 +53,7 @@ struct MembershipEvent: Sendable {
 
     /// The event is stored on the channel itself, and once more on the own channel of each invited user. Only the
     /// former counts.
-    private static func invitation(_ event: Event) -> Matter? {
+    private static func invitation(_ event: Event) -> Change? {
         step(.invited, event) { data in
             guard data["channel"]?["id"]?.string.map({ ExactText($0) }) == ExactText(event.channel.name) else {
                 return nil
@@ -62,14 +62,14 @@ struct MembershipEvent: Sendable {
         }
     }
 
-    private static func block(_ event: Event, isOn: Bool) -> Matter? {
+    private static func block(_ event: Event, isOn: Bool) -> Change? {
         guard let block = (try? JSONDocument(event.data))?.root["block"], let user = block["user"]?.string,
             let other = block["blocked"]?.string
         else { return nil }
         return .block(ExactText(other), of: ExactText(user), isOn: isOn)
     }
 
-    private static func creation(_ event: Event) -> Matter? {
+    private static func creation(_ event: Event) -> Change? {
         guard let data = try? JSONDocument(event.data).root else { return nil }
         let kind = data["channel"]?["kind"]?.string.flatMap { ChannelKind(rawValue: $0) }
         return .created(isPrivate: kind?.isPrivate ?? false)
@@ -77,7 +77,7 @@ struct MembershipEvent: Sendable {
 
     private static func step(
         _ step: MembershipTransition, _ event: Event, _ read: (JSONValue) -> [ExactText]?
-    ) -> Matter? {
+    ) -> Change? {
         guard let data = try? JSONDocument(event.data).root, let users = read(data), !users.isEmpty else { return nil }
         return .step(step, users: users)
     }

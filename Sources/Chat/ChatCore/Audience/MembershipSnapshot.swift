@@ -10,15 +10,15 @@ struct MembershipSnapshot: Sendable {
     /// For each channel that was asked for, true when it is for its members only.
     var named: [ExactText: Bool] = [:]
 
-    private mutating func take(_ membership: MembershipRecord) {
+    private mutating func add(_ membership: MembershipRecord) {
         let isJoined = membership.state == .joined
         places[ExactText(membership.channel)] = ChannelPosition(
-            standing: isJoined ? .joined : .invited, since: isJoined ? membership.joined : membership.invited)
+            flags: isJoined ? .joined : .invited, since: isJoined ? membership.joined : membership.invited)
     }
 
-    private mutating func take(_ restriction: RestrictionRecord, now: Timetoken) {
+    private mutating func add(_ restriction: RestrictionRecord, now: Timetoken) {
         guard restriction.isBanned, !restriction.isOver(at: now) else { return }
-        places[ExactText(restriction.channel), default: ChannelPosition(standing: [], since: .zero)].standing.insert(
+        places[ExactText(restriction.channel), default: ChannelPosition(flags: [], since: .zero)].flags.insert(
             .banned)
     }
 }
@@ -35,21 +35,21 @@ extension MembershipSnapshot {
             guard let membership = MembershipRecord(record), !pendingDeletions.hide(membership, in: user.app) else {
                 return
             }
-            reading.take(membership)
+            reading.add(membership)
         }
         try await forEach(.restriction, prefix, user.app, directory) { record in
             guard let restriction = RestrictionRecord(record), !pendingDeletions.hide(restriction, in: user.app) else {
                 return
             }
-            reading.take(restriction, now: now)
+            reading.add(restriction, now: now)
         }
         try await forEach(.block, RecordKey.prefix([user.name]), user.app, directory) { record in
             if let block = BlockRecord(record) { reading.blocked.insert(ExactText(block.blocked)) }
         }
         for channel in try await board.channels(of: user, as: .participant) {
-            let place = reading.places[ExactText(channel.name)] ?? ChannelPosition(standing: [], since: .zero)
+            let place = reading.places[ExactText(channel.name)] ?? ChannelPosition(flags: [], since: .zero)
             reading.places[ExactText(channel.name)] = ChannelPosition(
-                standing: place.standing.union(.inside), since: place.since)
+                flags: place.flags.union(.inside), since: place.since)
         }
         guard !names.isEmpty else { return reading }
         let records = try await directory.read(names.map { ChannelRecord.key($0.text, in: user.app) })

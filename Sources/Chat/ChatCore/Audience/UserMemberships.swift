@@ -30,7 +30,7 @@ final class UserMemberships: @unchecked Sendable {
 
     /// The user's position in a channel. A user is always a participant of the channel named after the user.
     func place(in channel: ExactText) -> ChannelPosition? {
-        channel == own ? ChannelPosition(standing: [.joined, .inside], since: .zero) : places[channel]
+        channel == own ? ChannelPosition(flags: [.joined, .inside], since: .zero) : places[channel]
     }
 
     /// Every channel in which the user has a position.
@@ -43,19 +43,19 @@ final class UserMemberships: @unchecked Sendable {
 // MARK: - Change
 
 extension UserMemberships {
-    /// Applies a transition, but keeps the previous flags as well, until `settle`.
+    /// Applies a transition, but keeps the previous flags as well, until `apply`.
     func begin(_ step: MembershipTransition, in channel: ExactText, at timetoken: Timetoken) {
         guard isLoaded else { return }
-        let before = places[channel] ?? ChannelPosition(standing: [], since: timetoken)
+        let before = places[channel] ?? ChannelPosition(flags: [], since: timetoken)
         // A user who had no position, or was only banned, comes in now.
-        let since = before.standing.subtracting(.banned).isEmpty ? timetoken : before.since
-        places[channel] = ChannelPosition(standing: before.standing.union(before.standing.after(step)), since: since)
+        let since = before.flags.subtracting(.banned).isEmpty ? timetoken : before.since
+        places[channel] = ChannelPosition(flags: before.flags.union(before.flags.after(step)), since: since)
     }
 
     /// Completes a transition: only the flags that it leads to remain.
-    func settle(_ step: MembershipTransition, in channel: ExactText) {
-        guard isLoaded, let standing = places[channel]?.standing.after(step) else { return }
-        if standing.isEmpty { places[channel] = nil } else { places[channel]?.standing = standing }
+    func apply(_ step: MembershipTransition, in channel: ExactText) {
+        guard isLoaded, let standing = places[channel]?.flags.after(step) else { return }
+        if standing.isEmpty { places[channel] = nil } else { places[channel]?.flags = standing }
     }
 
     func leaveDeleted(_ channel: ExactText) { places[channel] = nil }
@@ -88,7 +88,7 @@ extension UserMemberships {
     private static let manyNames = 1000
 
     /// Takes in the state read from the store, and the changes since the reading began.
-    func take(_ reading: MembershipSnapshot, _ recent: [MembershipEvent]) {
+    func add(_ reading: MembershipSnapshot, _ recent: [MembershipEvent]) {
         guard !isLoaded else { return }
         places = reading.places
         blocked = reading.blocked
@@ -98,11 +98,11 @@ extension UserMemberships {
     }
 
     private func replay(_ change: MembershipEvent) {
-        switch change.matter {
+        switch change.change {
         case .step(let step, let users):
             guard users.contains(own) else { return }
             begin(step, in: change.channel, at: change.timetoken)
-            settle(step, in: change.channel)
+            apply(step, in: change.channel)
         case .created: break
         case .deleted: leaveDeleted(change.channel)
         case .block(let other, of: let user, let isOn): if user == own { block(other, isOn: isOn) }
@@ -143,7 +143,7 @@ enum MembershipTransition: Sendable, Equatable {
 
 /// A user's relation to one channel, and since when.
 struct ChannelPosition: Sendable {
-    var standing: MembershipFlags
+    var flags: MembershipFlags
     /// The time at which the user came into the channel, in whatever way. Older events were not for the user.
     var since: Timetoken
 }

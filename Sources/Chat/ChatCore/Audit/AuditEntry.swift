@@ -9,7 +9,7 @@ public struct AuditEntry: Sendable, Equatable {
     /// The time of the operation or of its refusal.
     public var at: Timetoken
     /// The operation and its caller.
-    public var deed: AuditOperation
+    public var operation: AuditOperation
     /// The key or other resource of the app that the operation changed; nil when that is the app itself.
     public var resource: String?
     /// The reason for a refusal; nil for an operation that was carried out.
@@ -49,13 +49,13 @@ extension AuditEntry {
     /// The maximum number of bytes in an entry of a text that came from outside.
     private static let textBytes = 255
 
-    init(_ deed: AuditOperation, at now: Timetoken, resource: String?, refusal: String?) {
+    init(_ operation: AuditOperation, at now: Timetoken, resource: String?, refusal: String?) {
         // The random suffix distinguishes entries of the same timetoken. A counter would reveal how many entries other
         // apps have.
         id = Self.id(now) + String(UInt64.random(in: 0..<1 << 48), radix: 36)
         at = now
-        self.deed = deed
-        self.resource = (resource ?? deed.resource).map {
+        self.operation = operation
+        self.resource = (resource ?? operation.resource).map {
             String(decoding: $0.utf8.prefix(Self.textBytes), as: UTF8.self)
         }
         self.refusal = refusal
@@ -78,7 +78,7 @@ extension AuditEntry {
     /// Prints the entry as members of an object, both for the record and for the native API.
     public func printMembers(to writer: inout JSONWriter) {
         writer.member("timetoken", at.description)
-        writer.member("action", deed.action)
+        writer.member("action", operation.action)
         for (name, value) in texts {
             writer.key(text: name)
             if let value { writer.string(value) } else { writer.null() }
@@ -88,8 +88,9 @@ extension AuditEntry {
 
     private var texts: [(String, String?)] {
         [
-            ("actor", deed.actor), ("user", deed.user), ("address", deed.address), ("resource", resource),
-            ("code", refusal), ("request_id", deed.request),
+            ("actor", operation.actor), ("user", operation.user), ("address", operation.address),
+            ("resource", resource),
+            ("code", refusal), ("request_id", operation.request),
         ]
     }
 
@@ -102,7 +103,7 @@ extension AuditEntry {
         self.at = at
         resource = root["resource"]?.string
         refusal = root["code"]?.string
-        deed = AuditOperation(
+        operation = AuditOperation(
             action: action, actor: root["actor"]?.string, user: root["user"]?.string,
             address: root["address"]?.string, request: root["request_id"]?.string, resource: resource)
     }

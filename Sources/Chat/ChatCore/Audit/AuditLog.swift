@@ -12,7 +12,7 @@ public final class AuditLog: Sendable {
     private let directory: any Directory
     private let clock: WallClock
     private let liveLimits: LiveLimits
-    private let strangers = RateMeter(AuditLog.refusals)
+    private let unauthenticatedRate = RateMeter(AuditLog.refusals)
     /// Added when an app has its first refusal.
     private let callers = Lock<[AppID: RateMeter]>([:])
     private let lost = Atomic<UInt64>(0)
@@ -32,20 +32,20 @@ public final class AuditLog: Sendable {
 
     /// Returns the pending entry of an operation that is about to be carried out. Bind it with
     /// `PendingAuditEntry.$current` during the operation, then conclude it.
-    public func begin(_ deed: AuditOperation, in app: AppID) -> PendingAuditEntry {
-        PendingAuditEntry(self, deed, in: app)
+    public func begin(_ operation: AuditOperation, in app: AppID) -> PendingAuditEntry {
+        PendingAuditEntry(self, operation, in: app)
     }
 
     func change(
-        _ deed: AuditOperation, in app: AppID, resource: String? = nil, refusal: String? = nil
+        _ operation: AuditOperation, in app: AppID, resource: String? = nil, refusal: String? = nil
     ) -> RecordChange {
         unswept.add(1, ordering: .relaxed)
-        let entry = AuditEntry(deed, at: clock.now, resource: deed.resource ?? resource, refusal: refusal)
+        let entry = AuditEntry(operation, at: clock.now, resource: operation.resource ?? resource, refusal: refusal)
         return RecordChange(RecordKey(.audit, entry.id, in: app), body: entry.body)
     }
 
-    private func meter(of deed: AuditOperation, in app: AppID) -> RateMeter {
-        guard deed.actor != nil else { return strangers }
+    private func meter(of operation: AuditOperation, in app: AppID) -> RateMeter {
+        guard operation.actor != nil else { return unauthenticatedRate }
         return callers.withLock { meters in
             if let meter = meters[app] { return meter }
             let meter = RateMeter(Self.refusals)
@@ -56,14 +56,14 @@ public final class AuditLog: Sendable {
 
     /// Writes an entry on its own. The operation is already done, so a failure is only counted.
     public func write(
-        _ deed: AuditOperation, in app: AppID, resource: String? = nil, refusal: String? = nil
+        _ operation: AuditOperation, in app: AppID, resource: String? = nil, refusal: String? = nil
     ) async {
-        if refusal != nil, meter(of: deed, in: app).take(1, at: clock.now) != nil {
+        if refusal != nil, meter(of: operation, in: app).consume(1, at: clock.now) != nil {
             lost.add(1, ordering: .relaxed)
             return
         }
         do throws(ChatError) {
-            _ = try await directory.write([change(deed, in: app, resource: resource, refusal: refusal)])
+            _ = try await directory.write([change(operation, in: app, resource: resource, refusal: refusal)])
         } catch {
             lost.add(1, ordering: .relaxed)
         }
@@ -91,7 +91,7 @@ extension AuditLog {
     ///
     /// - Throws: `.forbidden` without the scope `admin`; `.malformed` for a bad query; what the store throws.
     public func entries(_ query: Query, by caller: Caller) async throws(ChatError) -> Page<AuditEntry> {
-        try caller.demand(.admin)
+        try caller.require(.admin)
         var records = RecordQuery(.audit, in: caller.app, limit: query.list.limit)
         records.sort = [(.id, false)]
         records.filter = query.filter
@@ -195,28 +195,28 @@ public final class PendingAuditEntry: Sendable {
 
     private let log: AuditLog
     private let app: AppID
-    private let deed: AuditOperation
+    private let operation: AuditOperation
     private let isWritten = Lock(false)
 
-    init(_ log: AuditLog, _ deed: AuditOperation, in app: AppID) {
+    init(_ log: AuditLog, _ operation: AuditOperation, in app: AppID) {
         self.log = log
-        self.deed = deed
+        self.operation = operation
         self.app = app
     }
 
     /// The entry as a further change of a commit; nil when no operation is in progress, or when its entry is already
     /// written.
     static func change(beside changes: [RecordChange]) -> RecordChange? {
-        guard let note = current, let first = changes.first else { return nil }
-        let isFirst = note.isWritten.withLock { isWritten in
+        guard let pending = current, let first = changes.first else { return nil }
+        let isFirst = pending.isWritten.withLock { isWritten in
             defer { isWritten = true }
             return !isWritten
         }
-        return isFirst ? note.log.change(note.deed, in: note.app, resource: first.key.id) : nil
+        return isFirst ? pending.log.change(pending.operation, in: pending.app, resource: first.key.id) : nil
     }
 
     /// Marks the entry as not written, because the commit that contained it failed.
-    static func takeBack() { current?.isWritten.withLock { $0 = false } }
+    static func retract() { current?.isWritten.withLock { $0 = false } }
 
     /// Writes the entry unless it is written already: when the operation changed no record, or was refused.
     ///
@@ -227,6 +227,6 @@ public final class PendingAuditEntry: Sendable {
             return !isWritten
         }
         guard isFirst else { return }
-        await log.write(deed, in: app, resource: resource, refusal: refusal)
+        await log.write(operation, in: app, resource: resource, refusal: refusal)
     }
 }

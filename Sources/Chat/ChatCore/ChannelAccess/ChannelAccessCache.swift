@@ -36,8 +36,8 @@ final class ChannelAccessCache: Sendable {
         self.pendingDeletions = pendingDeletions
         state = Lock(
             State(
-                channels: GenerationCache(capacity: limits.standingsHeld),
-                users: GenerationCache(capacity: limits.standingsHeld)))
+                channels: GenerationCache(capacity: limits.channelAccessEntries),
+                users: GenerationCache(capacity: limits.channelAccessEntries)))
         directory.observe { [weak self] in self?.forget($0) }
     }
 

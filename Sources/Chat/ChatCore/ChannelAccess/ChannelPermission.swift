@@ -19,31 +19,31 @@ extension ChatAccess {
     /// act for a user who is not a member. The channel that another service's clients give to a thread is closed to
     /// users' own credentials, because its replies are in the channel of the message replied to.
     /// - Throws: `.forbidden` with the slug `banned`, `muted`, `frozen`, `not_a_member` or `not_operator`.
-    func demand(_ permission: ChannelPermission, of user: String?, in name: String) async throws(ChatError) {
-        guard let user, let obstacle = try await obstacle(to: permission, of: user, in: name) else { return }
+    func require(_ permission: ChannelPermission, of user: String?, in name: String) async throws(ChatError) {
+        guard let user, let obstacle = try await refusal(to: permission, of: user, in: name) else { return }
         throw obstacle
     }
 
     /// The error that denies a user the permission; nil when the user has it.
-    func obstacle(
+    func refusal(
         to permission: ChannelPermission, of user: String, in name: String
     ) async throws(ChatError) -> ChatError? {
         if caller.user != nil, permission <= .receiving, let moderated = Self.channel(moderatedOn: name) {
-            return try await standing(of: moderated).isOperator(user) ? nil : .onlyForOperators(of: moderated)
+            return try await rules(of: moderated).isOperator(user) ? nil : .onlyForOperators(of: moderated)
         }
         let channelAccess = try await service.accessCache.channelAccess(of: user, in: channel(name))
-        if let obstacle = obstacle(
+        if let obstacle = refusal(
             to: permission, of: user, in: name, channel: channelAccess.channel, channelAccess.user)
         {
             return obstacle
         }
         // The rules of a channel also apply to its threads.
         guard let thread = MappedThread(name) else { return nil }
-        return try await obstacle(to: permission, of: user, in: thread.parent)
+        return try await refusal(to: permission, of: user, in: thread.parent)
     }
 
     /// The same, for known channel rules and user rights.
-    func obstacle(
+    func refusal(
         to permission: ChannelPermission, of user: String, in name: String, channel: ChannelRules, _ own: UserRights
     ) -> ChatError? {
         if caller.user != nil, let thread = MappedThread(name) { return .inThread(of: thread) }
@@ -63,8 +63,8 @@ extension ChatAccess {
 // MARK: - Checks in the committing step
 
 extension ChatAccess {
-    /// The keys of the records that ``demand(_:of:in:_:)`` reads in a decision.
-    func standingKeys(of user: String?, in name: String) -> [RecordKey] {
+    /// The keys of the records that ``require(_:of:in:_:)`` reads in a decision.
+    func rightsKeys(of user: String?, in name: String) -> [RecordKey] {
         guard let user else { return [] }
         return [
             ChannelRecord.key(name, in: app), RestrictionRecord.key(user, name, in: app),
@@ -74,7 +74,7 @@ extension ChatAccess {
 
     /// Requires a permission in the step that stores the user's change. After a ban commits, nothing by the banned user
     /// is stored.
-    func demand(
+    func require(
         _ permission: ChannelPermission, of user: String?, in name: String, _ snapshot: RecordSnapshot
     ) throws(ChatError) {
         guard let user else { return }
@@ -83,7 +83,7 @@ extension ChatAccess {
         let standing = UserRights(
             state: snapshot.membership(of: user, in: name, app)?.state,
             restriction: snapshot.restriction(of: user, in: name, app))
-        if let obstacle = obstacle(to: permission, of: user, in: name, channel: channel ?? ChannelRules(), standing) {
+        if let obstacle = refusal(to: permission, of: user, in: name, channel: channel ?? ChannelRules(), standing) {
             throw obstacle
         }
     }
@@ -129,7 +129,7 @@ extension ChatError {
 extension ChatAccess {
     /// The rules of a channel, without a check of rights: its kind, whether it is frozen, and its operators. Nearly
     /// always from memory.
-    func standing(of name: String) async throws(ChatError) -> ChannelRules {
+    func rules(of name: String) async throws(ChatError) -> ChannelRules {
         try await service.accessCache.channelAccess(of: nil, in: channel(name)).channel
     }
 }

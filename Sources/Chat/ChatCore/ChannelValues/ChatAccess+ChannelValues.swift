@@ -29,12 +29,12 @@ extension ChatAccess {
     func values<Value>(
         _ kind: ValueKind<Value>, of channel: String
     ) async throws(ChatError) -> (values: [ExactText: Value], etag: String) {
-        try await demandHearing(of: channel)
+        try await requireAccess(of: channel)
         let record = try await directory.read(RecordKey(kind.kind, channel, in: app))
         return (ChannelValues(record, kind.read).values, record?.etag ?? "0")
     }
 
-    func scene<Value>(
+    func context<Value>(
         _ kind: ValueKind<Value>, of channel: String, _ verb: String, by named: String?, ifMatch etag: String?,
         isGuarded: Bool
     ) throws(ChatError) -> ChannelValuesContext<Value> {
@@ -46,34 +46,35 @@ extension ChatAccess {
 
     /// Changes values in one step. Created and updated keys are announced by separate events.
     func change<Value>(
-        _ scene: ChannelValuesContext<Value>, more: @escaping @Sendable (inout JSONWriter) -> Void = { _ in },
+        _ context: ChannelValuesContext<Value>, more: @escaping @Sendable (inout JSONWriter) -> Void = { _ in },
         _ change: @escaping @Sendable (inout ChannelValues<Value>) throws(ChatError) -> ChannelValues<Value>.Change
     ) async throws(ChatError) -> ChannelValues<Value>.Change {
-        let standing = standingKeys(of: scene.actor.user, in: scene.channel)
-        return try await decide([scene.key, scene.channelKey, scene.countsKey] + standing) {
+        let standing = rightsKeys(of: context.actor.user, in: context.channel)
+        return try await decide([context.key, context.channelKey, context.countsKey] + standing) {
             snapshot throws(ChatError) in
-            try self.demand(.writing, of: scene.actor.user, in: scene.channel, snapshot)
-            let audience = try scene.audience(snapshot)
-            var values = ChannelValues(snapshot[scene.key], scene.kind.read)
+            try self.require(.writing, of: context.actor.user, in: context.channel, snapshot)
+            let audience = try context.audience(snapshot)
+            var values = ChannelValues(snapshot[context.key], context.kind.read)
             let made = try change(&values)
             var decision = Decision(made)
             for (verb, part) in [("created", made.created), ("updated", made.updated)] where !part.isEmpty {
                 decision.events.append(
                     self.draft(
-                        "\(scene.kind.subject).\(verb)", on: scene.channel, kind: .recordChange, by: scene.actor.user,
+                        "\(context.kind.subject).\(verb)", on: context.channel, kind: .recordChange,
+                        by: context.actor.user,
                         audience: audience
                     ) { writer in
-                        writer.member(scene.kind.member, ChannelValues.object(part, scene.kind.print))
+                        writer.member(context.kind.member, ChannelValues.object(part, context.kind.print))
                         if verb == "updated" { more(&writer) }
-                        self.printChannel(scene.channelRecord(snapshot), snapshot, to: &writer)
+                        self.printChannel(context.channelRecord(snapshot), snapshot, to: &writer)
                     })
             }
             if !made.removed.isEmpty {
-                decision.events.append(self.removal(of: made.removed, scene, audience, snapshot))
+                decision.events.append(self.removal(of: made.removed, context, audience, snapshot))
             }
             if !made.touched.isEmpty || !made.removed.isEmpty {
-                let body = values.values.isEmpty ? nil : values.body(scene.kind.print)
-                decision.changes = [RecordChange(scene.key, body: body)]
+                let body = values.values.isEmpty ? nil : values.body(context.kind.print)
+                decision.changes = [RecordChange(context.key, body: body)]
             }
             return decision
         }.value
@@ -83,28 +84,28 @@ extension ChatAccess {
     ///
     /// - Parameter keys: nil removes all of them.
     /// - Returns: the keys that were removed.
-    func remove<Value>(_ keys: [String]?, _ scene: ChannelValuesContext<Value>) async throws(ChatError) -> [String] {
-        try await decide([scene.key, scene.channelKey, scene.countsKey]) { snapshot throws(ChatError) in
-            let audience = try scene.audience(snapshot)
-            var values = ChannelValues(snapshot[scene.key], scene.kind.read)
+    func remove<Value>(_ keys: [String]?, _ context: ChannelValuesContext<Value>) async throws(ChatError) -> [String] {
+        try await decide([context.key, context.channelKey, context.countsKey]) { snapshot throws(ChatError) in
+            let audience = try context.audience(snapshot)
+            var values = ChannelValues(snapshot[context.key], context.kind.read)
             let gone = values.remove(keys)
             guard !gone.isEmpty else { return Decision(gone) }
-            let body = values.values.isEmpty ? nil : values.body(scene.kind.print)
+            let body = values.values.isEmpty ? nil : values.body(context.kind.print)
             return Decision(
-                gone, changes: [RecordChange(scene.key, body: body)],
-                events: [self.removal(of: gone, scene, audience, snapshot)])
+                gone, changes: [RecordChange(context.key, body: body)],
+                events: [self.removal(of: gone, context, audience, snapshot)])
         }.value
     }
 
     private func removal<Value>(
-        of keys: [String], _ scene: ChannelValuesContext<Value>, _ audience: Audience, _ snapshot: RecordSnapshot
+        of keys: [String], _ context: ChannelValuesContext<Value>, _ audience: Audience, _ snapshot: RecordSnapshot
     ) -> EventDraft {
         draft(
-            "\(scene.kind.subject).deleted", on: scene.channel, kind: .recordChange, by: scene.actor.user,
+            "\(context.kind.subject).deleted", on: context.channel, kind: .recordChange, by: context.actor.user,
             audience: audience
         ) { writer in
             writer.member("keys", keys)
-            printChannel(scene.channelRecord(snapshot), snapshot, to: &writer)
+            printChannel(context.channelRecord(snapshot), snapshot, to: &writer)
         }
     }
 
@@ -124,7 +125,7 @@ extension ChannelValuesContext {
     /// The audience of the change's event, after checking the actor's rights and the required version.
     fileprivate func audience(_ snapshot: RecordSnapshot) throws(ChatError) -> Audience {
         let channel = channelRecord(snapshot)
-        if isGuarded { try actor.demandOperator(of: channel) }
+        if isGuarded { try actor.requireOperator(of: channel) }
         if let etag, etag != snapshot[key]?.etag ?? "0" {
             throw ChatError(.stale, "the values have changed since they were read; read them again")
         }

@@ -28,9 +28,9 @@ extension ChatAccess {
         _ counters: [ExactText: Int64], of channel: String, by named: String?, ifMatch etag: String? = nil
     ) async throws(ChatError) -> [ExactText: Int64] {
         try check(counters.keys, of: "metacounters")
-        let scene = try scene(.counters, of: channel, "created", by: named, ifMatch: etag, isGuarded: true)
+        let context = try context(.counters, of: channel, "created", by: named, ifMatch: etag, isGuarded: true)
         let most = limits.valuesPerChannel
-        return try await change(scene) { values throws(ChatError) in try values.create(counters, most: most) }.touched
+        return try await change(context) { values throws(ChatError) in try values.create(counters, most: most) }.touched
     }
 
     /// Changes counters in one step, so that no increment is lost. Every caller who may emit in the channel may
@@ -46,11 +46,11 @@ extension ChatAccess {
         of channel: String, by named: String?, ifMatch etag: String? = nil
     ) async throws(ChatError) -> (counters: [ExactText: Int64], created: Set<ExactText>) {
         try check(Array(counters.keys) + removing.map { ExactText($0) }, of: "metacounters")
-        let scene = try scene(
+        let context = try context(
             .counters, of: channel, "updated", by: named, ifMatch: etag,
             isGuarded: mode == .set || adding || !removing.isEmpty)
         let most = limits.valuesPerChannel
-        let change = try await change(scene, more: { $0.member("mode", mode.rawValue) }) { values throws(ChatError) in
+        let change = try await change(context, more: { $0.member("mode", mode.rawValue) }) { values throws(ChatError) in
             try values.set(counters, adding: adding, removing: removing, most: most) { old, given throws(ChatError) in
                 try mode.apply(given, to: old ?? 0)
             }
@@ -68,7 +68,7 @@ extension ChatAccess {
         _ keys: [String]? = nil, of channel: String, by named: String?, ifMatch etag: String? = nil
     ) async throws(ChatError) -> [String] {
         try await remove(
-            keys, try scene(.counters, of: channel, "deleted", by: named, ifMatch: etag, isGuarded: true))
+            keys, try context(.counters, of: channel, "deleted", by: named, ifMatch: etag, isGuarded: true))
     }
 }
 

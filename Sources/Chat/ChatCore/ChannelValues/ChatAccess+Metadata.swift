@@ -23,9 +23,9 @@ extension ChatAccess {
     public func createMetadata(
         _ texts: [ExactText: String], of channel: String, by named: String?, ifMatch etag: String? = nil
     ) async throws(ChatError) -> [ExactText: String] {
-        let scene = try guarded(texts, [], channel, "created", named, etag)
+        let context = try guarded(texts, [], channel, "created", named, etag)
         let most = limits.valuesPerChannel
-        return try await change(scene) { values throws(ChatError) in try values.create(texts, most: most) }.touched
+        return try await change(context) { values throws(ChatError) in try values.create(texts, most: most) }.touched
     }
 
     /// Changes texts. Requires an operator of the channel.
@@ -39,9 +39,9 @@ extension ChatAccess {
         _ texts: [ExactText: String], adding: Bool, removing: [String] = [], of channel: String, by named: String?,
         ifMatch etag: String? = nil
     ) async throws(ChatError) -> (texts: [ExactText: String], created: Set<ExactText>) {
-        let scene = try guarded(texts, removing, channel, "updated", named, etag)
+        let context = try guarded(texts, removing, channel, "updated", named, etag)
         let most = limits.valuesPerChannel
-        let change = try await change(scene) { values throws(ChatError) in
+        let change = try await change(context) { values throws(ChatError) in
             // A text that stays the same is not a change and is not announced.
             let new = texts.filter { values.values[$0.key] != $0.value }
             return try values.set(new, adding: adding, removing: removing, most: most) { _, new in new }
@@ -59,7 +59,7 @@ extension ChatAccess {
         _ keys: [String]? = nil, of channel: String, by named: String?, ifMatch etag: String? = nil
     ) async throws(ChatError) -> [String] {
         try await remove(
-            keys, try scene(.metadata, of: channel, "deleted", by: named, ifMatch: etag, isGuarded: true))
+            keys, try context(.metadata, of: channel, "deleted", by: named, ifMatch: etag, isGuarded: true))
     }
 
     /// The allowed number of characters in a metadata value.
@@ -71,6 +71,6 @@ extension ChatAccess {
     ) throws(ChatError) -> ChannelValuesContext<String> {
         try check(Array(texts.keys) + removed.map { ExactText($0) }, of: "metadata")
         for text in texts.values { try Self.check(text, "a text", Self.metadataLength, field: "metadata") }
-        return try scene(.metadata, of: channel, verb, by: named, ifMatch: etag, isGuarded: true)
+        return try context(.metadata, of: channel, verb, by: named, ifMatch: etag, isGuarded: true)
     }
 }

@@ -22,9 +22,9 @@ extension ChatAccess {
     }
 
     /// Checks the name of a channel that has or gets a record, and that the caller may use the channel.
-    func demandRecord(of name: String) throws(ChatError) {
+    func requireRecord(of name: String) throws(ChatError) {
         try Self.check(recordOf: name)
-        try caller.demand(channel: name)
+        try caller.require(channel: name)
     }
 
     private static func check(recordOf name: String) throws(ChatError) {
@@ -37,11 +37,11 @@ extension ChatAccess {
     /// Checks that the caller may read a channel's record and members.
     ///
     /// - Throws: `.forbidden`, slug `not_a_member`.
-    func demandSight(of name: String) async throws(ChatError) {
-        try caller.demand(.read)
+    func requireVisible(of name: String) async throws(ChatError) {
+        try caller.require(.read)
         try Self.check(recordOf: name)
-        try caller.demand(reading: name)
-        try await demand(.knowing, of: caller.user, in: name)
+        try caller.require(reading: name)
+        try await require(.knowing, of: caller.user, in: name)
     }
 }
 

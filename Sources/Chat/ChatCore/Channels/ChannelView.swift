@@ -36,8 +36,8 @@ extension ChatAccess {
         var channel = channel
         let key = ChannelRecord.key(of: members)
         (channel.isDistinct, channel.distinctKey) = (true, key)
-        try demandRecord(of: channel.id)
-        try await demandUnused(channel, by: actor)
+        try requireRecord(of: channel.id)
+        try await requireUnused(channel, by: actor)
         let place = DistinctChannelRecord.key(key, in: app)
         for _ in 0..<Self.distinctAttempts {
             let present = try await directory.read(place).flatMap(DistinctChannelRecord.init)
@@ -58,7 +58,7 @@ extension ChatAccess {
         _ channel: ChannelRecord, _ users: [String], at place: RecordKey, unless present: DistinctChannelRecord?,
         by actor: Actor
     ) async throws(ChatError) -> Written<ChannelView>? {
-        if let present { try demandRecord(of: present.channel) }
+        if let present { try requireRecord(of: present.channel) }
         let key = ChannelRecord.key(channel.id, in: app)
         let members = (actor.user.map { [$0] } ?? []) + users
         var keys = MemberChange.keys(of: channel.id, users: members, by: actor, in: app) + [place]

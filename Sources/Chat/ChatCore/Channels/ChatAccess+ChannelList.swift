@@ -12,15 +12,15 @@ extension ChatAccess {
     public func channels(
         _ list: RecordList, isForUsers: Bool = false, of user: String? = nil
     ) async throws(ChatError) -> Page<ChannelView> {
-        try caller.demand(.read)
+        try caller.require(.read)
         var query = try RecordQuery(.channel, list, .channels, in: app, limits: limits)
         var list = list
         list.wantsTotal = list.wantsTotal && caller.channels.contains(.all)
         // These conditions are part of the query, so that neither the length of a page, nor its cursor, nor the total
         // reveals a channel that is left out.
         let user = caller.user ?? user
-        if isForUsers || caller.user != nil { query.demand(.known(to: user)) }
-        if let reach = caller.reach { query.demand(reach) }
+        if isForUsers || caller.user != nil { query.add(.known(to: user)) }
+        if let reach = caller.reach { query.add(reach) }
         return try await page(query, list, .channels, created: \.channel.created, show: { $0.show(to: &$1) }) {
             records async throws(ChatError) in
             let found = records.map { ChannelRecord($0) }
@@ -40,7 +40,7 @@ extension ChatAccess {
     ///
     /// - Throws: `.forbidden` without `read`; what the store throws.
     public func channels(named names: [String]) async throws(ChatError) -> [ChannelRecord?] {
-        try caller.demand(.read)
+        try caller.require(.read)
         let records = try await directory.read(names.map { ChannelRecord.key($0, in: app) })
         let channels = records.map { $0.flatMap(ChannelRecord.init) }
         let reached = channels.compactMap(\.self).filter { caller.reads(channel: $0.id) }
@@ -52,7 +52,7 @@ extension ChatAccess {
     func known(_ names: [String]) async throws(ChatError) -> [String] {
         guard let user = caller.user, service.accessCache.concern(app) else { return names }
         var known: [String] = []
-        for name in names where try await obstacle(to: .knowing, of: user, in: name) == nil { known.append(name) }
+        for name in names where try await refusal(to: .knowing, of: user, in: name) == nil { known.append(name) }
         return known
     }
 

@@ -6,7 +6,7 @@ extension ChatAccess {
     ///
     /// - Throws: `.forbidden`; what the store throws.
     public func channelView(_ name: String) async throws(ChatError) -> ChannelView? {
-        try await demandSight(of: name)
+        try await requireVisible(of: name)
         let records = try await directory.read([
             ChannelRecord.key(name, in: app), MemberCounts.key(name, in: app),
         ])
@@ -17,13 +17,15 @@ extension ChatAccess {
 
     /// Changes what the app keeps in a channel's record. Requires an operator of the channel.
     ///
-    /// - Throws: `.notFound`; `.forbidden`; `.malformed`; `.stale` when `demand` names another version.
+    /// - Throws: `.notFound`; `.forbidden`; `.malformed`; `.stale` when `precondition` names another version.
     public func update(
-        channel name: String, _ edit: ChannelEdit, demand: RecordChange.Precondition = .none, by named: String? = nil
+        channel name: String, _ edit: ChannelEdit, precondition: RecordChange.Precondition = .none,
+        by named: String? = nil
     ) async throws(ChatError) -> ChannelView {
         try edit.check(limits)
-        try demandRecord(of: name)
-        return try await change(channel: name, demand: demand, by: try actor(named)) { channel throws(ChatError) in
+        try requireRecord(of: name)
+        return try await change(channel: name, precondition: precondition, by: try actor(named)) {
+            channel throws(ChatError) in
             edit.apply(to: &channel)
             try limits.check(value: channel.data, "data")
             try limits.check(value: channel.custom, "custom")
@@ -37,13 +39,13 @@ extension ChatAccess {
     public func appoint(
         _ user: String, in name: String, _ role: MemberRole, by named: String? = nil
     ) async throws(ChatError) -> ChannelView {
-        try demandRecord(of: name)
+        try requireRecord(of: name)
         try Names.check(user: user)
         let actor = try actor(named)
         let keys = MemberChange.keys(of: name, users: [user], by: actor, in: app)
         let decided = try await decide(keys) { snapshot throws(ChatError) in
             var change = try MemberChange(of: name, snapshot, by: actor, in: self)
-            try actor.demandOperator(of: change.channel)
+            try actor.requireOperator(of: change.channel)
             guard change.channel.kind != .direct else {
                 throw ChatError(.invalid, "a direct channel has no operators", slug: "no_operators")
             }
@@ -61,21 +63,21 @@ extension ChatAccess {
     /// are removed afterwards, at the next start if necessary.
     ///
     /// - Returns: true when there was a record.
-    /// - Throws: `.forbidden`; `.stale` when `demand` names a version and there is another, or no record.
+    /// - Throws: `.forbidden`; `.stale` when `precondition` names a version and there is another, or no record.
     @discardableResult public func delete(
-        channel name: String, demand: RecordChange.Precondition = .none, by named: String? = nil
+        channel name: String, precondition: RecordChange.Precondition = .none, by named: String? = nil
     ) async throws(ChatError) -> Bool {
-        try demandRecord(of: name)
+        try requireRecord(of: name)
         let actor = try actor(named)
         let key = ChannelRecord.key(name, in: app)
         let beside = [RecordKind.memberCounts, .channelMetadata, .channelCounters].map { self.key($0, name) }
         let deleted = try await decide([key] + beside) { snapshot throws(ChatError) in
             guard let channel = snapshot[key].flatMap(ChannelRecord.init) else {
-                try demand.check(nil)
+                try precondition.check(nil)
                 return Decision(ChannelKind?.none)
             }
-            try actor.demandOperator(of: channel)
-            try demand.check(channel.etag)
+            try actor.requireOperator(of: channel)
+            try precondition.check(channel.etag)
             let counts = MemberCounts(snapshot[beside[0]])
             let sweep = CascadeDeletionRecord(channel: name, since: snapshot.next)
             let changes =
@@ -93,14 +95,14 @@ extension ChatAccess {
 
     /// Changes an existing record and announces the differences to the users in the channel.
     func change(
-        channel name: String, demand: RecordChange.Precondition, by actor: Actor,
+        channel name: String, precondition: RecordChange.Precondition, by actor: Actor,
         _ edit: @escaping @Sendable (inout ChannelRecord) throws(ChatError) -> Void
     ) async throws(ChatError) -> ChannelView {
         let (key, countsKey) = (ChannelRecord.key(name, in: app), MemberCounts.key(name, in: app))
         let decided = try await decide([key, countsKey]) { snapshot throws(ChatError) in
             let before = try existing(name, in: snapshot)
-            try actor.demandOperator(of: before)
-            try demand.check(before.etag)
+            try actor.requireOperator(of: before)
+            try precondition.check(before.etag)
             var channel = before
             try edit(&channel)
             let counts = MemberCounts(snapshot[countsKey])

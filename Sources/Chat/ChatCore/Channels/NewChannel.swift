@@ -56,15 +56,15 @@ extension ChatAccess {
     /// - Throws: `.conflict`, slug `kind_fixed`; `.malformed`, `.forbidden`; as described at
     ///   `RecordChange.Precondition.check`.
     public func put(
-        channel name: String, kind: ChannelKind, _ edit: ChannelEdit, demand: RecordChange.Precondition = .none,
+        channel name: String, kind: ChannelKind, _ edit: ChannelEdit, precondition: RecordChange.Precondition = .none,
         by named: String? = nil
     ) async throws(ChatError) -> Written<ChannelView> {
         try edit.check(limits)
-        try demandRecord(of: name)
+        try requireRecord(of: name)
         let actor = try actor(named)
         let key = ChannelRecord.key(name, in: app)
         let record = try await directory.read(key)
-        if record == nil, case .none = demand {
+        if record == nil, case .none = precondition {
             var new = NewChannel(kind: kind, id: name)
             new.edit = edit
             do throws(ChatError) {
@@ -73,15 +73,15 @@ extension ChatAccess {
                 // Another caller has just created it: it is replaced like any existing record.
                 guard error.code == .conflict, error.current?.key == key else { throw error }
             }
-        } else if case .absent = demand {
+        } else if case .absent = precondition {
             var new = NewChannel(kind: kind, id: name)
             new.edit = edit
             return try await make(new, by: named)
         } else {
-            try demand.check(record?.etag)
+            try precondition.check(record?.etag)
         }
-        let view = try await change(channel: name, demand: demand, by: actor) { channel throws(ChatError) in
-            try channel.take(kind)
+        let view = try await change(channel: name, precondition: precondition, by: actor) { channel throws(ChatError) in
+            try channel.set(kind)
             edit.replace(in: &channel)
         }
         return Written(record: view, isNew: false)
@@ -90,8 +90,8 @@ extension ChatAccess {
     private func make(
         _ channel: ChannelRecord, _ users: [String], by actor: Actor
     ) async throws(ChatError) -> Written<ChannelView> {
-        try demandRecord(of: channel.id)
-        try await demandUnused(channel, by: actor)
+        try requireRecord(of: channel.id)
+        try await requireUnused(channel, by: actor)
         let members = (actor.user.map { [$0] } ?? []) + users
         let key = ChannelRecord.key(channel.id, in: app)
         let keys = MemberChange.keys(of: channel.id, users: members, by: actor, in: app)
@@ -114,7 +114,7 @@ extension ChatAccess {
     /// exist, for another user's name, or for a channel of reports.
     ///
     /// - Throws: `.forbidden`, slug `name_in_use`.
-    func demandUnused(_ channel: ChannelRecord, by actor: Actor) async throws(ChatError) {
+    func requireUnused(_ channel: ChannelRecord, by actor: Actor) async throws(ChatError) {
         guard !actor.isManager, channel.kind != .direct else { return }
         let records = try await directory.read([
             ChannelRecord.key(channel.id, in: app), UserRecord.key(channel.id, in: app),
@@ -149,7 +149,7 @@ extension ChatAccess {
         let view = ChannelView(channel: change.channel, counts: change.counts)
         var decision = change.decision(Written(record: view, isNew: true))
         let record = RecordChange(
-            ChannelRecord.key(channel.id, in: app), body: change.channel.body, demand: .absent)
+            ChannelRecord.key(channel.id, in: app), body: change.channel.body, precondition: .absent)
         decision.changes.insert(record, at: 0)
         decision.events.insert(change.channelCreated, at: 0)
         return decision
@@ -206,7 +206,7 @@ extension ChannelRecord {
     /// Changes the kind.
     ///
     /// - Throws: `.conflict`, slug `kind_fixed`: members of one kind of channel have no meaning in the other.
-    fileprivate mutating func take(_ kind: ChannelKind) throws(ChatError) {
+    fileprivate mutating func set(_ kind: ChannelKind) throws(ChatError) {
         let exchangeable: [ChannelKind] = [.group, .public]
         guard kind == self.kind || (exchangeable.contains(kind) && exchangeable.contains(self.kind)) else {
             throw ChatError(

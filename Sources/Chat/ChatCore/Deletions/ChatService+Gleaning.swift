@@ -7,23 +7,23 @@ extension ChatService {
     /// Scans the records of all messages repeatedly, one page per second, until cancelled.
     func keepGleaning() async {
         while !Task.isCancelled {
-            for app in keyring.apps { await glean(app.id, pausing: .seconds(1)) }
+            for app in keyring.apps { await cleanUp(app.id, pausing: .seconds(1)) }
             // The loop condition checks for cancellation.
             try? await Task.sleep(for: .seconds(3600))
         }
     }
 
     /// Scans the records of an app's messages once. Records that cannot be read are left for the next scan.
-    func glean(_ app: AppID, pausing pause: Duration = .zero) async {
+    func cleanUp(_ app: AppID, pausing pause: Duration = .zero) async {
         var query = RecordQuery(.message, in: app, limit: limits.pageMost)
         repeat {
-            guard let page = try? await gleanPage(query) else { return }
+            guard let page = try? await cleanUpPage(query) else { return }
             query.cursor = page.cursor
             if page.hasMore { try? await Task.sleep(for: pause) }
         } while query.cursor != nil && !Task.isCancelled
     }
 
-    private func gleanPage(_ query: RecordQuery) async throws(ChatError) -> Page<Record> {
+    private func cleanUpPage(_ query: RecordQuery) async throws(ChatError) -> Page<Record> {
         // Events of newer records may not be visible yet.
         let edge = try await engine.log.watermark(of: query.app)
         let page = try await engine.directory.list(query)

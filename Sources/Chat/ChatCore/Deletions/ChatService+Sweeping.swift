@@ -3,7 +3,7 @@ import ChatModel
 extension ChatService {
     /// Removes the remaining records of deleted channels, until cancelled.
     func keepSweeping() async {
-        for await _ in pendingDeletions.news.stream {
+        for await _ in pendingDeletions.changeSignal.stream {
             while await !sweepDeleted() {
                 // The store cannot be reached. The loop condition checks for cancellation.
                 try? await Task.sleep(for: .seconds(1))

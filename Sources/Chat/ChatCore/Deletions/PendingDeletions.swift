@@ -10,7 +10,7 @@ final class PendingDeletions: Sendable {
     private let directory: any Directory
     private let channels = Lock<[ChannelID: Timetoken]>([:])
     /// Signals that there are records to remove.
-    let news = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let changeSignal = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     init(directory: any Directory) {
         self.directory = directory
@@ -22,27 +22,27 @@ final class PendingDeletions: Sendable {
     /// - Returns: the revision from which `follow` continues.
     func load(_ apps: [AppID]) async throws(ChatError) -> Revision {
         let revision = try await directory.revision()
-        for app in apps { try await mirror.load(.sweep, in: app, take) }
+        for app in apps { try await mirror.load(.sweep, in: app, update) }
         return revision
     }
 
     /// Adds channels that are deleted on any node, until cancelled or until the engine closes.
-    func follow(from revision: Revision) async { await mirror.follow(from: revision, take) }
+    func follow(from revision: Revision) async { await mirror.follow(from: revision, update) }
 
     /// Adds the deletions in a write of this node, before the next request.
-    func note(_ changes: [RecordChange]) {
+    func record(_ changes: [RecordChange]) {
         for change in changes where change.key.kind == .sweep {
-            take(
+            update(
                 change.key,
                 change.body.map { Record(key: change.key, body: $0, etag: "", updated: .zero) })
         }
     }
 
-    private func take(_ key: RecordKey, _ record: Record?) {
+    private func update(_ key: RecordKey, _ record: Record?) {
         let channel = ChannelID(key.id, in: key.app)
         let sweep = record.flatMap { CascadeDeletionRecord($0) }
         channels.withLock { $0[channel] = sweep?.since }
-        if sweep != nil { news.continuation.yield() }
+        if sweep != nil { changeSignal.continuation.yield() }
     }
 
     /// True when records of a deleted channel of this name remain.

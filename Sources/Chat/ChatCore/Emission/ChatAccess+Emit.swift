@@ -101,7 +101,7 @@ extension ChatAccess {
     private func applyChannelRules(to draft: inout EventDraft) async throws(ChatError) -> Revision {
         let channelAccess = try await service.accessCache.channelAccess(of: draft.user, in: draft.channel)
         if let user = draft.user,
-            let obstacle = obstacle(
+            let obstacle = refusal(
                 to: .writing, of: user, in: draft.channel.name, channel: channelAccess.channel, channelAccess.user)
         {
             throw obstacle
@@ -111,7 +111,7 @@ extension ChatAccess {
         // Restrictions of a channel also apply to its threads.
         let parent = try await service.accessCache.channelAccess(of: draft.user, in: channel(thread.parent))
         if let user = draft.user,
-            let obstacle = obstacle(
+            let obstacle = refusal(
                 to: .writing, of: user, in: thread.parent, channel: parent.channel, parent.user)
         {
             throw obstacle
@@ -165,7 +165,7 @@ extension ChatAccess {
         var quick = ValidationBudget.onLoop
         var results = drafts
         if !prepare(&results, within: &quick) {
-            (results, left) = try await service.eventTypes.judge(for: app) { [left] () async throws(ChatError) in
+            (results, left) = try await service.eventTypes.validate(for: app) { [left] () async throws(ChatError) in
                 var (results, work) = (drafts, left)
                 _ = prepare(&results, within: &work)
                 return (results, work)
@@ -204,7 +204,7 @@ extension ChatAccess {
     private nonisolated(nonsending) func prepared(_ drafts: [EventDraft]) async throws(ChatError) -> [EventDraft] {
         var quick = ValidationBudget.onLoop
         if let prepared = try prepared(drafts, within: &quick) { return prepared }
-        return try await service.eventTypes.judge(for: app) { () async throws(ChatError) in
+        return try await service.eventTypes.validate(for: app) { () async throws(ChatError) in
             var work = ValidationBudget()
             return try prepared(drafts, within: &work) ?? []
         }
@@ -247,17 +247,17 @@ extension ChatAccess {
     /// Checks the caller's rights and the names and sizes of a draft, before its schema, and sets what follows from the
     /// call: app, user, device and trace. Names and sizes are checked here only; the log relies on it.
     func check(_ draft: inout EventDraft) throws(ChatError) {
-        try caller.demand(.emit)
+        try caller.require(.emit)
         let name = draft.channel.name
         try Names.check(channel: name)
         guard name != ChannelID.systemName else {
             throw ChatError(.forbidden, "'\(ChannelID.systemName)' is written by the gateway only")
         }
-        try caller.demand(channel: name)
+        try caller.require(channel: name)
         if !draft.allowsBuiltInType {
             do throws(ChatError) { try Names.check(customType: draft.type) } catch { throw error.about("type") }
         }
-        try caller.demand(type: draft.type)
+        try caller.require(type: draft.type)
         let dataLimit = draft.kind == .signal ? limits.signalDataBytes : limits.dataBytes
         try Self.check(draft.wire ?? draft.data, "data", dataLimit)
         if let meta = draft.meta { try Self.check(meta, "meta", limits.metaBytes) }

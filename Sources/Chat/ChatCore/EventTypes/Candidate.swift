@@ -65,18 +65,18 @@ final class Candidate: Sendable {
     ///
     /// - Parameter work: the validation budget beside the request that brought the event. When it is exhausted, events
     ///   are undecided.
-    func look(at event: Event, depth: Int, within work: inout ValidationBudget) {
+    func inspect(at event: Event, depth: Int, within work: inout ValidationBudget) {
         guard !work.isTooLarge(event.data.count) else { return counts.withLock { $0.undecided += 1 } }
         let value = try? JSONDocument(event.data.bytes, limits: JSONLimits(depth: depth)).root
         guard let schema, let value else { return counts.withLock { $0.undecided += 1 } }
         switch ValidationResult(of: value, by: schema, within: &work, limit: 1) {
         case .valid: counts.withLock { $0.accepted += 1 }
-        case .invalid(let report): note(report, event)
+        case .invalid(let report): recordFailure(report, event)
         case .exhausted: counts.withLock { $0.undecided += 1 }
         }
     }
 
-    private func note(_ report: Report, _ event: Event) {
+    private func recordFailure(_ report: Report, _ event: Event) {
         counts.withLock { counts in
             counts.refused += 1
             guard let first = report.violations.first.map({ ChatError.FieldError($0) }) else { return }

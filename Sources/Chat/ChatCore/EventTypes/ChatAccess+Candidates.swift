@@ -11,13 +11,13 @@ extension ChatAccess {
     /// - Throws: `.forbidden`; `.notFound` for a type that is not declared; `.tooLarge`, `.malformed`; `.invalid` with
     ///   the slug `schema_invalid`; as described at `RecordChange.Precondition.check`.
     public func setCandidate(
-        _ schema: JSONText, for name: String, demand: RecordChange.Precondition = .none
+        _ schema: JSONText, for name: String, precondition: RecordChange.Precondition = .none
     ) async throws(ChatError) -> (report: CandidateReport, isNew: Bool) {
-        try demandManaging(name)
+        try requireManaging(name)
         return try await types.compileQueue.run(for: app) { [types, app] () async throws(ChatError) in
             _ = try types.type(name, in: app)
             let compiled = try types.check.compile(schema)
-            try types.demandRoom(for: compiled, besides: .candidate, of: name, in: app)
+            try types.requireCapacity(for: compiled, besides: .candidate, of: name, in: app)
             let candidate = Candidate(schema, compiled, created: types.clock.now)
             let key = Candidate.recordKey(of: name, in: app)
             // The compile queue runs the declarations of an app one after the other.
@@ -25,11 +25,12 @@ extension ChatAccess {
             var prepared = EventTypes.Prepared()
             prepared.candidates[key] = (candidate.body, candidate)
             do throws(ChatError) {
-                _ = try await types.write([RecordChange(key, body: candidate.body, demand: demand)], prepared)
+                _ = try await types.write(
+                    [RecordChange(key, body: candidate.body, precondition: precondition)], prepared)
             } catch {
                 // The directory throws `.notFound` for a missing candidate; the type itself exists.
                 guard error.code == .notFound else { throw error }
-                try demand.check(nil)
+                try precondition.check(nil)
                 throw error
             }
             return (candidate.report(of: name), isNew)
@@ -42,8 +43,8 @@ extension ChatAccess {
     ///
     /// - Throws: `.forbidden` without `manage`; `.notFound` when the type has no candidate.
     public func candidateReport(of name: String) throws(ChatError) -> CandidateReport {
-        try caller.demand(.manage)
-        try caller.demand(type: name)
+        try caller.require(.manage)
+        try caller.require(type: name)
         guard let candidate = types.candidate(of: name, in: app) else { throw EventTypes.unknownCandidate }
         return candidate.report(of: name)
     }
@@ -52,11 +53,11 @@ extension ChatAccess {
     ///
     /// - Throws: `.forbidden`, `.notFound`; `.stale` when the candidate is at another version than `etag`.
     public func dropCandidate(of name: String, ifMatch etag: String? = nil) async throws(ChatError) {
-        try demandManaging(name)
+        try requireManaging(name)
         do {
             _ = try await types.write([
                 RecordChange(
-                    Candidate.recordKey(of: name, in: app), body: nil, demand: etag.map { .etag($0) } ?? .present)
+                    Candidate.recordKey(of: name, in: app), body: nil, precondition: etag.map { .etag($0) } ?? .present)
             ])
         } catch {
             throw error.code == .notFound ? EventTypes.unknownCandidate : error
@@ -71,7 +72,7 @@ extension ChatAccess {
     public func promoteCandidate(
         of name: String, forced: String? = nil
     ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {
-        try demandManaging(name)
+        try requireManaging(name)
         guard let candidate = types.candidate(of: name, in: app) else { throw EventTypes.unknownCandidate }
         var proposal = SchemaProposal(schema: candidate.text)
         proposal.forced = forced
@@ -90,7 +91,7 @@ extension EventTypes {
     ) async throws(ChatError) -> [RecordChange] {
         let key = Candidate.recordKey(of: name, in: app)
         guard let record = try await directory.read(key), record.body == candidate.body else { return [] }
-        return [RecordChange(key, body: nil, demand: .etag(record.etag))]
+        return [RecordChange(key, body: nil, precondition: .etag(record.etag))]
     }
 
     static let unknownCandidate = ChatError(.notFound, "the event type has no candidate")

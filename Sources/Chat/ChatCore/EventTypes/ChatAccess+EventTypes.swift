@@ -7,7 +7,7 @@ extension ChatAccess {
     ///
     /// - Throws: `.forbidden` without `read`, `emit` or `manage`.
     public func eventTypes() throws(ChatError) -> [EventType] {
-        try demandReading()
+        try requireReading()
         let all = BuiltInCatalogue.all.map { EventType($0) } + types.declared(in: app)
         return all.filter { caller.types.match($0.name) }.sorted { ExactText($0.name) < ExactText($1.name) }
     }
@@ -16,7 +16,7 @@ extension ChatAccess {
     ///
     /// - Throws: `.forbidden`, `.notFound`.
     public func eventType(_ name: String) throws(ChatError) -> EventType {
-        try demandReading(name)
+        try requireReading(name)
         return try types.type(name, in: app)
     }
 
@@ -28,13 +28,13 @@ extension ChatAccess {
     /// - Throws: `.forbidden` without `manage`, and for built-in types; `.malformed`; `.invalid` past
     ///   `Limits.typesPerApp`; as described at `RecordChange.Precondition.check`.
     public func declare(
-        _ name: String, _ settings: EventTypeSettings, demand: RecordChange.Precondition = .none
+        _ name: String, _ settings: EventTypeSettings, precondition: RecordChange.Precondition = .none
     ) async throws(ChatError) -> (type: EventType, isNew: Bool) {
-        try demandManaging(name)
+        try requireManaging(name)
         try Names.check(type: name)
-        return try await types.settling(demand, in: app) { [types, app] () async throws(ChatError) in
+        return try await types.settling(precondition, in: app) { [types, app] () async throws(ChatError) in
             let old = try await types.stored(name, in: app)
-            try demand.check(old?.etag)
+            try precondition.check(old?.etag)
             let type = try await types.declaring(name, settings, origin: .api, over: old, in: app)
             let change = try await types.change(type, from: old, in: app)
             let record = try await types.write(change.records, change.prepared)[0]
@@ -47,13 +47,13 @@ extension ChatAccess {
     /// - Parameter edit: makes the new settings from the current ones; called again when another change intervened.
     /// - Throws: `.notFound`; as `declare`.
     public func change(
-        eventType name: String, demand: RecordChange.Precondition = .none,
+        eventType name: String, precondition: RecordChange.Precondition = .none,
         _ edit: @escaping @Sendable (EventTypeSettings) throws(ChatError) -> EventTypeSettings
     ) async throws(ChatError) -> EventType {
-        try demandManaging(name)
-        return try await types.settling(demand, in: app) { [types, app] () async throws(ChatError) in
+        try requireManaging(name)
+        return try await types.settling(precondition, in: app) { [types, app] () async throws(ChatError) in
             let old = try await types.stored(name, in: app)
-            try demand.check(old?.etag)
+            try precondition.check(old?.etag)
             guard let old else { throw EventTypes.unknown }
             let type = try await types.declaring(name, try edit(old.settings), origin: .api, over: old, in: app)
             let change = try await types.change(type, from: old, in: app)
@@ -70,7 +70,7 @@ extension ChatAccess {
     ///
     /// - Throws: `.forbidden`, `.notFound`, `.stale`; `.conflict` with the slug `event_type_in_use`.
     public func removeEventType(_ name: String, ifMatch etag: String? = nil) async throws(ChatError) {
-        try demandManaging(name)
+        try requireManaging(name)
         try await types.settling(etag.map { .etag($0) } ?? .none, in: app) {
             [types, app] () async throws(ChatError) in
             guard let old = try await types.stored(name, in: app) else { throw EventTypes.unknown }
@@ -82,7 +82,7 @@ extension ChatAccess {
                         + "remove it with If-Match", slug: "event_type_in_use")
             }
             _ = try await types.write([
-                RecordChange(EventType.recordKey(name, in: app), body: nil, demand: .etag(old.etag)),
+                RecordChange(EventType.recordKey(name, in: app), body: nil, precondition: .etag(old.etag)),
                 RecordChange(Candidate.recordKey(of: name, in: app), body: nil),
             ])
         }
@@ -92,23 +92,23 @@ extension ChatAccess {
     ///
     /// - Throws: `.forbidden` without `read`, `emit` or `manage`.
     public func requiresDeclaredTypes() throws(ChatError) -> Bool {
-        try demandReading()
+        try requireReading()
         return service.keyring.requiresDeclaredTypes(app)
     }
 }
 
 extension ChatAccess {
     /// Checks that the caller may read schemas: callers who emit and callers who read events may.
-    func demandReading(_ type: String? = nil) throws(ChatError) {
+    func requireReading(_ type: String? = nil) throws(ChatError) {
         guard [Scopes.read, .emit, .manage].contains(where: caller.scopes.allow) else {
             throw ChatError(.forbidden, "this credential lacks the scope 'read'")
         }
-        if let type { try caller.demand(type: type) }
+        if let type { try caller.require(type: type) }
     }
 
-    func demandManaging(_ type: String) throws(ChatError) {
-        try caller.demand(.manage)
-        try caller.demand(type: type)
+    func requireManaging(_ type: String) throws(ChatError) {
+        try caller.require(.manage)
+        try caller.require(type: type)
         guard !EventTypes.isBuiltIn(type) else { throw BuiltInTypes.refusal(of: type) }
     }
 }

@@ -28,8 +28,8 @@ extension ChatAccess {
     public func draftSchema(
         of name: String, last count: Int, closesObjects: Bool = false
     ) async throws(ChatError) -> SchemaDraft {
-        try caller.demand(.read)
-        try caller.demand(type: name)
+        try caller.require(.read)
+        try caller.require(type: name)
         // A draft shows values from any of the channels.
         try caller.demandNoUser()
         guard (1...Self.draftEventsMost).contains(count) else {

@@ -10,7 +10,7 @@ extension ChatAccess {
     public func versions(
         of name: String, _ list: RecordList
     ) async throws(ChatError) -> Page<SchemaVersion> {
-        try demandReading(name)
+        try requireReading(name)
         if let builtIn = BuiltInCatalogue.named(name) { return Page(items: [SchemaVersion(builtIn)]) }
         _ = try types.type(name, in: app)
         var query = RecordQuery(.schemaVersion, in: app, limit: list.limit)
@@ -25,7 +25,7 @@ extension ChatAccess {
     ///
     /// - Throws: `.forbidden`, `.notFound`.
     public func version(_ number: Int, of name: String) async throws(ChatError) -> SchemaVersion {
-        try demandReading(name)
+        try requireReading(name)
         if let builtIn = BuiltInCatalogue.named(name) {
             guard number == 1 else { throw EventTypes.unknownVersion }
             return SchemaVersion(builtIn)
@@ -49,7 +49,7 @@ extension ChatAccess {
     public func addVersion(
         _ proposal: SchemaProposal, to name: String, isTrial: Bool = false
     ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {
-        try demandManaging(name)
+        try requireManaging(name)
         return try await add(proposal, to: name, isTrial: isTrial)
     }
 
@@ -61,7 +61,7 @@ extension ChatAccess {
         return try await types.settling(.none, in: app) { [types, app] () async throws(ChatError) in
             guard let old = try await types.stored(name, in: app) else { throw EventTypes.unknown }
             let proposed = try await types.proposing(proposal, for: old, from: old, in: app)
-            guard !isTrial else { return try await settled(proposed.version, of: old) }
+            guard !isTrial else { return try await resolved(proposed.version, of: old) }
             var records = proposed.change.records
             if let candidate { records += try await types.ending(candidate, of: name, in: app) }
             do throws(ChatError) {
@@ -70,12 +70,12 @@ extension ChatAccess {
                 // The type or the candidate was removed after it was read: try again.
                 throw error.code == .notFound ? EventTypes.stale : error
             }
-            return try await settled(proposed.version, of: old)
+            return try await resolved(proposed.version, of: old)
         }
     }
 
     /// The version that was made, or the newest one when it already has the proposed schema.
-    private func settled(
+    private func resolved(
         _ proposed: SchemaVersion?, of type: EventType
     ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {
         if let proposed { return (proposed, true) }

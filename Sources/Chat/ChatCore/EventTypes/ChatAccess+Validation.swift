@@ -68,7 +68,7 @@ extension ChatAccess {
     public func validate(
         _ data: JSONText, as name: String, version number: Int? = nil, within left: inout ValidationBudget
     ) async throws(ChatError) -> Validation {
-        try demandReading(name)
+        try requireReading(name)
         let types = service.eventTypes
         let latest = try types.type(name, in: app).latestVersion
         let value = try exactValue(of: data)
@@ -77,15 +77,15 @@ extension ChatAccess {
         if let validator = types.validator(of: name, in: app), validator.reference.version == wanted,
             let schema = validator.schema
         {
-            let judged = try await types.judge(for: app) { [left] () async throws(ChatError) in
-                Self.judged(value, by: schema, left)
+            let judged = try await types.validate(for: app) { [left] () async throws(ChatError) in
+                Self.validated(value, by: schema, left)
             }
             left = judged.left
             return Validation(type: name, version: wanted, judged.validationResult)
         }
         let text = try await version(wanted, of: name).schema
         let judged = try await types.compileQueue.run(for: app) { [left] () async throws(ChatError) in
-            Self.judged(value, by: try types.storedCheck.compile(text), left)
+            Self.validated(value, by: try types.storedCheck.compile(text), left)
         }
         left = judged.left
         return Validation(type: name, version: wanted, judged.validationResult)
@@ -99,7 +99,7 @@ extension ChatAccess {
         return try await validate(data, as: name, version: number, within: &work)
     }
 
-    private static func judged(
+    private static func validated(
         _ value: JSONValue, by schema: Schema, _ work: ValidationBudget
     ) -> (validationResult: ValidationResult, left: ValidationBudget) {
         var work = work

@@ -30,12 +30,12 @@ final class CompileQueue: Sendable {
         await enter(app)
         defer { leave() }
         guard !Task.isCancelled else { throw Self.abandoned }
-        return try await Self.aside(work)
+        return try await Self.onQueue(work)
     }
 
     /// Runs `work` off the loop without queueing. Used by the task that applies the changes of other nodes: it is a
     /// single task and must not wait for declarations on this node.
-    static func aside<Result: Sendable>(
+    static func onQueue<Result: Sendable>(
         _ work: @Sendable () async throws(ChatError) -> Result
     ) async throws(ChatError) -> Result {
         try await asLongWork { () async throws(ChatError) in try await work() }

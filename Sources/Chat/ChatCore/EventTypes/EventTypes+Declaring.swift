@@ -13,14 +13,14 @@ extension EventTypes {
     /// Runs `work` in the compile queue. Repeats it when another node wrote in between, unless the caller demanded a
     /// version.
     func settling<Result: Sendable>(
-        _ demand: RecordChange.Precondition, in app: AppID, _ work: @Sendable () async throws(ChatError) -> Result
+        _ precondition: RecordChange.Precondition, in app: AppID, _ work: @Sendable () async throws(ChatError) -> Result
     ) async throws(ChatError) -> Result {
         for _ in 0..<8 {
             do {
                 return try await compileQueue.run(for: app, work)
             } catch {
                 let isOvertaken = error.code == .stale || (error.code == .conflict && error.current != nil)
-                guard isOvertaken, case .none = demand else { throw error }
+                guard isOvertaken, case .none = precondition else { throw error }
             }
         }
         throw ChatError(
@@ -78,7 +78,7 @@ extension EventTypes {
         let key = EventType.recordKey(type.name, in: app)
         let body = type.body
         var change = Change()
-        change.records = [RecordChange(key, body: body, demand: old.map { .etag($0.etag) } ?? .absent)]
+        change.records = [RecordChange(key, body: body, precondition: old.map { .etag($0.etag) } ?? .absent)]
         change.prepared.versions[key] = (body, compiled)
         return change
     }
@@ -95,7 +95,7 @@ extension EventTypes {
         let isKnown = newest?.schema == proposal.schema
         let schema = try (isKnown ? storedCheck : check).compile(proposal.schema)
         try check.tryExamples(of: proposal, on: schema)
-        if !isKnown { try demandRoom(for: schema, besides: .version, of: type.name, in: app) }
+        if !isKnown { try requireCapacity(for: schema, besides: .version, of: type.name, in: app) }
         if isKnown {
             let compiled = CompiledVersion(number: type.latestVersion, schema: schema)
             return (change(type, from: old, compiled: compiled, in: app), type, nil)
@@ -107,7 +107,7 @@ extension EventTypes {
                 slug: "too_many_versions",
                 limit: limits.versionsPerType)
         }
-        let forced = try await demandCompatibility(of: schema, proposal, type, in: app)
+        let forced = try await requireCompatibility(of: schema, proposal, type, in: app)
         let version = SchemaVersion(
             type: type.name, number: number, schema: proposal.schema, examples: proposal.examples,
             counterExamples: proposal.counterExamples, compatibility: type.settings.compatibility, forced: forced,
@@ -118,14 +118,14 @@ extension EventTypes {
         change.records.append(
             RecordChange(
                 SchemaVersion.recordKey(number, of: type.name, in: app), body: version.body, parent: type.name,
-                demand: .absent))
+                precondition: .absent))
         return (change, type, version)
     }
 
     /// Checks a new schema against the type's compatibility rule.
     ///
     /// - Returns: the reason for which a violated rule was overridden; nil when the rule holds.
-    private func demandCompatibility(
+    private func requireCompatibility(
         of schema: Schema, _ proposal: SchemaProposal, _ type: EventType, in app: AppID
     ) async throws(ChatError) -> String? {
         let rule = type.settings.compatibility
@@ -141,7 +141,7 @@ extension EventTypes {
                 if number < type.latestVersion, ContinuousClock.now >= end {
                     throw comparison.unfinished(at: number, limit: limits.schemaComparison)
                 }
-                try comparison.demand(schema, follows: try compiled(earlier, in: app), number: number)
+                try comparison.require(schema, follows: try compiled(earlier, in: app), number: number)
             } catch {
                 if let reason = proposal.forced { return reason }
                 throw comparison.explained(error, at: number)
@@ -156,7 +156,7 @@ extension EventTypes {
     /// Checks that a schema fits into the app's memory for schemas.
     ///
     /// - Throws: `.invalid` with the slug `schema_memory_full` past `Limits.schemaMemoryBytes`.
-    func demandRoom(
+    func requireCapacity(
         for schema: Schema, besides replaced: Replaced, of name: String, in app: AppID
     ) throws(ChatError) {
         let kept = contents.withLock { contents -> Int in

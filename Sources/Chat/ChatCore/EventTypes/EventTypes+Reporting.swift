@@ -5,13 +5,13 @@ import Locking
 extension EventTypes {
     /// The maximum number of reports sent to one app in one round.
     private static let reportsAtOnce = 4
-    private static let faultsTold = 10
+    private static let faultsReported = 10
 
     /// Reports violations in mode `warn` to the operators, until cancelled. A pause after each round limits this to a
     /// few events a second for each app, however many violations there are.
     func reportViolations(pause: Duration = .seconds(1)) async {
         for await _ in violations.arrivals {
-            await tellViolations()
+            await sendViolations()
             // Cancellation also ends the sequence, so the error of the sleep can be ignored.
             try? await Task.sleep(for: pause)
         }
@@ -19,9 +19,9 @@ extension EventTypes {
 
     /// Runs one round: each due entry becomes `schema.violated` on `$system`. Entries that cannot be stored are
     /// reported with later ones.
-    func tellViolations() async {
-        for tally in violations.take(ofEachApp: Self.reportsAtOnce) {
-            guard let data = await aside(tally) else { continue }
+    func sendViolations() async {
+        for tally in violations.drain(ofEachApp: Self.reportsAtOnce) {
+            guard let data = await reportEvent(tally) else { continue }
             let channel = ChannelID(ChannelID.systemName, in: tally.last.channel.app)
             let draft = EventDraft(channel: channel, type: "schema.violated", data: data)
             do throws(ChatError) {
@@ -33,7 +33,7 @@ extension EventTypes {
     }
 
     /// Runs away from the loop, because finding the reasons of one violation may take tens of milliseconds.
-    private func aside(_ tally: ViolationCounters.Tally) async -> JSONText? {
+    private func reportEvent(_ tally: ViolationCounters.Tally) async -> JSONText? {
         await asLongWork { report(on: tally) }
     }
 
@@ -52,7 +52,7 @@ extension EventTypes {
             writer.member("channel", event.channel.name)
             writer.key("errors")
             writer.beginArray()
-            for fault in refusal.faults.prefix(Self.faultsTold) { fault.print(to: &writer) }
+            for fault in refusal.faults.prefix(Self.faultsReported) { fault.print(to: &writer) }
             writer.endArray()
             writer.endObject()
         }

@@ -153,18 +153,18 @@ extension EventTypes {
     func seen(_ outcome: AppendOutcome) -> AppendOutcome {
         guard outcome.repeatedNote == nil else { return outcome }
         var work = ValidationBudget.beside
-        for appended in outcome.events where !appended.isDuplicate { look(at: appended.event, within: &work) }
+        for appended in outcome.events where !appended.isDuplicate { inspect(at: appended.event, within: &work) }
         return outcome
     }
 
-    private func look(at event: Event, within work: inout ValidationBudget) {
+    private func inspect(at event: Event, within work: inout ValidationBudget) {
         let name = ExactText(event.type)
         let (candidate, validator) = contents.withLock { contents -> (Candidate?, SchemaValidator?) in
             guard let app = contents[event.channel.app] else { return (nil, nil) }
             return (app.candidates[name], app.entries[name]?.validator)
         }
-        candidate?.look(at: event, depth: limits.jsonDepth, within: &work)
-        if let validator, validator.mode == .warn, event.draft.schema == nil { violations.note(event) }
+        candidate?.inspect(at: event, depth: limits.jsonDepth, within: &work)
+        if let validator, validator.mode == .warn, event.draft.schema == nil { violations.record(event) }
     }
 }
 
@@ -207,7 +207,7 @@ public struct ValidationBudget: Sendable {
 
 extension EventTypes {
     /// Runs validation that may take long: away from the loop, one job at a time, with apps taking turns.
-    func judge<Result: Sendable>(
+    func validate<Result: Sendable>(
         for app: AppID, _ work: @Sendable () async throws(ChatError) -> Result
     ) async throws(ChatError) -> Result {
         try await judgements.run(for: app, work)

@@ -22,7 +22,7 @@ extension EventTypes {
     }
 
     /// Informs the process's observers and, by `schema.unusable` on `$system`, the app's operators.
-    func tell(of version: UnusableVersion) async {
+    func report(of version: UnusableVersion) async {
         for observer in unusableObservers.withLock({ $0 }) { observer(version) }
         let data = JSONText { writer in
             writer.beginObject()
@@ -54,13 +54,13 @@ extension EventTypes {
         let revision = try await directory.revision()
         for app in keyring.apps {
             try await mirror.load(.eventType, in: app.id) { apply($0, $1, Prepared()) }
-            for type in declared(in: app.id) { try await settle(EventType.recordKey(type.name, in: app.id)) }
+            for type in declared(in: app.id) { try await compile(EventType.recordKey(type.name, in: app.id)) }
             // The records of candidates are settings like those of other modules, so they are listed by id prefix
             // instead of loaded by kind through the mirror.
             var query = RecordQuery(.setting, in: app.id, limit: 500)
             query.idPrefix = Candidate.idPrefix
             try await directory.forEachPage(query) { records throws(ChatError) in
-                for record in records { try await settle(record.key) }
+                for record in records { try await compile(record.key) }
             }
         }
         return revision
@@ -73,7 +73,7 @@ extension EventTypes {
             afterwards: { key in
                 while !Task.isCancelled {
                     do {
-                        return try await self.settle(key)
+                        return try await self.compile(key)
                     } catch {
                         // The schema of a type in force is required, so this retries until it can be read.
                         try? await Task.sleep(for: .milliseconds(200))
@@ -91,7 +91,7 @@ extension EventTypes {
     private func apply(_ key: RecordKey, _ record: Record?, _ prepared: Prepared) {
         switch key.kind {
         case .app where record == nil: contents.withLock { $0[AppID(key.id)] = nil }
-        case .eventType: take(record.flatMap { EventType($0) }, key, made(for: key, record, prepared))
+        case .eventType: store(record.flatMap { EventType($0) }, key, made(for: key, record, prepared))
         case .setting:
             guard let name = Candidate.typeName(of: key) else { return }
             contents.withLock { contents in
@@ -110,7 +110,7 @@ extension EventTypes {
         return made.compiled
     }
 
-    private func take(_ type: EventType?, _ key: RecordKey, _ made: CompiledVersion?) {
+    private func store(_ type: EventType?, _ key: RecordKey, _ made: CompiledVersion?) {
         let name = ExactText(key.id)
         contents.withLock { contents in
             guard let type else {
@@ -133,17 +133,17 @@ extension EventTypes {
     }
 
     /// Compiles the schema that a record names, unless this node has it already.
-    private func settle(_ key: RecordKey) async throws(ChatError) {
+    private func compile(_ key: RecordKey) async throws(ChatError) {
         switch key.kind {
-        case .eventType: try await settleVersion(of: key.id, in: key.app)
-        case .setting: try await settleCandidate(key)
+        case .eventType: try await compileVersion(of: key.id, in: key.app)
+        case .setting: try await compileCandidate(key)
         default: break
         }
     }
 
-    private func settleVersion(of name: String, in app: AppID) async throws(ChatError) {
+    private func compileVersion(of name: String, in app: AppID) async throws(ChatError) {
         guard let wanted = wantedVersion(of: name, in: app) else { return }
-        let compiled = try await CompileQueue.aside { () async throws(ChatError) in
+        let compiled = try await CompileQueue.onQueue { () async throws(ChatError) in
             try await self.compiled(wanted, of: name, in: app)
         }
         guard let compiled else { return }
@@ -172,17 +172,17 @@ extension EventTypes {
             return CompiledVersion(number: number, schema: try storedCheck.compile(version.schema))
         } catch {
             // For example, another release wrote it. Payloads are not accepted unchecked because of that.
-            await tell(of: UnusableVersion(app: app, type: name, number: number, fault: error.message))
+            await report(of: UnusableVersion(app: app, type: name, number: number, fault: error.message))
             return CompiledVersion(number: number, schema: nil)
         }
     }
 
-    private func settleCandidate(_ key: RecordKey) async throws(ChatError) {
+    private func compileCandidate(_ key: RecordKey) async throws(ChatError) {
         guard let name = Candidate.typeName(of: key) else { return }
         while let record = try await directory.read(key),
             contents.withLock({ $0[key.app]?.candidates[name]?.body }) != record.body
         {
-            let candidate = try await CompileQueue.aside { () async throws(ChatError) in
+            let candidate = try await CompileQueue.onQueue { () async throws(ChatError) in
                 Candidate(record, check: self.storedCheck)
             }
             var prepared = Prepared()

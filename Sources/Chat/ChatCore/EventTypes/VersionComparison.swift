@@ -13,7 +13,7 @@ struct VersionComparison {
     ///
     /// - Throws: `.conflict` with the slug `incompatible_schema`. The faults are the breaking changes; the members hold
     ///   the earlier version and, when there is a proof, a witness that one version accepts and the other refuses.
-    func demand(_ new: Schema, follows old: Schema, number earlier: Int) throws(ChatError) {
+    func require(_ new: Schema, follows old: Schema, number earlier: Int) throws(ChatError) {
         guard let mode = SchemaComparison.Mode(rawValue: rule.mode.rawValue) else { return }
         let comparison = SchemaComparison(old: old, new: new, mode: mode, isLenient: rule.isLenient)
         switch comparison.verdict {

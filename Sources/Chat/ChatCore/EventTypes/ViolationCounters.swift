@@ -18,7 +18,7 @@ final class ViolationCounters: Sendable {
     private let tallies = Lock<[Name: Tally]>([:])
     private let wakes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-    func note(_ event: Event) { add(Tally(count: 1, last: event)) }
+    func record(_ event: Event) { add(Tally(count: 1, last: event)) }
 
     /// Adds a count. Also used to return entries that could not be reported.
     func add(_ tally: Tally) {
@@ -35,7 +35,7 @@ final class ViolationCounters: Sendable {
     }
 
     /// Removes and returns at most `most` entries of each app, to limit the reports sent to one app at a time.
-    func take(ofEachApp most: Int) -> [Tally] {
+    func drain(ofEachApp most: Int) -> [Tally] {
         tallies.withLock { tallies in
             var taken: [AppID: Int] = [:]
             var due: [Tally] = []

@@ -31,7 +31,7 @@ struct FilterLexer {
         if byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\"") { return (.string(try string()), start) }
         if Self.isDigit(byte) { return (.number(try number()), start) }
         if Self.isWord(byte) {
-            take(while: { Self.isWord($0) || Self.isDigit($0) })
+            accept(while: { Self.isWord($0) || Self.isDigit($0) })
             return (.word(text(from: start)), start)
         }
         return (.symbol(try symbol()), start)
@@ -67,14 +67,14 @@ struct FilterLexer {
 
     private mutating func number() throws(ChatError) -> String {
         let start = at
-        take(while: Self.isDigit)
+        accept(while: Self.isDigit)
         if at + 1 < bytes.count, bytes[at] == UInt8(ascii: "."), Self.isDigit(bytes[at + 1]) {
             at += 1
-            take(while: Self.isDigit)
+            accept(while: Self.isDigit)
         }
         if let exponent = exponentLength() {
             at += exponent
-            take(while: Self.isDigit)
+            accept(while: Self.isDigit)
         }
         // `1.2.3`, `5x` and `7.` are errors, not a number followed by something else.
         guard at >= bytes.count || !(Self.isWord(bytes[at]) || bytes[at] == UInt8(ascii: ".")) else {
@@ -106,7 +106,7 @@ struct FilterLexer {
         return character
     }
 
-    private mutating func take(while holds: (UInt8) -> Bool) {
+    private mutating func accept(while holds: (UInt8) -> Bool) {
         while at < bytes.count, holds(bytes[at]) { at += 1 }
     }
 

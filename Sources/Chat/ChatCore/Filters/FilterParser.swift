@@ -28,18 +28,18 @@ struct FilterParser {
 
     private mutating func or() throws(ChatError) -> FilterNode {
         var nodes = [try and()]
-        while try take("||", keyword: "or") { nodes.append(try and()) }
+        while try accept("||", keyword: "or") { nodes.append(try and()) }
         return nodes.count == 1 ? nodes[0] : .any(nodes)
     }
 
     private mutating func and() throws(ChatError) -> FilterNode {
         var nodes = [try not()]
-        while try take("&&", keyword: "and") { nodes.append(try not()) }
+        while try accept("&&", keyword: "and") { nodes.append(try not()) }
         return nodes.count == 1 ? nodes[0] : .all(nodes)
     }
 
     private mutating func not() throws(ChatError) -> FilterNode {
-        guard try take("!", keyword: "not") else { return try comparison() }
+        guard try accept("!", keyword: "not") else { return try comparison() }
         return .not(try nested { parser throws(ChatError) in try parser.not() })
     }
 
@@ -115,8 +115,8 @@ struct FilterParser {
     }
 
     private mutating func unary() throws(ChatError) -> FilterNode {
-        if try take("~") { return .complement(try nested { parser throws(ChatError) in try parser.unary() }) }
-        if try take("-") { return try negative() }
+        if try accept("~") { return .complement(try nested { parser throws(ChatError) in try parser.unary() }) }
+        if try accept("-") { return try negative() }
         return try primary()
     }
 
@@ -151,10 +151,10 @@ struct FilterParser {
         try advance()
         let nodes = try nested { parser throws(ChatError) in
             var nodes = [try parser.or()]
-            while try parser.take(",") { nodes.append(try parser.or()) }
+            while try parser.accept(",") { nodes.append(try parser.or()) }
             return nodes
         }
-        guard try take(")") else {
+        guard try accept(")") else {
             let column = lexer.fault("'(' without ')'", at: opened)
             throw token == .end ? column : fault("expected ',' or ')', found \(found)")
         }
@@ -188,11 +188,11 @@ struct FilterParser {
     private mutating func steps() throws(ChatError) -> [FilterStep] {
         var steps: [FilterStep] = []
         while true {
-            if try take(".") {
+            if try accept(".") {
                 guard case .word(let member) = token else { throw fault("expected a name after '.', found \(found)") }
                 try advance()
                 steps.append(.member(ExactText(member)))
-            } else if try take("[") {
+            } else if try accept("[") {
                 steps.append(try subscripted())
             } else {
                 return steps
@@ -210,7 +210,7 @@ struct FilterParser {
         default: throw fault("expected a quoted name or a number after '[', found \(found)")
         }
         try advance()
-        guard try take("]") else { throw fault("expected ']', found \(found)") }
+        guard try accept("]") else { throw fault("expected ']', found \(found)") }
         return step
     }
 
@@ -227,7 +227,7 @@ struct FilterParser {
     }
 
     /// Consumes the symbol, or the keyword that means the same, if it comes next. Returns true if it did.
-    private mutating func take(_ symbol: String, keyword: String? = nil) throws(ChatError) -> Bool {
+    private mutating func accept(_ symbol: String, keyword: String? = nil) throws(ChatError) -> Bool {
         switch token {
         case .symbol(symbol): break
         case .word(let word) where keyword != nil && word.lowercased() == keyword: break

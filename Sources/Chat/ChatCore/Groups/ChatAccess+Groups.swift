@@ -14,7 +14,7 @@ extension ChatAccess {
     ///
     /// - Throws: `.forbidden` without `read`; `.malformed` for a bad name; what the store throws.
     public func group(_ name: String) async throws(ChatError) -> GroupRecord? {
-        try caller.demand(.read)
+        try caller.require(.read)
         try Names.check(group: name)
         let record = try await directory.read(GroupRecord.key(name, in: app))
         guard let group = record.flatMap(GroupRecord.init) else { return nil }
@@ -25,7 +25,7 @@ extension ChatAccess {
     ///
     /// - Throws: `.forbidden` without `read`; `.malformed` for a bad query; what the store throws.
     public func groups(_ list: RecordList) async throws(ChatError) -> Page<GroupRecord> {
-        try caller.demand(.read)
+        try caller.require(.read)
         let query = RecordQuery(.group, in: app, limit: list.limit)
         return try await page(query, list, created: \.updated) { records async throws(ChatError) in
             var groups: [GroupRecord?] = []
@@ -56,7 +56,7 @@ extension ChatAccess {
 
     /// Checks that the caller's patterns cover all channels of the group. Other callers may not change it, because they
     /// do not see what they would remove.
-    private func demandAll(of group: GroupRecord?) throws(ChatError) {
+    private func requireAll(of group: GroupRecord?) throws(ChatError) {
         for channel in group?.channels ?? [] where !caller.reaches(channel: channel) {
             throw ChatError(
                 .forbidden, "the group holds channels that this credential does not reach; use one that reaches all")
@@ -70,15 +70,15 @@ extension ChatAccess {
     ///   cover the whole group; `.invalid`, slug `group_full`, past `Limits.groupChannels`; as described at
     ///   `RecordChange.Precondition.check`.
     public func write(
-        group name: String, _ edit: GroupEdit, demand: RecordChange.Precondition = .none, isMaking: Bool = true
+        group name: String, _ edit: GroupEdit, precondition: RecordChange.Precondition = .none, isMaking: Bool = true
     ) async throws(ChatError) -> Written<GroupRecord> {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         try Names.check(group: name)
-        for channel in edit.channels { try demandRecord(of: channel) }
+        for channel in edit.channels { try requireRecord(of: channel) }
         let key = GroupRecord.key(name, in: app)
         let decided = try await decide([key]) { snapshot throws(ChatError) in
             let before = snapshot[key].flatMap(GroupRecord.init)
-            try demandAll(of: before)
+            try requireAll(of: before)
             var group = GroupRecord(id: name, channels: edit.applied(to: before?.channels ?? []))
             group.created = before?.created ?? snapshot.now
             guard group.channels.count <= limits.groupChannels else {
@@ -86,7 +86,7 @@ extension ChatAccess {
                     .invalid, "a channel group has at most \(limits.groupChannels) channels; make another one",
                     slug: "group_full", limit: limits.groupChannels, field: "channels")
             }
-            try demand.check(before?.etag, current: snapshot[key])
+            try precondition.check(before?.etag, current: snapshot[key])
             guard isMaking || before != nil else {
                 throw ChatError(.notFound, "there is no channel group '\(name)'")
             }
@@ -102,14 +102,16 @@ extension ChatAccess {
     /// - Returns: true when there was one.
     /// - Throws: as `write`.
     @discardableResult
-    public func delete(group name: String, demand: RecordChange.Precondition = .none) async throws(ChatError) -> Bool {
-        try caller.demand(.manage)
+    public func delete(
+        group name: String, precondition: RecordChange.Precondition = .none
+    ) async throws(ChatError) -> Bool {
+        try caller.require(.manage)
         try Names.check(group: name)
         let key = GroupRecord.key(name, in: app)
         return try await decide([key]) { snapshot throws(ChatError) in
             let record = snapshot[key]
-            try demandAll(of: record.flatMap(GroupRecord.init))
-            try demand.check(record?.etag)
+            try requireAll(of: record.flatMap(GroupRecord.init))
+            try precondition.check(record?.etag)
             return Decision(record != nil, changes: record == nil ? [] : [RecordChange(key, body: nil)])
         }.value
     }
@@ -120,14 +122,14 @@ extension ChatAccess {
     /// - Throws: `.malformed` past `Limits.groupChannelsPerRequest`.
     public func groupChannels(_ names: [String]) async throws(ChatError) -> [String] {
         let channels = try await channels(ofGroups: names).flatMap { $0 }.distinct
-        try demandRoom(forGroupChannels: channels.count)
+        try requireCapacity(forGroupChannels: channels.count)
         return channels
     }
 
     /// Checks the number of channels in the groups of a request.
     ///
     /// - Throws: `.malformed` past `Limits.groupChannelsPerRequest`.
-    public func demandRoom(forGroupChannels count: Int) throws(ChatError) {
+    public func requireCapacity(forGroupChannels count: Int) throws(ChatError) {
         let most = limits.groupChannelsPerRequest
         guard count <= most else {
             throw ChatError(

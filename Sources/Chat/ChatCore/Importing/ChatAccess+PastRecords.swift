@@ -18,17 +18,18 @@ extension ChatAccess {
     /// - Parameter isReplacing: true to update an existing record; false to keep it unchanged.
     /// - Throws: `.forbidden` without `manage`; what the operation throws that normally writes such a record.
     public func move(_ record: ImportRecord, isReplacing: Bool) async throws(ChatError) -> ImportResult {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         try caller.demandNoUser()
         var chat = self
         chat.isQuiet = true
-        let demand: RecordChange.Precondition = isReplacing ? .none : .absent
+        let precondition: RecordChange.Precondition = isReplacing ? .none : .absent
         do throws(ChatError) {
             switch record {
             case .user(let id, let edit):
-                return ImportResult(isNew: try await chat.put(user: id, edit, demand: demand).isNew)
+                return ImportResult(isNew: try await chat.put(user: id, edit, precondition: precondition).isNew)
             case .channel(let id, let kind, let edit):
-                return ImportResult(isNew: try await chat.put(channel: id, kind: kind, edit, demand: demand).isNew)
+                return ImportResult(
+                    isNew: try await chat.put(channel: id, kind: kind, edit, precondition: precondition).isNew)
             case .membership(let user, let channel, let edit):
                 return try await chat.moveMember(user, channel, edit, isReplacing: isReplacing)
             case .group(let id, let channels):
@@ -50,23 +51,25 @@ extension ChatAccess {
         let key = MembershipRecord.key(user, channel, in: app)
         if !isReplacing, try await directory.read(key) != nil { return ImportResult(isNew: false) }
         do throws(ChatError) {
-            return ImportResult(isNew: try await settle(user, channel, edit))
+            return ImportResult(isNew: try await importMembership(user, channel, edit))
         } catch {
             guard error.code == .notFound else { throw error }
         }
         _ = try await put(channel: channel, kind: .public, ChannelEdit())
-        return ImportResult(isNew: try await settle(user, channel, edit))
+        return ImportResult(isNew: try await importMembership(user, channel, edit))
     }
 
     /// Applies an imported membership.
     ///
     /// - Returns: true when the user was neither a member nor invited before.
-    private func settle(_ user: String, _ channel: String, _ edit: MembershipEdit) async throws(ChatError) -> Bool {
+    private func importMembership(
+        _ user: String, _ channel: String, _ edit: MembershipEdit
+    ) async throws(ChatError) -> Bool {
         try edit.check(limits)
         var edit = edit
         edit.read = edit.read.map { min($0, service.clock.now) }
         return try await changeMember(user, of: channel, by: nil) { [edit] change throws(ChatError) in
-            try change.demandJoining(user)
+            try change.requireJoining(user)
             try change.set(user, edit)
             try change.checkOperators()
         }.isNew

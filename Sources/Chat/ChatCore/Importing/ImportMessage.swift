@@ -69,7 +69,7 @@ extension ChatAccess {
     /// - Returns: the result of each message. A refused message does not prevent the import of others.
     /// - Throws: `.forbidden` without `emit` and `manage`; what the store throws.
     public func move(_ messages: [ImportMessage]) async throws(ChatError) -> [Result<ImportResult, ChatError>] {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         try caller.demandNoUser()
         var results = [Result<ImportResult, ChatError>?](repeating: nil, count: messages.count)
         var drafts: [(index: Int, draft: EventDraft)] = []
@@ -170,13 +170,13 @@ extension ChatAccess {
                     message.deletion = .init(at: record.timetoken, by: record.user, isHard: false)
                     attached += 1
                 case .edited:
-                    guard let earlier = message.take(edit: record, of: event, in: self.app) else { continue }
+                    guard let earlier = message.apply(edit: record, of: event, in: self.app) else { continue }
                     // An edit may be recorded and forgotten again, when a message has many.
                     for change in earlier { edits[change.key] = change }
                     attached += 1
                 case .reactions, .threadRootId, nil:
                     guard snapshot[recordKey] == nil, taken.insert(recordKey).inserted else { continue }
-                    try message.take(record, within: limits)
+                    try message.apply(record, within: limits)
                     changes.append(RecordChange(recordKey, body: record.body))
                     attached += 1
                 }
@@ -191,7 +191,7 @@ extension MessageRecord {
     /// Adds an imported edit to the message's other edits, in the order of their timetokens.
     ///
     /// - Returns: as ``MessageRecord/insert(_:value:in:)``; nil for a removed message.
-    fileprivate mutating func take(
+    fileprivate mutating func apply(
         edit action: MessageActionRecord, of event: Event, in app: AppID
     ) -> [RecordChange]? {
         guard deletion?.isHard != true else { return nil }

@@ -81,27 +81,29 @@ public struct IncludedRecords: Sendable {
     public mutating func text(
         beside event: Event, _ inclusion: IncludePolicy
     ) async throws(ChatError) -> RenderedIncludes {
-        let sight = try await sight(of: inclusion, event)
-        let place = Place(event: event.timetoken, form: sight.form)
+        let returnedFields = try await returnedFields(of: inclusion, event)
+        let place = Place(event: event.timetoken, form: returnedFields.form)
         if let known = texts[place] { return known }
-        let text = RenderedIncludes(text: printed(beside: event, sight), form: sight.form)
+        let text = RenderedIncludes(text: printed(beside: event, returnedFields), form: returnedFields.form)
         texts[place] = text
         return text
     }
 
-    private mutating func sight(of inclusion: IncludePolicy, _ event: Event) async throws(ChatError) -> ReturnedFields {
-        var sight = ReturnedFields(objects: inclusion.objects, showsPrivateFields: false, knowsChannel: true)
+    private mutating func returnedFields(
+        of inclusion: IncludePolicy, _ event: Event
+    ) async throws(ChatError) -> ReturnedFields {
+        var returnedFields = ReturnedFields(objects: inclusion.objects, showsPrivateFields: false, knowsChannel: true)
         switch inclusion.reader {
-        case .app: sight.showsPrivateFields = true
+        case .app: returnedFields.showsPrivateFields = true
         case .anyUser:
             // The channel may have become private after the event was stored.
             let record = records[ChannelRecord.key(event.channel.name, in: app)].flatMap(ChannelRecord.init)
-            sight.knowsChannel = record?.kind.isPrivate != true || !event.audience.isOpen
+            returnedFields.knowsChannel = record?.kind.isPrivate != true || !event.audience.isOpen
         case .user(let reader):
-            sight.showsPrivateFields = event.user.map { ExactText($0) == reader } ?? false
-            sight.knowsChannel = try await knows(event.channel, reader)
+            returnedFields.showsPrivateFields = event.user.map { ExactText($0) == reader } ?? false
+            returnedFields.knowsChannel = try await knows(event.channel, reader)
         }
-        return sight
+        return returnedFields
     }
 
     /// True when a user may know of a channel's record and members.
@@ -111,17 +113,19 @@ public struct IncludedRecords: Sendable {
         var caller = Caller.gateway(in: app)
         caller.user = reader.text
         let chat = service.chat(for: caller)
-        let answer = try await chat.obstacle(to: .knowing, of: reader.text, in: channel.name) == nil
+        let answer = try await chat.refusal(to: .knowing, of: reader.text, in: channel.name) == nil
         known[reader, default: [:]][name] = answer
         return answer
     }
 
-    private mutating func printed(beside event: Event, _ sight: ReturnedFields) -> JSONText {
-        let objects = sight.objects
-        let user = objects.contains(.user) ? user(of: event, sight.showsPrivateFields) : nil
-        let channel = objects.contains(.channel) && sight.knowsChannel ? channel(of: event) : nil
+    private mutating func printed(beside event: Event, _ returnedFields: ReturnedFields) -> JSONText {
+        let objects = returnedFields.objects
+        let user = objects.contains(.user) ? user(of: event, returnedFields.showsPrivateFields) : nil
+        let channel = objects.contains(.channel) && returnedFields.knowsChannel ? channel(of: event) : nil
         let thread = objects.contains(.thread) ? thread(of: event) : nil
-        let member = objects.contains(.member) && sight.knowsChannel ? member(of: event, sight.showsPrivateFields) : nil
+        let member =
+            objects.contains(.member) && returnedFields.knowsChannel
+            ? member(of: event, returnedFields.showsPrivateFields) : nil
         return JSONText(capacity: 1024) { writer in
             writer.beginObject()
             if let user { writer.member("user", user) }
@@ -137,7 +141,7 @@ public struct IncludedRecords: Sendable {
         let form = UserForm(user: ExactText(id), showsPrivateFields: showsPrivateFields)
         if let known = users[form] { return known }
         let record = records[UserRecord.key(id, in: app)].flatMap(UserRecord.init)
-        let shown = showsPrivateFields ? record : record.map(publicFields.shown)
+        let shown = showsPrivateFields ? record : record.map(publicFields.visible)
         let text = shown.map { user in JSONText(capacity: 512) { user.show(to: &$0) } }
         users[form] = .some(text)
         return text

@@ -22,7 +22,7 @@ public struct AppRecord: Sendable {
     /// True to refuse events of undeclared types.
     public var requiresDeclaredTypes = false
     /// True when PubNub clients need an access token, or a signature, for every request.
-    public var demandsTokens = false
+    public var requiresTokens = false
     /// True to store what PubNub clients publish without saying whether to store it.
     public var storesByDefault = true
     /// The fields of other users that a user's credential may see.
@@ -78,7 +78,7 @@ extension AppRecord {
             if isFirst { writer.member("first", true) }
             if let retention { writer.member("retention_hours", retention.components.seconds / 3600) }
             if requiresDeclaredTypes { writer.member("require_declared_types", true) }
-            if demandsTokens { writer.member("demand_tokens", true) }
+            if requiresTokens { writer.member("demand_tokens", true) }
             if !storesByDefault { writer.member("store_by_default", false) }
             if publicUserFields != .standard { writer.member("public_user_fields", publicUserFields.names) }
             writer.member("created", created.description)
@@ -107,7 +107,7 @@ extension AppRecord {
             previousSecret = (key, until)
         }
         requiresDeclaredTypes = root["require_declared_types"]?.boolean ?? false
-        demandsTokens = root["demand_tokens"]?.boolean ?? false
+        requiresTokens = root["demand_tokens"]?.boolean ?? false
         storesByDefault = root["store_by_default"]?.boolean ?? true
         // A field name that this version does not know is treated as private.
         let names = root["public_user_fields"]?.strings

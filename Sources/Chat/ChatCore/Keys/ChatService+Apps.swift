@@ -4,20 +4,20 @@ public import ChatModel
 public struct AppChange: Sendable {
     public var name: String?
     public var requiresDeclaredTypes: Bool?
-    public var demandsTokens: Bool?
+    public var requiresTokens: Bool?
     public var storesByDefault: Bool?
     public var publicUserFields: PublicUserFields?
     public var retention: Retention?
 
     /// The retention of kept events.
-    public enum Retention: Sendable, Equatable { case forever, lasting(Duration) }
+    public enum Retention: Sendable, Equatable { case forever, limited(Duration) }
 
     public init(
-        requiresDeclaredTypes: Bool? = nil, demandsTokens: Bool? = nil, storesByDefault: Bool? = nil,
+        requiresDeclaredTypes: Bool? = nil, requiresTokens: Bool? = nil, storesByDefault: Bool? = nil,
         publicUserFields: PublicUserFields? = nil, retention: Retention? = nil
     ) {
         self.requiresDeclaredTypes = requiresDeclaredTypes
-        self.demandsTokens = demandsTokens
+        self.requiresTokens = requiresTokens
         self.storesByDefault = storesByDefault
         self.publicUserFields = publicUserFields
         self.retention = retention
@@ -26,7 +26,7 @@ public struct AppChange: Sendable {
     fileprivate func apply(to app: inout AppRecord) {
         if let name { app.name = name }
         if let requiresDeclaredTypes { app.requiresDeclaredTypes = requiresDeclaredTypes }
-        if let demandsTokens { app.demandsTokens = demandsTokens }
+        if let requiresTokens { app.requiresTokens = requiresTokens }
         if let storesByDefault { app.storesByDefault = storesByDefault }
         if let publicUserFields { app.publicUserFields = publicUserFields }
         if let retention { app.retention = retention.age }
@@ -38,7 +38,7 @@ extension AppChange.Retention {
     fileprivate var age: Duration? {
         switch self {
         case .forever: nil
-        case .lasting(let age): age
+        case .limited(let age): age
         }
     }
 }
@@ -61,9 +61,9 @@ extension ChatService {
         guard app == caller.app || caller.isOperator else { throw ChatError(.notFound, "no such app") }
         try caller.demandWholeApp()
         if let name = change.name { try Keyring.check(appName: name) }
-        if rates != nil { try Keyring.demandOperator(caller) }
+        if rates != nil { try Keyring.requireOperator(caller) }
         let concernsOwnAdmins =
-            change.requiresDeclaredTypes != nil || change.demandsTokens != nil || change.storesByDefault != nil
+            change.requiresDeclaredTypes != nil || change.requiresTokens != nil || change.storesByDefault != nil
             || change.publicUserFields != nil
         if concernsOwnAdmins, app != caller.app {
             throw ChatError(
@@ -92,7 +92,7 @@ extension ChatService {
 
     /// Sets the retentions of the app records in the log, in case the gateway stopped between the two writes of a
     /// change.
-    func settleRetentions() async throws(ChatError) {
+    func applyRetentions() async throws(ChatError) {
         for app in keyring.apps where app.retention != nil {
             try await engine.log.setRetention(app.retention, of: app.id)
         }

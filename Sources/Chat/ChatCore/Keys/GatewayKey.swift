@@ -31,7 +31,7 @@ extension Keyring {
                 writer.endObject()
             }
             do {
-                _ = try await directory.write([RecordChange(record, body: body, demand: .absent)])
+                _ = try await directory.write([RecordChange(record, body: body, precondition: .absent)])
                 return
             } catch  where error.code == .conflict {
                 // Another node has stored its key in between; that key is used.
@@ -85,7 +85,7 @@ extension Keyring {
             name: name, in: caller.app, proof: proof, scopes: scopes, channels: channels.isEmpty ? [.all] : channels,
             types: types.isEmpty ? [.all] : types, expires: expires ?? end, now: clock.now)
         key.rates = rates
-        let stored = try await write([RecordChange(key.recordKey, body: key.body, demand: .absent)])
+        let stored = try await write([RecordChange(key.recordKey, body: key.body, precondition: .absent)])
         (key.etag, key.updated) = (stored[0].etag, stored[0].updated)
         return key
     }
@@ -135,7 +135,7 @@ extension Keyring {
             guard etag ?? key.etag == key.etag else { throw Self.stale }
             try edit(&key)
             try Self.check(keyName: key.name)
-            let change = RecordChange(key.recordKey, body: key.body, demand: .etag(key.etag))
+            let change = RecordChange(key.recordKey, body: key.body, precondition: .etag(key.etag))
             do throws(ChatError) {
                 let stored = try await mirror.write([change], apply)[0]
                 (key.etag, key.updated) = (stored.etag, stored.updated)
@@ -155,9 +155,9 @@ extension Keyring {
         guard id != caller.credential else {
             throw ChatError(.conflict, "a key cannot remove itself; use another admin key")
         }
-        let demand = etag.map { RecordChange.Precondition.etag($0) } ?? .present
+        let precondition = etag.map { RecordChange.Precondition.etag($0) } ?? .present
         do {
-            try await write([RecordChange(RecordKey(.key, id, in: caller.app), body: nil, demand: demand)])
+            try await write([RecordChange(RecordKey(.key, id, in: caller.app), body: nil, precondition: precondition)])
         } catch  where error.code == .notFound {
             throw Self.unknownKey
         }
@@ -172,7 +172,7 @@ extension Keyring {
     public func issueApp(
         name: String, retention: Duration? = nil, by caller: Caller
     ) async throws(ChatError) -> IssuedApp {
-        try Self.demandOperator(caller)
+        try Self.requireOperator(caller)
         try Self.check(appName: name)
         guard endOfKey(of: caller) == nil else {
             throw ChatError(
@@ -191,7 +191,7 @@ extension Keyring {
             throw ChatError(.malformed, "an app's id must be 1 to 200 bytes long")
         }
         let app = newApp(id, name: id.name, isFirst: apps.isEmpty)
-        try await write([RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .absent)])
+        try await write([RecordChange(app.recordKey, body: app.body(sealedBy: vault), precondition: .absent)])
     }
 
     private func newApp(
@@ -209,12 +209,12 @@ extension Keyring {
     /// - Throws: `.forbidden`, `.notFound`; `.conflict` for the first app; `.stale` when it is at another version than
     ///   `etag`.
     public func removeApp(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
-        try Self.demandOperator(caller)
+        try Self.requireOperator(caller)
         guard let app = app(AppID(id)) else { throw ChatError(.notFound, "no such app") }
         guard !app.isFirst else { throw ChatError(.conflict, "the first app cannot be removed") }
         let keys = contents.withLock { contents in contents.keys.keys.filter { $0.app == app.id } }
         try await write(
-            [RecordChange(app.recordKey, body: nil, demand: etag.map { .etag($0) } ?? .present)]
+            [RecordChange(app.recordKey, body: nil, precondition: etag.map { .etag($0) } ?? .present)]
                 + keys.map { RecordChange($0, body: nil) })
     }
 
@@ -258,7 +258,7 @@ extension Keyring {
             else { throw ChatError(.notFound, "no such app") }
             guard etag ?? app.etag == app.etag else { throw Self.stale }
             try edit(&app)
-            let change = RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .etag(record.etag))
+            let change = RecordChange(app.recordKey, body: app.body(sealedBy: vault), precondition: .etag(record.etag))
             do throws(ChatError) {
                 let stored = try await mirror.write([change], apply)[0]
                 (app.etag, app.updated) = (stored.etag, stored.updated)
@@ -280,8 +280,8 @@ extension Keyring {
             name: "admin", in: app.id, proof: .text(digest: Self.digest(of: text)), scopes: [.admin],
             channels: [.all], types: [.all], expires: nil, now: app.created)
         let stored = try await write([
-            RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .absent),
-            RecordChange(key.recordKey, body: key.body, demand: .absent),
+            RecordChange(app.recordKey, body: app.body(sealedBy: vault), precondition: .absent),
+            RecordChange(key.recordKey, body: key.body, precondition: .absent),
         ])
         var app = app
         (app.etag, app.updated) = (stored[0].etag, stored[0].updated)
@@ -297,11 +297,11 @@ extension Keyring {
         let key = Self.newKey(
             name: "recovered", in: app.id, proof: .text(digest: Self.digest(of: text)), scopes: [.admin],
             channels: [.all], types: [.all], expires: nil, now: clock.now)
-        try await write([RecordChange(key.recordKey, body: key.body, demand: .absent)])
+        try await write([RecordChange(key.recordKey, body: key.body, precondition: .absent)])
         return IssuedKey(key: key, text: text)
     }
 
-    static func demandOperator(_ caller: Caller) throws(ChatError) {
+    static func requireOperator(_ caller: Caller) throws(ChatError) {
         guard caller.isOperator else {
             throw ChatError(
                 .forbidden, "apps are managed with an admin key of the first app that reaches every channel and type")

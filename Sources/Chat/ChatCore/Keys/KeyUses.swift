@@ -16,7 +16,7 @@ struct KeyUses {
     /// Notes a use of a key.
     ///
     /// - Returns: the time until which further uses of the key need not be noted.
-    mutating func note(_ key: RecordKey, at now: Timetoken) -> Timetoken {
+    mutating func record(_ key: RecordKey, at now: Timetoken) -> Timetoken {
         let next = self[key].map { $0.adding(Self.grain) } ?? .zero
         guard now >= next else { return next }
         times[key.app, default: [:]][key] = now
@@ -46,7 +46,7 @@ struct KeyUses {
     }
 
     /// Some of the apps with times that are not written yet. They count as written from now on.
-    mutating func takeUnwritten(_ most: Int) -> [AppID] {
+    mutating func removeUnwritten(_ most: Int) -> [AppID] {
         let apps = Array(unwritten.prefix(most))
         unwritten.subtract(apps)
         return apps
@@ -66,10 +66,10 @@ extension Keyring {
     public func lastUse(of key: APIKey) -> Timetoken? { contents.withLock { $0.uses[key.recordKey] } }
 
     /// Notes the use of a token that depends on a key. Does nothing when there is no such key.
-    public func noteUse(ofKey id: String, in app: AppID) {
+    public func recordUse(ofKey id: String, in app: AppID) {
         let (key, now) = (RecordKey(.key, id, in: app), clock.now)
         contents.withLock { contents in
-            if contents.keys[key] != nil { _ = contents.uses.note(key, at: now) }
+            if contents.keys[key] != nil { _ = contents.uses.record(key, at: now) }
         }
     }
 
@@ -90,7 +90,7 @@ extension Keyring {
     /// Writes the new times. Times that the store does not accept now are written the next time.
     func writeUses() async {
         while true {
-            let apps = contents.withLock { $0.uses.takeUnwritten(Self.writtenAtOnce) }
+            let apps = contents.withLock { $0.uses.removeUnwritten(Self.writtenAtOnce) }
             guard !apps.isEmpty else { return }
             do throws(ChatError) {
                 // Another node may have written later times.

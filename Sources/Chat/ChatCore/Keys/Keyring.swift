@@ -41,7 +41,7 @@ public final class Keyring: Sendable {
             let caller: Caller
             let key: RecordKey
             /// Uses before this time need not be noted.
-            var noted: Timetoken
+            var recordedUntil: Timetoken
         }
 
         /// Returns the caller of a key's digest and notes the use of the key; nil when there is no such key, or it has
@@ -50,13 +50,14 @@ public final class Keyring: Sendable {
             if let index = callers.index(forKey: digest) {
                 let known = callers.values[index]
                 guard !known.caller.isExpired(at: now) else { return nil }
-                if now >= known.noted { callers.values[index].noted = uses.note(known.key, at: now) }
+                if now >= known.recordedUntil { callers.values[index].recordedUntil = uses.record(known.key, at: now) }
                 return known.caller
             }
             guard let key = byDigest[digest].flatMap({ keys[$0] }) else { return nil }
             let caller = caller(of: key)
             guard !caller.isExpired(at: now) else { return nil }
-            callers[digest] = CachedCaller(caller: caller, key: key.recordKey, noted: uses.note(key.recordKey, at: now))
+            callers[digest] = CachedCaller(
+                caller: caller, key: key.recordKey, recordedUntil: uses.record(key.recordKey, at: now))
             return caller
         }
 
@@ -258,14 +259,14 @@ extension Keyring {
             for observer in appObservers.withLock({ $0 }) { observer(AppID(key.id)) }
         case .key:
             let apiKey = record.flatMap(APIKey.init)
-            if let old = contents.withLock({ $0.put(apiKey, for: key) }) { tell(old) }
+            if let old = contents.withLock({ $0.put(apiKey, for: key) }) { notify(old) }
         default: break
         }
     }
 
     private func put(_ app: AppRecord) { contents.withLock { $0.put(app, for: app.id) } }
 
-    private func tell(_ key: APIKey) {
+    private func notify(_ key: APIKey) {
         for observer in observers.withLock({ $0 }) { observer(key) }
     }
 }

@@ -26,13 +26,13 @@ extension ChatAccess {
         _ users: [String], of channel: String, by named: String?,
         _ body: @escaping @Sendable (inout MemberChange) throws(ChatError) -> Void
     ) async throws(ChatError) -> MemberChangeResult {
-        try demandRecord(of: channel)
+        try requireRecord(of: channel)
         for user in users { try Names.check(user: user) }
         let actor = try actor(named)
         let keys = MemberChange.keys(of: channel, users: users, by: actor, in: app)
         let decided = try await decide(keys) { snapshot throws(ChatError) in
             var change = try MemberChange(of: channel, snapshot, by: actor, in: self)
-            try change.demandMembers()
+            try change.requireMembers()
             let wasAbsent = users.allSatisfy { change.membership(of: $0) == nil }
             try body(&change)
             var after: [ExactText: MembershipRecord] = [:]
@@ -89,7 +89,7 @@ extension ChatAccess {
 extension ChatAccess {
     /// The members of a channel, including invited ones; empty for a channel without a record.
     public func members(of channel: String, _ list: RecordList) async throws(ChatError) -> Page<MembershipRecord> {
-        try await demandSight(of: channel)
+        try await requireVisible(of: channel)
         var query = try RecordQuery(.membership, list, .memberships, in: app, limits: limits)
         query.parent = channel
         var list = list
@@ -109,7 +109,7 @@ extension ChatAccess {
 
     /// One member; nil when the user is not a member.
     public func member(_ user: String, of channel: String) async throws(ChatError) -> MembershipRecord? {
-        try await demandSight(of: channel)
+        try await requireVisible(of: channel)
         try Names.check(user: user)
         let member = try await directory.read(MembershipRecord.key(user, channel, in: app)).flatMap(
             MembershipRecord.init)
@@ -118,9 +118,9 @@ extension ChatAccess {
 
     /// The memberships and invitations of a user, in the channels that the caller reaches.
     public func memberships(of user: String, _ list: RecordList) async throws(ChatError) -> Page<MembershipRecord> {
-        try caller.demand(.read)
+        try caller.require(.read)
         try Names.check(user: user)
-        try caller.demand(self: user)
+        try caller.require(self: user)
         var query = try RecordQuery(.membership, list, .memberships, in: app, limits: limits)
         query.idPrefix = MembershipRecord.prefix(of: user)
         var list = list

@@ -4,7 +4,7 @@ extension MemberChange {
     /// Requires a channel that has members.
     ///
     /// - Throws: `.invalid`, slug `no_members`, for an open channel.
-    func demandMembers() throws(ChatError) {
+    func requireMembers() throws(ChatError) {
         guard !channel.kind.hasMembers else { return }
         throw ChatError(
             .invalid, "channel '\(channel.id)' is open and has no members; users enter and exit it", slug: "no_members")
@@ -14,9 +14,9 @@ extension MemberChange {
     /// invitation or an operator.
     ///
     /// - Throws: `.forbidden` with the slug `not_invited`, `not_operator` or `not_of_pair`.
-    func demandJoining(_ user: String) throws(ChatError) {
-        try demandPair(user)
-        try actor.demand(over: user, in: channel)
+    func requireJoining(_ user: String) throws(ChatError) {
+        try requirePair(user)
+        try actor.require(over: user, in: channel)
         guard channel.kind == .group, membership(of: user) == nil, !actor.isManager else { return }
         guard let actor = actor.user, isOperator(actor) else {
             throw ChatError(
@@ -28,8 +28,8 @@ extension MemberChange {
     /// Requires the right to invite users, which joined members have.
     ///
     /// - Throws: `.forbidden` with the slug `not_a_member` or `not_of_pair`.
-    func demandInviting(_ users: [String]) throws(ChatError) {
-        for user in users { try demandPair(user) }
+    func requireInviting(_ users: [String]) throws(ChatError) {
+        for user in users { try requirePair(user) }
         if actor.isManager { return }
         guard let user = actor.user, membership(of: user)?.state == .joined || isOperator(user) else {
             throw ChatError(.forbidden, "only members of channel '\(channel.id)' may invite", slug: "not_a_member")
@@ -37,7 +37,7 @@ extension MemberChange {
     }
 
     /// In a direct channel, requires that the user is one of its two users.
-    private func demandPair(_ user: String) throws(ChatError) {
+    private func requirePair(_ user: String) throws(ChatError) {
         guard channel.kind == .direct, !channel.isOfPair(user) else { return }
         throw ChatError(
             .forbidden, "direct channel '\(channel.id)' takes only its two users; '\(user)' is neither",
@@ -47,24 +47,24 @@ extension MemberChange {
     /// Requires an operator for a change of role. An edit that does not change the role needs no such right.
     ///
     /// - Throws: `.forbidden`, slug `not_operator`.
-    func demandRole(_ role: MemberRole?, of user: String) throws(ChatError) {
+    func requireRole(_ role: MemberRole?, of user: String) throws(ChatError) {
         guard let role, role != membership(of: user)?.role ?? .member else { return }
-        try actor.demandOperator(of: channel)
+        try actor.requireOperator(of: channel)
     }
 
     /// Requires the member for a change of the push preference.
     ///
     /// - Throws: `.forbidden`, slug `not_self`, for an edit that alters it.
-    func demandPush(_ edit: MembershipEdit, of user: String) throws(ChatError) {
+    func requirePush(_ edit: MembershipEdit, of user: String) throws(ChatError) {
         let present = membership(of: user)?.push ?? .all
-        if edit.push.applied(to: present) ?? .all != present { try actor.demand(self: user) }
+        if edit.push.applied(to: present) ?? .all != present { try actor.require(self: user) }
     }
 
     /// The membership of a user, which only the user may change.
     ///
     /// - Throws: `.forbidden`, slug `not_self`; `.notFound` when there is no such member.
     func ownMembership(of user: String) throws(ChatError) -> MembershipRecord {
-        try actor.demand(self: user)
+        try actor.require(self: user)
         return try existing(user)
     }
 
@@ -86,7 +86,7 @@ extension Actor {
     /// Requires that the actor is the user, or a program of the app that acts for the user.
     ///
     /// - Throws: `.forbidden`, slug `not_self`.
-    func demand(self owner: String) throws(ChatError) {
+    func require(self owner: String) throws(ChatError) {
         guard !isManager, user.map({ ExactText($0) != ExactText(owner) }) ?? true else { return }
         throw ChatError(
             .forbidden, "only user '\(owner)', or a credential with the scope 'manage', may do this", slug: "not_self")

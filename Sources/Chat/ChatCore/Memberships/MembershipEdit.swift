@@ -56,16 +56,16 @@ extension ChatAccess {
     ///   `no_members`, for an open channel.
     public func join(
         _ user: String, to channel: String, _ edit: MembershipEdit = MembershipEdit(),
-        demand: RecordChange.Precondition = .none, by named: String? = nil
+        precondition: RecordChange.Precondition = .none, by named: String? = nil
     ) async throws(ChatError) -> Written<MembershipRecord> {
         try edit.check(limits)
         return try await changeMember(user, of: channel, by: named) { change throws(ChatError) in
-            try change.demandJoining(user)
-            try demand.check(change.membership(of: user)?.etag)
-            try change.demandRole(edit.role, of: user)
+            try change.requireJoining(user)
+            try precondition.check(change.membership(of: user)?.etag)
+            try change.requireRole(edit.role, of: user)
             var edit = edit
             if case .clear = edit.push, !change.actor.isManager, !change.actor.isUser(user) { edit.push = .keep }
-            try change.demandPush(edit, of: user)
+            try change.requirePush(edit, of: user)
             try change.join([user], edit)
             try change.checkOperators()
         }
@@ -104,15 +104,15 @@ extension ChatAccess {
     ///
     /// - Parameter demand: the required version, if any.
     public func update(
-        memberOf channel: String, _ user: String, _ edit: MembershipEdit, demand etag: String? = nil,
+        memberOf channel: String, _ user: String, _ edit: MembershipEdit, precondition etag: String? = nil,
         by named: String? = nil
     ) async throws(ChatError) -> MembershipRecord {
         try edit.check(limits)
         return try await changeMember(user, of: channel, by: named) { change throws(ChatError) in
             let before = try change.existing(user)
-            try change.actor.demand(over: user, in: change.channel)
-            try change.demandRole(edit.role, of: user)
-            try change.demandPush(edit, of: user)
+            try change.actor.require(over: user, in: change.channel)
+            try change.requireRole(edit.role, of: user)
+            try change.requirePush(edit, of: user)
             if let etag { try RecordChange.Precondition.etag(etag).check(before.etag) }
             var membership = before
             edit.apply(to: &membership)
@@ -128,16 +128,16 @@ extension ChatAccess {
     ///
     /// - Parameter reason: the operator's reason, as free text.
     /// - Returns: true when there was a membership.
-    /// - Throws: `.stale` when `demand` names a version and the membership has another or does not exist.
+    /// - Throws: `.stale` when `precondition` names a version and the membership has another or does not exist.
     @discardableResult
     public func leave(
-        _ user: String, from channel: String, reason: String? = nil, demand: RecordChange.Precondition = .none,
+        _ user: String, from channel: String, reason: String? = nil, precondition: RecordChange.Precondition = .none,
         by named: String? = nil
     ) async throws(ChatError) -> Bool {
         try limits.check(reason, "reason")
         return try await !withMembers([user], of: channel, by: named) { change throws(ChatError) in
-            try change.actor.demand(over: user, in: change.channel)
-            try demand.check(change.membership(of: user)?.etag)
+            try change.actor.require(over: user, in: change.channel)
+            try precondition.check(change.membership(of: user)?.etag)
             change.end(user, reason: reason)
         }.wasAbsent
     }
@@ -158,20 +158,20 @@ extension ChatAccess {
                 var edit = edit
                 edit.read = edit.read.map { min($0, newest) }
                 if edit.entry == .invite {
-                    try change.demandInviting([user])
+                    try change.requireInviting([user])
                 } else {
-                    try change.demandJoining(user)
+                    try change.requireJoining(user)
                 }
-                try change.demandRole(edit.role, of: user)
+                try change.requireRole(edit.role, of: user)
                 try change.set(user, edit)
             }
             for user in removing {
-                try change.actor.demand(over: user, in: change.channel)
+                try change.actor.require(over: user, in: change.channel)
                 change.end(user)
             }
             try change.checkOperators()
         }
-        for (user, edit) in setting where edit.read != nil { await service.unread.tell(UserID(user, in: app)) }
+        for (user, edit) in setting where edit.read != nil { await service.unread.notify(UserID(user, in: app)) }
     }
 
     /// Invites users to a channel. Users who are members or invited already are left unchanged.
@@ -184,7 +184,7 @@ extension ChatAccess {
     ) async throws(ChatError) -> [MembershipRecord] {
         let users = try distinct(users)
         let decided = try await withMembers(users, of: channel, by: named) { change throws(ChatError) in
-            try change.demandInviting(users)
+            try change.requireInviting(users)
             try change.invite(users)
         }
         return users.compactMap { user in decided.value[ExactText(user)] }

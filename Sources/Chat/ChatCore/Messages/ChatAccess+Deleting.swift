@@ -19,9 +19,9 @@ extension ChatAccess {
         _ = try acting(named, in: channel, for: "message.deleted")
         let known = try await directory.read(key).flatMap { MessageRecord($0) }
         if known?.isGone ?? false { return false }
-        let scene: MessageContext
+        let context: MessageContext
         do throws(ChatError) {
-            scene = try await self.scene(
+            context = try await self.context(
                 timetoken, in: channel, for: "message.deleted", by: named, nil, orTyped: isAction)
         } catch {
             // Another caller has removed it since the record was read.
@@ -31,15 +31,15 @@ extension ChatAccess {
             return false
         }
         // Also needed after an unknown outcome.
-        defer { service.noteDeletion() }
+        defer { service.countDeletion() }
         let root = known?.threadKey(in: app)
         for _ in 0..<Self.tries {
             var thread: ThreadReplyRemoval?
             if let root { thread = try await ThreadReplyRemoval(of: root, losing: [timetoken], in: directory) }
             do throws(ChatError) {
                 let keys = (thread?.keys ?? []) + (isHard ? [reportsKey(timetoken, channel)] : [])
-                let decided = try await decide(scene, keys) { [thread] snapshot throws(ChatError) in
-                    try self.deletion(of: scene, thread, isHard: isHard, ifMatch: etag, snapshot)
+                let decided = try await decide(context, keys) { [thread] snapshot throws(ChatError) in
+                    try self.deletion(of: context, thread, isHard: isHard, ifMatch: etag, snapshot)
                 }
                 try await service.answers.forget(about: timetoken, in: self.channel(channel))
                 return decided.value
@@ -54,51 +54,51 @@ extension ChatAccess {
     private static let tries = 20
 
     private func deletion(
-        of scene: MessageContext, _ thread: ThreadReplyRemoval?, isHard: Bool, ifMatch etag: String?,
+        of context: MessageContext, _ thread: ThreadReplyRemoval?, isHard: Bool, ifMatch etag: String?,
         _ snapshot: RecordSnapshot
     ) throws(ChatError) -> Decision<Bool> {
-        var channel = scene.channelRecord(snapshot)
-        try scene.demandAuthority(in: channel)
-        var record = scene.record(snapshot)
+        var channel = context.channelRecord(snapshot)
+        try context.requireAuthority(in: channel)
+        var record = context.record(snapshot)
         let wasThere = record.deletion == nil
         // A deletion that is already done must not change anything again.
         guard wasThere || isHard && record.deletion?.isHard == false else { return Decision(false) }
-        try record.demand(etag)
+        try record.require(etag)
         var removals: [(channel: ChannelID, timetoken: Timetoken)] = []
         var forgotten: [RecordChange] = []
         if isHard {
-            let copies = record.remove(at: snapshot.next, by: scene.actor.user, in: app)
-            removals = [(channel: scene.event.channel, timetoken: scene.timetoken)] + copies.events
+            let copies = record.remove(at: snapshot.next, by: context.actor.user, in: app)
+            removals = [(channel: context.event.channel, timetoken: context.timetoken)] + copies.events
             forgotten = copies.records
         } else {
-            record.deletion = .init(at: snapshot.next, by: scene.actor.user, isHard: false)
+            record.deletion = .init(at: snapshot.next, by: context.actor.user, isHard: false)
         }
         var shown = channel
-        if shown?.pinned == scene.timetoken { shown = shown?.pinning(.zero, snapshot) }
-        let event = deleted(scene, record, in: shown, snapshot)
+        if shown?.pinned == context.timetoken { shown = shown?.pinning(.zero, snapshot) }
+        let event = deleted(context, record, in: shown, snapshot)
         var decision = Decision(true, changes: [record.change(in: app)] + forgotten, events: [event])
         decision.removals = removals
-        if isHard { removeReports(of: scene.timetoken, in: scene.channel, snapshot, &decision) }
-        if wasThere, let root = try thread?.rest(snapshot, without: [scene.event.user]) {
+        if isHard { removeReports(of: context.timetoken, in: context.channel, snapshot, &decision) }
+        if wasThere, let root = try thread?.rest(snapshot, without: [context.event.user]) {
             decision.changes.append(root.change(in: app))
             decision.events.append(
-                threadUpdated(root, .replyDeleted, scene.timetoken, by: scene.actor.user, in: channel, snapshot))
+                threadUpdated(root, .replyDeleted, context.timetoken, by: context.actor.user, in: channel, snapshot))
         }
-        if let pinned = channel?.pinned, pinned == scene.timetoken {
-            pin(.zero, in: &channel, scene.actor, &decision, snapshot)
+        if let pinned = channel?.pinned, pinned == context.timetoken {
+            pin(.zero, in: &channel, context.actor, &decision, snapshot)
         }
         return decision
     }
 
     private func deleted(
-        _ scene: MessageContext, _ record: MessageRecord, in channel: ChannelRecord?, _ snapshot: RecordSnapshot
+        _ context: MessageContext, _ record: MessageRecord, in channel: ChannelRecord?, _ snapshot: RecordSnapshot
     ) -> EventDraft {
         var event = draft(
-            "message.deleted", on: scene.channel, kind: .action, by: scene.actor.user,
+            "message.deleted", on: context.channel, kind: .action, by: context.actor.user,
             audience: channel.audience(members: .joined, inside: .participants)
         ) { writer in
             writer.key("message")
-            scene.message(record, snapshot).print(to: &writer)
+            context.message(record, snapshot).print(to: &writer)
             writer.member("hard", record.isGone)
             printChannel(channel, snapshot, to: &writer)
         }

@@ -18,8 +18,8 @@ extension ChatAccess {
     public func deleteEvents(
         after: Timetoken, before: Timetoken, in name: String
     ) async throws(ChatError) -> Int {
-        try caller.demand(.manage)
-        try caller.demand(channel: name)
+        try caller.require(.manage)
+        try caller.require(channel: name)
         let end = min(before, Timetoken(try await log.watermark(of: app).rawValue + 1))
         var request = HistoryRequest(channel: channel(name), after: after, before: end, limit: Self.stepEvents)
         var (count, tries) = (0, 0)
@@ -55,7 +55,7 @@ extension ChatAccess {
             [MessageRecord.key(name, $0.timetoken, in: app), reportsKey($0.timetoken, name)]
         }
         // Also needed after an unknown outcome.
-        defer { service.noteDeletion() }
+        defer { service.countDeletion() }
         let edited = try await decide([channelKey, MemberCounts.key(name, in: app)] + keys + threads.flatMap(\.keys)) {
             snapshot throws(ChatError) in
             var channel = snapshot[channelKey].flatMap { ChannelRecord($0) }

@@ -20,30 +20,30 @@ extension ChatAccess {
         _ timetoken: Timetoken, in channel: String, to content: MessageContent, by named: String?,
         ifMatch etag: String? = nil, asAction isAction: Bool = false
     ) async throws(ChatError) -> Message {
-        let scene = try await scene(timetoken, in: channel, for: "message.updated", by: named, orTyped: isAction)
+        let context = try await context(timetoken, in: channel, for: "message.updated", by: named, orTyped: isAction)
         let most = limits.dataBytes
-        PendingAnswer.current?.concern(timetoken, in: scene.event.channel)
-        let decided = try await decide(scene) { snapshot throws(ChatError) in
-            let channel = scene.channelRecord(snapshot)
-            try scene.demandAuthority(in: channel)
-            var record = try scene.present(snapshot, ifMatch: etag)
-            let data = content.data(instead: record.edit?.data ?? scene.event.data)
+        PendingAnswer.current?.concern(timetoken, in: context.event.channel)
+        let decided = try await decide(context) { snapshot throws(ChatError) in
+            let channel = context.channelRecord(snapshot)
+            try context.requireAuthority(in: channel)
+            var record = try context.present(snapshot, ifMatch: etag)
+            let data = content.data(instead: record.edit?.data ?? context.event.data)
             guard data.count <= most else {
                 throw .over(
                     .tooLarge, "data would be \(data.count) bytes of JSON; at most \(most) are accepted",
                     name: "limit_bytes", limit: most, field: "data")
             }
-            let edit = MessageRecord.Edit(data: data, at: snapshot.next, by: scene.actor.user)
+            let edit = MessageRecord.Edit(data: data, at: snapshot.next, by: context.actor.user)
             guard !isAction || !edit.repeats(record.edit) else { throw .attachedBefore }
-            let before = Message(scene.event, record)
+            let before = Message(context.event, record)
             let earlier = record.follow(edit, value: \.text, in: self.app)
-            let event = self.updated(scene, record, from: before, in: channel, snapshot)
-            let surplus = record.noteCopy(at: snapshot.next)
+            let event = self.updated(context, record, from: before, in: channel, snapshot)
+            let surplus = record.recordCopy(at: snapshot.next)
             var decision = Decision(record, changes: [record.change(in: self.app)] + earlier, events: [event])
-            decision.removals = surplus.map { [(scene.event.channel, $0)] } ?? []
+            decision.removals = surplus.map { [(context.event.channel, $0)] } ?? []
             return decision
         }
-        return Message(scene.event, decided)
+        return Message(context.event, decided)
     }
 
     /// Undoes an edit or a soft deletion, so that the message has its earlier content again. An edit that was followed
@@ -58,18 +58,18 @@ extension ChatAccess {
         _ deed: Timetoken, to timetoken: Timetoken, in channel: String, by named: String?,
         asAction isAction: Bool = false
     ) async throws(ChatError) -> Message {
-        let scene = try await scene(timetoken, in: channel, for: "message.updated", by: named, orTyped: isAction)
-        let known = try await directory.read(scene.key).flatMap { MessageRecord($0) }
+        let context = try await context(timetoken, in: channel, for: "message.updated", by: named, orTyped: isAction)
+        let known = try await directory.read(context.key).flatMap { MessageRecord($0) }
         let root = known?.threadKey(in: app)
         var threadKeys = root.map { [$0] } ?? []
         if let root, let thread = try await directory.read(root).flatMap({ MessageRecord($0) }) {
-            threadKeys += threadAuthorKeys(thread, replying: scene.event.user)
+            threadKeys += threadAuthorKeys(thread, replying: context.event.user)
         }
         let edits = known?.earlierEdits.compactMap { known?.key(ofEdit: $0, in: app) } ?? []
-        let decided = try await decide(scene, threadKeys + edits) { snapshot throws(ChatError) in
-            let channel = scene.channelRecord(snapshot)
-            var record = scene.record(snapshot)
-            let before = Message(scene.event, record)
+        let decided = try await decide(context, threadKeys + edits) { snapshot throws(ChatError) in
+            let channel = context.channelRecord(snapshot)
+            var record = context.record(snapshot)
+            let before = Message(context.event, record)
             var thread: MessageRecord?
             var forgotten: [RecordChange] = []
             let undone: (type: BuiltInAction, value: String)
@@ -80,7 +80,7 @@ extension ChatAccess {
                 undone = (.deleted, BuiltInAction.deleted.rawValue)
                 thread = root.flatMap { snapshot[$0] }.flatMap { MessageRecord($0) }
                 let last = thread?.thread.last ?? .zero
-                thread?.thread.add(by: scene.event.user, at: max(last, timetoken))
+                thread?.thread.add(by: context.event.user, at: max(last, timetoken))
             } else if record.deletion != nil {
                 throw ChatError(.gone, "the message is deleted; only its deletion can be undone")
             } else if let edit = record.edit, edit.at == deed {
@@ -98,8 +98,8 @@ extension ChatAccess {
             } else {
                 throw ChatError(.notFound, "the message has no edit and no deletion with this timetoken")
             }
-            try scene.actor.demandUndoing(of: doer, in: channel)
-            let event = self.updated(scene, record, from: before, in: channel, snapshot) { writer in
+            try context.actor.requireUndoing(of: doer, in: channel)
+            let event = self.updated(context, record, from: before, in: channel, snapshot) { writer in
                 writer.key("undone")
                 writer.beginObject()
                 writer.member("type", undone.type.rawValue)
@@ -107,17 +107,17 @@ extension ChatAccess {
                 writer.member("action_timetoken", deed.description)
                 writer.endObject()
             }
-            let surplus = record.noteCopy(at: snapshot.next)
+            let surplus = record.recordCopy(at: snapshot.next)
             var decision = Decision(record, changes: [record.change(in: self.app)] + forgotten, events: [event])
-            decision.removals = surplus.map { [(scene.event.channel, $0)] } ?? []
+            decision.removals = surplus.map { [(context.event.channel, $0)] } ?? []
             if let thread {
                 decision.changes.append(thread.change(in: self.app))
                 decision.events.append(
-                    self.threadUpdated(thread, .replyCreated, timetoken, by: scene.actor.user, in: channel, snapshot))
+                    self.threadUpdated(thread, .replyCreated, timetoken, by: context.actor.user, in: channel, snapshot))
             }
             return decision
         }
-        return Message(scene.event, decided)
+        return Message(context.event, decided)
     }
 
     private func earlierEdit(
@@ -130,12 +130,12 @@ extension ChatAccess {
     }
 
     private func updated(
-        _ scene: MessageContext, _ record: MessageRecord, from before: Message, in channel: ChannelRecord?,
+        _ context: MessageContext, _ record: MessageRecord, from before: Message, in channel: ChannelRecord?,
         _ snapshot: RecordSnapshot, _ print: (inout JSONWriter) -> Void = { _ in }
     ) -> EventDraft {
-        let message = scene.message(record, snapshot)
+        let message = context.message(record, snapshot)
         var event = draft(
-            "message.updated", on: scene.channel, kind: .action, by: scene.actor.user,
+            "message.updated", on: context.channel, kind: .action, by: context.actor.user,
             audience: channel.audience(members: .joinedButOrigin, inside: .participantsButOrigin)
         ) { writer in
             writer.key("message")
@@ -145,7 +145,7 @@ extension ChatAccess {
             printChannel(channel, snapshot, to: &writer)
         }
         event.thread = record.replied
-        scene.limit(&event)
+        context.limit(&event)
         return event
     }
 }

@@ -8,10 +8,10 @@ extension ChatAccess {
     /// - Throws: `.notFound` for the message and for the channel's record; `.forbidden`; `.gone` when the message is
     ///   deleted.
     public func pin(_ timetoken: Timetoken, in channel: String, by named: String?) async throws(ChatError) {
-        let scene = try await scene(timetoken, in: channel, for: "channel.updated", by: named, nil)
-        try await pin(timetoken, in: channel, scene.actor, [scene.key, scene.channelKey]) {
+        let context = try await context(timetoken, in: channel, for: "channel.updated", by: named, nil)
+        try await pin(timetoken, in: channel, context.actor, [context.key, context.channelKey]) {
             snapshot throws(ChatError) in
-            _ = try scene.present(snapshot)
+            _ = try context.present(snapshot)
         }
     }
 
@@ -40,7 +40,7 @@ extension ChatAccess {
                 throw ChatError(.notFound, "the channel has no record; make one to pin messages in it")
             }
             let member = actor.user.flatMap { snapshot.membership(of: $0, in: channel, app) }
-            if kind != .direct || member?.state != .joined { try actor.demandOperator(of: record) }
+            if kind != .direct || member?.state != .joined { try actor.requireOperator(of: record) }
             try check(snapshot)
             var decision = Decision(())
             if old ?? record?.pinned == record?.pinned { self.pin(timetoken, in: &record, actor, &decision, snapshot) }

@@ -29,20 +29,20 @@ extension ChatAccess {
             throw ChatError(.malformed, "reason must be 1 to 1000 bytes long", field: "reason")
         }
         if let rule { try Self.check(rule, "auto_moderation_id", 1...255, field: "auto_moderation_id") }
-        let scene = try await scene(timetoken, in: channel, for: "report.created", by: named, .receiving)
+        let context = try await context(timetoken, in: channel, for: "report.created", by: named, .receiving)
         let key = reportsKey(timetoken, channel)
-        let users = [scene.event.user, scene.actor.user].compactMap(\.self).map { UserRecord.key($0, in: app) }
-        let decided = try await decide(scene, [key] + users) { snapshot throws(ChatError) in
-            let record = try scene.present(snapshot)
+        let users = [context.event.user, context.actor.user].compactMap(\.self).map { UserRecord.key($0, in: app) }
+        let decided = try await decide(context, [key] + users) { snapshot throws(ChatError) in
+            let record = try context.present(snapshot)
             // A report that could not be found when the message is removed contains none of its text.
             var reports =
                 self.reports(key, snapshot)
                 ?? MessageRecord(
                     channel: Self.moderationChannel(of: channel), timetoken: timetoken)
             let isNoted = reports.copies.count < MessageRecord.copiesMost
-            if isNoted { _ = reports.noteCopy(at: snapshot.next) }
-            var report = self.report(of: scene, record, isNoted: isNoted, for: (reason, rule), snapshot)
-            report.deduplicationKey = "report/\(timetoken)/\(scene.actor.user ?? "")"
+            if isNoted { _ = reports.recordCopy(at: snapshot.next) }
+            var report = self.report(of: context, record, isNoted: isNoted, for: (reason, rule), snapshot)
+            report.deduplicationKey = "report/\(timetoken)/\(context.actor.user ?? "")"
             return Decision((), changes: [reports.change(in: self.app)], events: [report])
         }
         return decided.events[0]
@@ -72,28 +72,28 @@ extension ChatAccess {
     /// - Parameter isNoted: true when the report is removed with the message; otherwise it contains none of the
     ///   message's text.
     private func report(
-        of scene: MessageContext, _ record: MessageRecord, isNoted: Bool, for cause: (reason: String, rule: String?),
+        of context: MessageContext, _ record: MessageRecord, isNoted: Bool, for cause: (reason: String, rule: String?),
         _ snapshot: RecordSnapshot
     ) -> EventDraft {
-        let message = Message(scene.event, record)
+        let message = Message(context.event, record)
         var report = draft(
-            "report.created", on: Self.moderationChannel(of: scene.channel), by: scene.actor.user
+            "report.created", on: Self.moderationChannel(of: context.channel), by: context.actor.user
         ) { writer in
             writer.member("reason", cause.reason)
             if let rule = cause.rule { writer.member("auto_moderation_id", rule) }
             writer.key("message")
             if isNoted { message.print(to: &writer) } else { message.printReference(to: &writer) }
-            if let author = scene.event.user {
+            if let author = context.event.user {
                 writer.key("author")
                 snapshot.user(author, in: app).printReference(to: &writer)
             }
-            if let reporter = scene.actor.user {
+            if let reporter = context.actor.user {
                 writer.key("user")
                 snapshot.user(reporter, in: app).printReference(to: &writer)
             }
-            printChannel(scene.channelRecord(snapshot), snapshot, to: &writer)
+            printChannel(context.channelRecord(snapshot), snapshot, to: &writer)
         }
-        scene.limit(&report)
+        context.limit(&report)
         return report
     }
 
@@ -103,9 +103,9 @@ extension ChatAccess {
     /// - Throws: `.forbidden`, `.malformed`.
     public func reports(_ request: HistoryRequest, by named: String?) async throws(ChatError) -> Page<Event> {
         let name = request.channel.name
-        try caller.demand(.read)
+        try caller.require(.read)
         let actor = try acting(named, in: name, for: "report.created")
-        try actor.demandOperator(
+        try actor.requireOperator(
             of: try await directory.read(ChannelRecord.key(name, in: app)).flatMap { ChannelRecord($0) })
         guard (1...limits.pageMost).contains(request.limit) else {
             throw ChatError(.malformed, "limit must be 1 to \(limits.pageMost)")

@@ -77,7 +77,7 @@ extension ChatAccess {
         guard let reader else { return try await texts.withheld(from: events) }
         return try await texts.withheld(from: events) { deletion, channel in
             do throws(ChatError) {
-                try reader.demandUndoing(of: deletion.by, in: channel)
+                try reader.requireUndoing(of: deletion.by, in: channel)
                 return true
             } catch {
                 return false
@@ -92,8 +92,8 @@ extension Actor {
     ///
     /// - Parameter doer: the user who made the change; nil for an operator of the app.
     /// - Throws: `.forbidden`.
-    func demandUndoing(of doer: String?, in channel: ChannelRecord?) throws(ChatError) {
-        if let doer { try demand(over: doer, in: channel) } else { try demandOperator(of: channel) }
+    func requireUndoing(of doer: String?, in channel: ChannelRecord?) throws(ChatError) {
+        if let doer { try require(over: doer, in: channel) } else { try requireOperator(of: channel) }
     }
 }
 

@@ -37,7 +37,7 @@ extension ChatAccess {
     ///
     /// - Throws: `.notFound` when it does not exist or the caller may not read it.
     public func message(_ timetoken: Timetoken, in channel: String) async throws(ChatError) -> Message {
-        try await demandHearing(of: channel)
+        try await requireAccess(of: channel)
         guard caller.types.match(BuiltInTypes.messageCreated) else { throw Self.noMessage }
         return try await messages(of: [try await sent(timetoken, in: channel)])[0]
     }

@@ -73,10 +73,10 @@ public struct Message: Sendable {
         ]
     }
 
-    private typealias Deed = (at: Timetoken, by: String?)
+    private typealias ActorAndTime = (at: Timetoken, by: String?)
 
-    private var edited: Deed? { record.edit.map { ($0.at, $0.by) } }
-    private var deleted: Deed? { record.deletion.map { ($0.at, $0.by) } }
+    private var edited: ActorAndTime? { record.edit.map { ($0.at, $0.by) } }
+    private var deleted: ActorAndTime? { record.deletion.map { ($0.at, $0.by) } }
 
     private func printHistory(to writer: inout JSONWriter) {
         writer.key("edited")
@@ -93,7 +93,7 @@ public struct Message: Sendable {
         record.printReactions(to: &writer)
     }
 
-    private static func print(_ deed: Deed?, to writer: inout JSONWriter) {
+    private static func print(_ deed: ActorAndTime?, to writer: inout JSONWriter) {
         guard let deed else { return writer.raw(.null) }
         writer.beginObject()
         writer.member("timetoken", deed.at.description)

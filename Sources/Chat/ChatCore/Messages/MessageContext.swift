@@ -24,7 +24,7 @@ struct MessageContext: Sendable {
     func present(_ snapshot: RecordSnapshot, ifMatch etag: String? = nil) throws(ChatError) -> MessageRecord {
         let record = record(snapshot)
         guard record.deletion == nil else { throw ChatError(.gone, "the message is deleted") }
-        try record.demand(etag)
+        try record.require(etag)
         return record
     }
 
@@ -43,9 +43,9 @@ struct MessageContext: Sendable {
     func limit(_ copy: inout EventDraft) { copy.end(with: event.draft) }
 
     /// Requires the author of the message or a moderator of the channel.
-    func demandAuthority(in channel: ChannelRecord?) throws(ChatError) {
-        guard let author = event.user else { return try actor.demandOperator(of: channel) }
-        try actor.demand(over: author, in: channel)
+    func requireAuthority(in channel: ChannelRecord?) throws(ChatError) {
+        guard let author = event.user else { return try actor.requireOperator(of: channel) }
+        try actor.require(over: author, in: channel)
     }
 }
 
@@ -60,7 +60,7 @@ extension MessageRecord {
     /// Requires a version.
     ///
     /// - Throws: `.stale` when the record has another version.
-    func demand(_ etag: String?) throws(ChatError) {
+    func require(_ etag: String?) throws(ChatError) {
         guard let etag, etag != self.etag else { return }
         throw ChatError(.stale, "the message has changed since it was read; read it again")
     }
@@ -74,13 +74,13 @@ extension ChatAccess {
     ///   - named: the acting user, if the caller names one.
     ///   - permission: the permission that the acting user needs in the channel; nil for none.
     ///   - isTyped: true when the operation also accepts events of an app's own types.
-    func scene(
+    func context(
         _ timetoken: Timetoken, in channel: String, for type: String, by named: String?,
         _ permission: ChannelPermission? = .writing,
         orTyped isTyped: Bool = false
     ) async throws(ChatError) -> MessageContext {
         let actor = try acting(named, in: channel, for: type)
-        if let permission { try await demand(permission, of: actor.user, in: channel) }
+        if let permission { try await require(permission, of: actor.user, in: channel) }
         return MessageContext(
             event: try await sent(timetoken, in: channel, orTyped: isTyped), actor: actor,
             key: MessageRecord.key(channel, timetoken, in: app), channelKey: ChannelRecord.key(channel, in: app),
@@ -91,20 +91,20 @@ extension ChatAccess {
     ///
     /// - Parameter keys: the records that the decision reads in addition to the message's and its channel's.
     func decide<Value: Sendable>(
-        _ scene: MessageContext, _ keys: [RecordKey] = [],
+        _ context: MessageContext, _ keys: [RecordKey] = [],
         _ body: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
-        let standing = scene.permission == nil ? [] : standingKeys(of: scene.actor.user, in: scene.channel)
-        let counts = MemberCounts.key(scene.channel, in: app)
-        return try await decide([scene.key, scene.channelKey, counts] + standing + keys) {
+        let standing = context.permission == nil ? [] : rightsKeys(of: context.actor.user, in: context.channel)
+        let counts = MemberCounts.key(context.channel, in: app)
+        return try await decide([context.key, context.channelKey, counts] + standing + keys) {
             snapshot throws(ChatError) in
-            if let permission = scene.permission {
-                try self.demand(permission, of: scene.actor.user, in: scene.channel, snapshot)
+            if let permission = context.permission {
+                try self.require(permission, of: context.actor.user, in: context.channel, snapshot)
             }
             var decision = try body(snapshot)
             // A decision without changes may be about a message that is gone.
             if !decision.changes.isEmpty || !decision.events.isEmpty {
-                decision.requires.append((scene.event.channel, scene.timetoken))
+                decision.requires.append((context.event.channel, context.timetoken))
             }
             return decision
         }
@@ -128,8 +128,8 @@ extension ChatAccess {
             throw ChatError(.forbidden, "'\(ChannelID.systemName)' is written by the gateway only")
         }
         let actor = try actor(named)
-        try caller.demand(channel: channel)
-        try caller.demand(type: type)
+        try caller.require(channel: channel)
+        try caller.require(type: type)
         return actor
     }
 }

@@ -6,7 +6,7 @@ extension ChatAccess {
     /// - Throws: `.notFound`, slug `no_restriction`; `.forbidden` when a user's credential requests another user's
     ///   restriction and is not an operator's.
     public func restriction(of user: String, in channel: String) async throws(ChatError) -> RestrictionRecord {
-        try await demandSightOfRestrictions(of: user, in: channel)
+        try await requireVisibleRestrictions(of: user, in: channel)
         let record = try await directory.read(RestrictionRecord.key(user, channel, in: app))
         guard let restriction = record.flatMap(RestrictionRecord.init), isInForce(restriction) else {
             throw ChatError(
@@ -31,7 +31,7 @@ extension ChatAccess {
     /// The restrictions in force in a channel, by user.
     public func restrictions(in channel: String, _ list: RecordList) async throws(ChatError) -> Page<RestrictionRecord>
     {
-        try await demandSightOfRestrictions(in: channel)
+        try await requireVisibleRestrictions(in: channel)
         var query = try RecordQuery(.restriction, list, .restrictions, in: app, limits: limits)
         query.parent = channel
         return try await restrictions(query, list)
@@ -39,9 +39,9 @@ extension ChatAccess {
 
     /// The restrictions in force for a user, by channel, in the channels that the credential reaches.
     public func restrictions(of user: String, _ list: RecordList) async throws(ChatError) -> Page<RestrictionRecord> {
-        try caller.demand(.read)
+        try caller.require(.read)
         try Names.check(user: user)
-        try caller.demand(self: user)
+        try caller.require(self: user)
         var query = try RecordQuery(.restriction, list, .restrictions, in: app, limits: limits)
         query.idPrefix = RecordKey.prefix([user])
         return try await restrictions(query, list)
@@ -67,12 +67,12 @@ extension ChatAccess {
 
     /// Requires the right to see restrictions. A user's credential sees the user's own, and all restrictions in
     /// channels that the user moderates.
-    private func demandSightOfRestrictions(of user: String? = nil, in name: String) async throws(ChatError) {
-        try caller.demand(.read)
-        try demandRecord(of: name)
+    private func requireVisibleRestrictions(of user: String? = nil, in name: String) async throws(ChatError) {
+        try caller.require(.read)
+        try requireRecord(of: name)
         guard let own = caller.user else { return }
         if let user, ExactText(user) == ExactText(own) { return }
-        guard try await standing(of: name).isOperator(own) else {
+        guard try await rules(of: name).isOperator(own) else {
             throw ChatError(
                 .forbidden, "only an operator of channel '\(name)' sees who is restricted there", slug: "not_operator")
         }

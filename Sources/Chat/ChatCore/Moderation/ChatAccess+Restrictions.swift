@@ -15,14 +15,14 @@ extension ChatAccess {
     ///   slug `not_operator`; the errors of `RecordChange.Precondition.check`.
     public func restrict(
         _ user: String, in channel: String, _ restrictionRequest: RestrictionRequest,
-        demand: RecordChange.Precondition = .none,
+        precondition: RecordChange.Precondition = .none,
         by named: String? = nil, announcingOnWire announces: Bool = true
     ) async throws(ChatError) -> Written<RestrictionRecord> {
         try check(restrictionRequest)
         let key = RestrictionRecord.key(user, channel, in: app)
         let decided = try await changeRestriction(of: user, in: channel, by: named) { change throws(ChatError) in
             change.announcesOnWire = announces
-            try demand.check(change.stored?.etag)
+            try precondition.check(change.stored?.etag)
             let isNew = change.stored == nil
             let decision = change.put(restrictionRequest)
             return Decision(
@@ -38,13 +38,13 @@ extension ChatAccess {
     /// Ends a restriction before its expiry; does nothing when there is none.
     @discardableResult
     public func lift(
-        restrictionOf user: String, in channel: String, demand: RecordChange.Precondition = .none,
+        restrictionOf user: String, in channel: String, precondition: RecordChange.Precondition = .none,
         by named: String? = nil,
         announcingOnWire announces: Bool = true
     ) async throws(ChatError) -> Bool {
         let decided = try await changeRestriction(of: user, in: channel, by: named) { change throws(ChatError) in
             change.announcesOnWire = announces
-            try demand.check(change.stored?.etag)
+            try precondition.check(change.stored?.etag)
             let (stored, decision) = (change.stored, change.lift(reason: "request"))
             return Decision(stored, changes: decision.changes, events: decision.events)
         }
@@ -57,13 +57,13 @@ extension ChatAccess {
         of user: String, in channel: String, by named: String?,
         _ body: @escaping @Sendable (inout RestrictionChange) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
-        try demandRecord(of: channel)
+        try requireRecord(of: channel)
         try Names.check(user: user)
         let actor = try actor(named)
         let keys = RestrictionChange.keys(of: user, in: channel, by: actor, app)
         return try await decide(keys) { snapshot throws(ChatError) in
             var change = try RestrictionChange(of: user, in: channel, snapshot, by: actor, self)
-            try change.demandRights()
+            try change.requireRights()
             return try body(&change)
         }
     }
@@ -89,13 +89,13 @@ extension ChatAccess {
     public func freeze(
         _ channel: String, _ isFrozen: Bool, by named: String? = nil
     ) async throws(ChatError) -> ChannelRecord {
-        try demandRecord(of: channel)
+        try requireRecord(of: channel)
         let actor = try actor(named)
         let key = ChannelRecord.key(channel, in: app)
         let countsKey = MemberCounts.key(channel, in: app)
         let decided = try await decide([key, countsKey]) { snapshot throws(ChatError) in
             var record = try existing(channel, in: snapshot)
-            try actor.demandOperator(of: record)
+            try actor.requireOperator(of: record)
             guard record.isFrozen != isFrozen else { return Decision(record) }
             record.isFrozen = isFrozen
             let event = frozen(record.stamped(in: snapshot), MemberCounts(snapshot[countsKey]), by: actor)

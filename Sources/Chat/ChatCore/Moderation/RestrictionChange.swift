@@ -36,8 +36,8 @@ struct RestrictionChange {
     /// Requires a moderator who is not under a restriction.
     ///
     /// - Throws: `.forbidden`.
-    func demandRights() throws(ChatError) {
-        try actor.demandOperator(of: record)
+    func requireRights() throws(ChatError) {
+        try actor.requireOperator(of: record)
         guard !actor.isManager, let own = actor.user else { return }
         let restriction = snapshot.restriction(of: own, in: channel, chat.app)
         if let restriction, !restriction.isOver(at: snapshot.now) { throw ChatError(restriction) }
@@ -49,7 +49,7 @@ struct RestrictionChange {
     mutating func current() -> RestrictionRecord? {
         guard let stored else { return nil }
         guard stored.isOver(at: snapshot.now) else { return stored }
-        tellEnd(of: stored, reason: "expired")
+        reportEnd(of: stored, reason: "expired")
         return nil
     }
 
@@ -59,10 +59,10 @@ struct RestrictionChange {
         if let before, RestrictionRequest(before) == restrictionRequest { return Decision(before) }
         (after.etag, after.updated) = (snapshot.etag, snapshot.next)
         // The end of a restriction is announced before the beginning of another.
-        if let before, before.isBanned, !after.isBanned { tell("user.unbanned", after, endReason: "request") }
-        if let before, before.isMuted, !after.isMuted { tell("user.unmuted", after, endReason: "request") }
-        if after.isBanned { tell("user.banned", after) }
-        if after.isMuted { tell("user.muted", after) }
+        if let before, before.isBanned, !after.isBanned { report("user.unbanned", after, endReason: "request") }
+        if let before, before.isMuted, !after.isMuted { report("user.unmuted", after, endReason: "request") }
+        if after.isBanned { report("user.banned", after) }
+        if after.isMuted { report("user.muted", after) }
         announce(after)
         return decision(after, writing: after)
     }
@@ -70,7 +70,7 @@ struct RestrictionChange {
     /// Ends the restriction; does nothing when there is none.
     mutating func lift(reason: String) -> Decision<RestrictionRecord?> {
         guard let stored else { return Decision(nil) }
-        tellEnd(of: stored, reason: stored.isOver(at: snapshot.now) ? "expired" : reason)
+        reportEnd(of: stored, reason: stored.isOver(at: snapshot.now) ? "expired" : reason)
         var after = stored
         (after.isBanned, after.isMuted, after.reason) = (false, false, nil)
         announce(after)
@@ -89,12 +89,12 @@ struct RestrictionChange {
         return after
     }
 
-    private mutating func tellEnd(of restriction: RestrictionRecord, reason: String) {
+    private mutating func reportEnd(of restriction: RestrictionRecord, reason: String) {
         var after = restriction
         after.isBanned = false
         after.isMuted = false
-        if restriction.isBanned { tell("user.unbanned", after, endReason: reason) }
-        if restriction.isMuted { tell("user.unmuted", after, endReason: reason) }
+        if restriction.isBanned { report("user.unbanned", after, endReason: reason) }
+        if restriction.isMuted { report("user.unmuted", after, endReason: reason) }
     }
 
     private mutating func decision<Value>(_ value: Value, writing after: RestrictionRecord?) -> Decision<Value> {
@@ -130,7 +130,7 @@ extension RestrictionChange {
     }
 
     /// - Parameter endReason: the reason why a restriction ended; nil when one began.
-    private mutating func tell(_ type: String, _ restriction: RestrictionRecord, endReason: String? = nil) {
+    private mutating func report(_ type: String, _ restriction: RestrictionRecord, endReason: String? = nil) {
         events.append(
             chat.draft(type, on: channel, by: actor.user, audience: audience) { writer in
                 writer.key("restriction")

@@ -17,25 +17,27 @@ extension ChatAccess {
         var presenceKeys: [PresenceKey] = []
         for (_, state) in states { try check(state) }
         for name in names {
-            try demandOwn(user, on: name, for: "presence.joined")
+            try requireOwn(user, on: name, for: "presence.joined")
             if try await mayAppear(user, on: name) { presenceKeys.append(presenceKey(.occupant, user, name)) }
         }
         let isNews = !states.isEmpty || !presenceKeys.allSatisfy { tracker.isPresent($0.user, $0.channel) }
         let owner = UserID(user, in: app)
         if let holder, !isNews { return tracker.opened(holder, of: owner, presentOn: presenceKeys.map(\.channel.name)) }
-        let shown = states.map { (presenceKey: presenceKey(.occupant, user, $0.channel), state: Self.shown($0.state)) }
+        let shown = states.map {
+            (presenceKey: presenceKey(.occupant, user, $0.channel), state: Self.visible($0.state))
+        }
         let duration = Self.bounded(duration)
-        try await tracker.ask(presenceOrigin) { [presenceKeys] board throws(ChatError) in
+        try await tracker.ask(presenceOrigin) { [presenceKeys] store throws(ChatError) in
             let presenceKeys = await tracker.permitted(presenceKeys)
             var changes: [PresenceChange]
             if let holder {
-                changes = try await board.hold(presenceKeys, of: owner, by: holder)
+                changes = try await store.hold(presenceKeys, of: owner, by: holder)
             } else {
-                changes = try await board.renew(presenceKeys, for: duration)
+                changes = try await store.renew(presenceKeys, for: duration)
             }
             for (presenceKey, state) in shown where presenceKeys.contains(presenceKey) {
                 changes.showing(state, of: presenceKey)
-                changes += try await board.setState(state, of: presenceKey)
+                changes += try await store.setState(state, of: presenceKey)
             }
             return changes
         }
@@ -45,23 +47,23 @@ extension ChatAccess {
     public func disappear(_ user: String, fromAll names: [String]) async throws(ChatError) {
         var presenceKeys: [PresenceKey] = []
         for name in names {
-            try demandOwn(user, on: name, for: "presence.left")
+            try requireOwn(user, on: name, for: "presence.left")
             presenceKeys.append(presenceKey(.occupant, user, name))
         }
-        try await tracker.ask(presenceOrigin) { [presenceKeys] board throws(ChatError) in
-            try await board.leave(presenceKeys)
+        try await tracker.ask(presenceOrigin) { [presenceKeys] store throws(ChatError) in
+            try await store.leave(presenceKeys)
         }
     }
 
     /// The channels with users present, with their numbers, as far as the caller may know of them.
     public func occupied() async throws(ChatError) -> [(channel: String, count: Int)] {
-        try caller.demand(.read)
+        try caller.require(.read)
         var occupied: [(channel: String, count: Int)] = []
-        let presenceScopes = try await tracker.board.presenceScopes(of: .occupant, in: app, limit: .max) { [caller] in
+        let presenceScopes = try await tracker.store.presenceScopes(of: .occupant, in: app, limit: .max) { [caller] in
             caller.reads(channel: $0.name)
         }
         for (channel, count) in presenceScopes {
-            if let own = caller.user, try await obstacle(to: .receiving, of: own, in: channel.name) != nil {
+            if let own = caller.user, try await refusal(to: .receiving, of: own, in: channel.name) != nil {
                 continue
             }
             occupied.append((channel.name, count))
@@ -72,7 +74,7 @@ extension ChatAccess {
     /// A user who is present was checked on arrival, and a ban removes the user.
     private func mayAppear(_ user: String, on name: String) async throws(ChatError) -> Bool {
         guard !tracker.isPresent(user, channel(name)) else { return true }
-        return try await obstacle(to: .being, of: user, in: name) == nil
+        return try await refusal(to: .being, of: user, in: name) == nil
     }
 
     private static func bounded(_ duration: Duration) -> Duration { min(max(duration, .seconds(2)), .seconds(86_400)) }

@@ -8,27 +8,27 @@ extension ChatAccess {
     /// - Throws: `.notFound` for a channel without a record; `.conflict`, slug `not_open`, for one with members;
     ///   `.forbidden` for a banned user.
     public func enter(_ user: String, into name: String) async throws(ChatError) -> (isNew: Bool, count: Int) {
-        try demandOwn(user, on: name, for: "participant.entered")
-        try await demandOpen(name)
-        try await demand(.being, of: user, in: name)
+        try requireOwn(user, on: name, for: "participant.entered")
+        try await requireOpen(name)
+        try await require(.being, of: user, in: name)
         let presenceKey = presenceKey(.participant, user, name)
         let age = limits.presenceAge
-        let changes = try await tracker.ask(presenceOrigin) { board throws(ChatError) in
+        let changes = try await tracker.ask(presenceOrigin) { store throws(ChatError) in
             // Checked again in the queue that also removes banned users: a concurrent ban is ordered before or after
             // this entry.
-            try await demandOpen(name)
-            try await demand(.being, of: user, in: name)
-            return try await board.renew([presenceKey], for: age)
+            try await requireOpen(name)
+            try await require(.being, of: user, in: name)
+            return try await store.renew([presenceKey], for: age)
         }
         if let change = changes.first { return (true, change.occupancy) }
-        return (false, try await tracker.board.counts(of: [presenceKey.presenceScope])[0])
+        return (false, try await tracker.store.counts(of: [presenceKey.presenceScope])[0])
     }
 
     /// Makes the user leave an open channel, with all devices. Harmless for a user who is not inside.
     public func exit(_ user: String, from name: String) async throws(ChatError) {
-        try demandOwn(user, on: name, for: "participant.exited")
+        try requireOwn(user, on: name, for: "participant.exited")
         let presenceKey = presenceKey(.participant, user, name)
-        try await tracker.ask(presenceOrigin) { board throws(ChatError) in try await board.leave([presenceKey]) }
+        try await tracker.ask(presenceOrigin) { store throws(ChatError) in try await store.leave([presenceKey]) }
     }
 
     /// The users inside an open channel, after a user, by name.
@@ -37,20 +37,20 @@ extension ChatAccess {
         of name: String, after user: String? = nil, _ order: ListOrder = .ascending, limit: Int
     ) async throws(ChatError) -> Occupancy {
         let inside = try await seated(.participant, name, after: user, order, limit: limit)
-        try await demandOpen(name)
+        try await requireOpen(name)
         return inside
     }
 
     /// One user inside an open channel; nil when the user is not inside.
     /// - Throws: as `enter` for a channel that is not open.
     public func participant(_ user: String, of name: String) async throws(ChatError) -> Occupancy.Occupant? {
-        try await demandHearing(of: name)
-        try await demandOpen(name)
-        return try await tracker.board.occupant(presenceKey(.participant, user, name))
+        try await requireAccess(of: name)
+        try await requireOpen(name)
+        return try await tracker.store.occupant(presenceKey(.participant, user, name))
     }
 
-    private func demandOpen(_ name: String) async throws(ChatError) {
-        guard let kind = try await standing(of: name).kind else {
+    private func requireOpen(_ name: String) async throws(ChatError) {
+        guard let kind = try await rules(of: name).kind else {
             throw ChatError(.notFound, "there is no channel '\(name)' with a record; make it as an open one first")
         }
         guard kind == .open else {

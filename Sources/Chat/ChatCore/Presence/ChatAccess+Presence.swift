@@ -13,19 +13,19 @@ extension ChatAccess {
     public func appear(
         _ user: String, on name: String, for duration: Duration? = nil, state: JSONText? = nil
     ) async throws(ChatError) -> Bool {
-        try demandOwn(user, on: name, for: "presence.joined")
+        try requireOwn(user, on: name, for: "presence.joined")
         if let duration, !(.seconds(2) ... .seconds(86_400)).contains(duration) {
             throw ChatError(.malformed, "the timeout of a sign of life must be 2 s to a day")
         }
         if let state { try check(state) }
-        try await demand(.being, of: user, in: name)
+        try await require(.being, of: user, in: name)
         let presenceKey = presenceKey(.occupant, user, name)
         let duration = duration ?? limits.presenceAge
-        let changes = try await tracker.ask(presenceOrigin) { board throws(ChatError) in
+        let changes = try await tracker.ask(presenceOrigin) { store throws(ChatError) in
             // Checked again in the queue that also removes banned users.
-            try await demand(.being, of: user, in: name)
-            var changes = try await board.renew([presenceKey], for: duration)
-            if let state { changes += try await board.setState(Self.shown(state), of: presenceKey) }
+            try await require(.being, of: user, in: name)
+            var changes = try await store.renew([presenceKey], for: duration)
+            if let state { changes += try await store.setState(Self.visible(state), of: presenceKey) }
             return changes
         }
         return changes.contains { $0.happening == .joined }
@@ -33,9 +33,9 @@ extension ChatAccess {
 
     /// Makes the user leave the channel, with all devices. Harmless for a user who is not present.
     public func disappear(_ user: String, from name: String) async throws(ChatError) {
-        try demandOwn(user, on: name, for: "presence.left")
+        try requireOwn(user, on: name, for: "presence.left")
         let presenceKey = presenceKey(.occupant, user, name)
-        try await tracker.ask(presenceOrigin) { board throws(ChatError) in try await board.leave([presenceKey]) }
+        try await tracker.ask(presenceOrigin) { store throws(ChatError) in try await store.leave([presenceKey]) }
     }
 
     /// Sets the user's state on the channel, replacing the earlier one. An empty object clears it.
@@ -44,14 +44,14 @@ extension ChatAccess {
     public func show(
         _ state: JSONText, as user: String, on name: String, tellsAgain: Bool = false
     ) async throws(ChatError) {
-        try demandOwn(user, on: name, for: "presence.state_changed")
+        try requireOwn(user, on: name, for: "presence.state_changed")
         try check(state)
         let presenceKey = presenceKey(.occupant, user, name)
-        try await tracker.ask(presenceOrigin) { board throws(ChatError) in
-            let shown = Self.shown(state)
-            let changes = try await board.setState(shown, of: presenceKey)
+        try await tracker.ask(presenceOrigin) { store throws(ChatError) in
+            let shown = Self.visible(state)
+            let changes = try await store.setState(shown, of: presenceKey)
             guard tellsAgain, changes.isEmpty else { return changes }
-            let count = try await board.counts(of: [presenceKey.presenceScope])[0]
+            let count = try await store.counts(of: [presenceKey.presenceScope])[0]
             return [PresenceChange(presenceKey, .stateChanged, occupancy: count, state: shown)]
         }
     }
@@ -65,18 +65,18 @@ extension ChatAccess {
 
     /// One present user; nil when the user is not present.
     public func occupant(_ user: String, of name: String) async throws(ChatError) -> Occupancy.Occupant? {
-        try await demandHearing(of: name)
-        return try await tracker.board.occupant(presenceKey(.occupant, user, name))
+        try await requireAccess(of: name)
+        return try await tracker.store.occupant(presenceKey(.occupant, user, name))
     }
 
     /// The channels on which a user is present, as far as the caller may know of them.
     public func presentChannels(of user: String) async throws(ChatError) -> [String] {
-        try caller.demand(.read)
+        try caller.require(.read)
         try Names.check(user: user)
         var channels: [String] = []
-        for channel in try await tracker.board.channels(of: UserID(user, in: app), as: .occupant)
+        for channel in try await tracker.store.channels(of: UserID(user, in: app), as: .occupant)
         where caller.reads(channel: channel.name) {
-            if let own = caller.user, try await obstacle(to: .receiving, of: own, in: channel.name) != nil {
+            if let own = caller.user, try await refusal(to: .receiving, of: own, in: channel.name) != nil {
                 continue
             }
             channels.append(channel.name)
@@ -92,7 +92,7 @@ extension ChatAccess {
         let presenceKeys = PresenceKind.allCases.map { presenceKey($0, user, name) }
         var origin = presenceOrigin
         origin.user = moderator
-        try await tracker.ask(origin) { board throws(ChatError) in try await board.leave(presenceKeys) }
+        try await tracker.ask(origin) { store throws(ChatError) in try await store.leave(presenceKeys) }
     }
 }
 
@@ -106,11 +106,11 @@ extension ChatAccess {
     func seated(
         _ kind: PresenceKind, _ name: String, after user: String?, _ order: ListOrder, limit: Int
     ) async throws(ChatError) -> Occupancy {
-        try await demandHearing(of: name)
+        try await requireAccess(of: name)
         guard (0...limits.pageMost).contains(limit) else {
             throw ChatError(.malformed, "limit must be 0 to \(limits.pageMost)")
         }
-        return try await tracker.board.occupants(
+        return try await tracker.store.occupants(
             of: PresenceScope(kind, channel(name)), after: user, order, limit: limit)
     }
 
@@ -118,10 +118,10 @@ extension ChatAccess {
     /// user.
     ///
     /// - Parameter type: the event type of the report.
-    func demandOwn(_ user: String, on name: String, for type: String) throws(ChatError) {
+    func requireOwn(_ user: String, on name: String, for type: String) throws(ChatError) {
         try Names.check(channel: name)
-        try caller.demand(channel: name)
-        try caller.demand(type: type)
+        try caller.require(channel: name)
+        try caller.require(type: type)
         _ = try actor(user)
     }
 
@@ -136,7 +136,7 @@ extension ChatAccess {
         }
     }
 
-    static func shown(_ state: JSONText) -> JSONText? {
+    static func visible(_ state: JSONText) -> JSONText? {
         state.rawMembers()?.isEmpty == true ? nil : state
     }
 }

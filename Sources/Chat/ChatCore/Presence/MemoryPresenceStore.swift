@@ -9,7 +9,7 @@ public final class MemoryPresenceStore: PresenceStore {
 
     /// - Parameter uptime: a monotonic time in nanoseconds, for the ends of entries.
     public init(limits: Limits, uptime: @escaping @Sendable () -> UInt64 = { uptimeNanoseconds() }) {
-        table = Lock(PresenceTable(limit: limits.presenceKeys))
+        table = Lock(PresenceTable(limit: limits.presenceEntries))
         self.uptime = uptime
     }
 
@@ -29,9 +29,9 @@ public final class MemoryPresenceStore: PresenceStore {
         }
     }
 
-    public func lose(_ holder: HolderID, grace: Duration) async throws(ChatError) {
+    public func disconnect(_ holder: HolderID, grace: Duration) async throws(ChatError) {
         let now = uptime()
-        table.withLock { $0.lose(holder, grace: grace.nanoseconds, now: now) }
+        table.withLock { $0.disconnect(holder, grace: grace.nanoseconds, now: now) }
     }
 
     public func conclude(_ holder: HolderID, for duration: Duration) async throws(ChatError) -> [PresenceChange] {

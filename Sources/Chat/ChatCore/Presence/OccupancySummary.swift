@@ -16,7 +16,7 @@ struct OccupancySummary {
     init(due: Timetoken) { self.due = due }
 
     /// Joins and leaves of a user alternate, so a second change of the same user cancels the first.
-    mutating func note(_ change: PresenceChange) {
+    mutating func record(_ change: PresenceChange) {
         occupancy = change.occupancy
         guard !hasOverflown else { return }
         let user = ExactText(change.presenceKey.user)

@@ -30,18 +30,18 @@ struct PresenceEvents {
     /// True when no event is being collected or waits to be emitted.
     var isIdle: Bool { intervals.isEmpty && reports.isEmpty && untold.isEmpty }
 
-    mutating func note(
-        _ changes: [PresenceChange], _ origin: PresenceOrigin, _ board: any PresenceStore, at now: Timetoken
+    mutating func record(
+        _ changes: [PresenceChange], _ origin: PresenceOrigin, _ store: any PresenceStore, at now: Timetoken
     ) async throws(ChatError) {
         for change in changes {
             if isOfBusyChannel(change) {
                 let due = now.adding(limits.presenceInterval)
-                intervals[change.presenceKey.channel, default: OccupancySummary(due: due)].note(change)
+                intervals[change.presenceKey.channel, default: OccupancySummary(due: due)].record(change)
                 continue
             }
             var report = Report(change: change, origin: origin, at: now)
-            if change.presenceKey.kind == .typist {
-                report.typing = try await board.occupants(
+            if change.presenceKey.kind == .typingUser {
+                report.typing = try await store.occupants(
                     of: change.presenceKey.presenceScope, after: nil, limit: Self.typingNamed
                 ).occupants.map(\.user)
             }
@@ -70,7 +70,7 @@ struct PresenceEvents {
     }
 
     /// Appends the waiting events to the log.
-    mutating func tell(_ engine: any Engine, at now: Timetoken) async {
+    mutating func report(_ engine: any Engine, at now: Timetoken) async {
         if !reports.isEmpty {
             let printer = PresencePrinter(
                 // Without records the events contain only ids, which is correct but less complete.

@@ -34,7 +34,7 @@ struct PresencePrinter {
         return reports.enumerated().flatMap { index, report in
             switch report.change.presenceKey.kind {
             case .occupant: [occupant(report)]
-            case .typist: [typist(report)]
+            case .typingUser: [typingUser(report)]
             // The count follows the last of simultaneous changes; the counts in between were never visible.
             case .participant:
                 [participant(report)]
@@ -64,7 +64,7 @@ struct PresencePrinter {
         }
     }
 
-    private func typist(_ report: PresenceEvents.Report) -> EventDraft {
+    private func typingUser(_ report: PresenceEvents.Report) -> EventDraft {
         let isRenewal = report.change.happening == .renewed
         let isTyping = report.change.happening == .joined || isRenewal
         let presenceKey = report.change.presenceKey

@@ -6,11 +6,11 @@ import Locking
 /// nanoseconds.
 struct PresenceTable {
     private let limit: Int
-    private var rooms: [PresenceScope: PresenceGroup] = [:]
+    private var groups: [PresenceScope: PresenceGroup] = [:]
     private var people: [UserID: UserPresence] = [:]
     private var links: [HolderID: Link] = [:]
     private var deadlines = Heap<PresenceDeadline>()
-    private var stayCount = 0
+    private var entryCount = 0
 
     var mayExpire: Bool { deadlines.first != nil }
 
@@ -48,7 +48,7 @@ struct PresenceTable {
         return changes
     }
 
-    mutating func lose(_ holder: HolderID, grace: UInt64, now: UInt64) {
+    mutating func disconnect(_ holder: HolderID, grace: UInt64, now: UInt64) {
         guard let link = links[holder] else { return }
         link.ends = min(link.ends, now + grace)
         queue(link, holder)
@@ -65,7 +65,7 @@ struct PresenceTable {
 
     mutating func release(_ presenceKeys: [PresenceKey]?, by holder: HolderID) -> [PresenceChange] {
         guard let presenceKeys else { return remove(holder, .left) }
-        return give(up: presenceKeys.compactMap { entry($0) }, holder, .left)
+        return release(up: presenceKeys.compactMap { entry($0) }, holder, .left)
     }
 
     mutating func leave(_ presenceKeys: [PresenceKey]) -> [PresenceChange] {
@@ -86,7 +86,7 @@ struct PresenceTable {
         entry.state = state
         return [
             PresenceChange(
-                presenceKey, .stateChanged, occupancy: rooms[presenceKey.presenceScope]?.count ?? 0, state: state)
+                presenceKey, .stateChanged, occupancy: groups[presenceKey.presenceScope]?.count ?? 0, state: state)
         ]
     }
 
@@ -109,18 +109,18 @@ extension PresenceTable {
     mutating func occupants(
         of presenceScope: PresenceScope, after user: String?, _ order: ListOrder, limit: Int
     ) -> Occupancy {
-        rooms[presenceScope]?.page(after: user, order, limit: limit) ?? Occupancy(count: 0)
+        groups[presenceScope]?.page(after: user, order, limit: limit) ?? Occupancy(count: 0)
     }
 
     func occupant(_ presenceKey: PresenceKey) -> Occupancy.Occupant? {
         entry(presenceKey).map { Occupancy.Occupant(user: presenceKey.user, state: $0.state) }
     }
 
-    func count(of presenceScope: PresenceScope) -> Int { rooms[presenceScope]?.count ?? 0 }
+    func count(of presenceScope: PresenceScope) -> Int { groups[presenceScope]?.count ?? 0 }
 
     /// Unordered: there may be very many scopes, too many to sort under a lock.
     func presenceScopes(of kind: PresenceKind, in app: AppID) -> [(channel: ChannelID, count: Int)] {
-        rooms.lazy.filter { $0.key.kind == kind && $0.key.channel.app == app }
+        groups.lazy.filter { $0.key.kind == kind && $0.key.channel.app == app }
             .map { ($0.key.channel, $0.value.count) }
     }
 
@@ -154,8 +154,8 @@ extension PresenceTable {
     private func isConnected(_ user: UserID) -> Bool { (people[user]?.links ?? 0) > 0 }
 
     private func admit(_ presenceKeys: [PresenceKey]) throws(ChatError) {
-        guard stayCount + presenceKeys.count > limit else { return }
-        guard stayCount + presenceKeys.count(where: { entry($0) == nil }) > limit else { return }
+        guard entryCount + presenceKeys.count > limit else { return }
+        guard entryCount + presenceKeys.count(where: { entry($0) == nil }) > limit else { return }
         throw ChatError(
             .overloaded, "there are \(limit) users on channels, which is the gateway's limit",
             retryAfter: .seconds(30))
@@ -164,9 +164,9 @@ extension PresenceTable {
     private mutating func sit(_ presenceKey: PresenceKey, _ changes: inout [PresenceChange]) -> PresenceEntry {
         if let known = entry(presenceKey) { return known }
         let entry = PresenceEntry(presenceKey)
-        stayCount += 1
+        entryCount += 1
         people[presenceKey.owner, default: UserPresence()].entries[presenceKey.presenceScope] = entry
-        rooms[presenceKey.presenceScope, default: PresenceGroup()].enter(entry)
+        groups[presenceKey.presenceScope, default: PresenceGroup()].enter(entry)
         changes.append(PresenceChange(presenceKey, .joined, occupancy: count(of: presenceKey.presenceScope)))
         return entry
     }
@@ -175,12 +175,12 @@ extension PresenceTable {
         _ entry: PresenceEntry, _ how: PresenceChange.PresenceTransition, _ changes: inout [PresenceChange]
     ) {
         let presenceKey = entry.presenceKey
-        stayCount -= 1
+        entryCount -= 1
         people[presenceKey.owner]?.entries[presenceKey.presenceScope] = nil
-        rooms[presenceKey.presenceScope]?.leave(presenceKey.user)
+        groups[presenceKey.presenceScope]?.leave(presenceKey.user)
         forget(presenceKey.owner)
         let left = count(of: presenceKey.presenceScope)
-        if left == 0 { rooms[presenceKey.presenceScope] = nil }
+        if left == 0 { groups[presenceKey.presenceScope] = nil }
         changes.append(PresenceChange(presenceKey, how, occupancy: left, state: entry.state))
     }
 
@@ -193,7 +193,7 @@ extension PresenceTable {
         return entry.presenceKey.kind == .participant && isConnected(entry.presenceKey.owner)
     }
 
-    private mutating func give(
+    private mutating func release(
         up entries: [PresenceEntry], _ holder: HolderID, _ how: PresenceChange.PresenceTransition
     ) -> [PresenceChange] {
         var changes: [PresenceChange] = []
@@ -210,7 +210,7 @@ extension PresenceTable {
         guard let link = links[holder] else { return [] }
         links[holder] = nil
         people[link.user]?.links -= 1
-        var changes = give(up: link.entries.all.inOrder, holder, how)
+        var changes = release(up: link.entries.all.inOrder, holder, how)
         for entry in participations(of: link.user).inOrder where !isHeld(entry) { end(entry, how, &changes) }
         forget(link.user)
         return changes
@@ -259,10 +259,10 @@ extension PresenceTable {
     private mutating func push(_ deadline: PresenceDeadline) {
         deadlines.push(deadline)
         // Alternating long and short heartbeats leave obsolete deadlines behind.
-        if deadlines.count > 2 * (stayCount + links.count) + 64 { tidy() }
+        if deadlines.count > 2 * (entryCount + links.count) + 64 { compact() }
     }
 
-    private mutating func tidy() {
+    private mutating func compact() {
         deadlines.removeAll()
         for entry in people.values.flatMap(\.entries.all) {
             entry.queued = .max

@@ -26,7 +26,7 @@ public final class PresenceTracker: Sendable {
     }
 
     private let engine: any Engine
-    let board: any PresenceStore
+    let store: any PresenceStore
     private let limits: Limits
     private let clock: WallClock
     private let accessCache: ChannelAccessCache
@@ -36,10 +36,10 @@ public final class PresenceTracker: Sendable {
     private let stirs = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     init(
-        engine: any Engine, board: any PresenceStore, accessCache: ChannelAccessCache, limits: Limits, clock: WallClock
+        engine: any Engine, store: any PresenceStore, accessCache: ChannelAccessCache, limits: Limits, clock: WallClock
     ) {
         self.engine = engine
-        self.board = board
+        self.store = store
         self.accessCache = accessCache
         self.limits = limits
         self.clock = clock
@@ -58,8 +58,8 @@ extension PresenceTracker {
     ///   without presence.
     public func opened(_ holder: HolderID, of user: UserID, presentOn channels: [String] = []) {
         let presenceKeys = presenceKeys(of: user, on: channels)
-        note { board throws(ChatError) in
-            try await board.hold(await self.permitted(presenceKeys), of: user, by: holder)
+        enqueue { store throws(ChatError) in
+            try await store.hold(await self.permitted(presenceKeys), of: user, by: holder)
         }
     }
 
@@ -82,43 +82,43 @@ extension PresenceTracker {
     /// Removes channels from a stream that continues.
     public func narrowed(_ holder: HolderID, of user: UserID, without channels: [String]) {
         let presenceKeys = presenceKeys(of: user, on: channels)
-        note { board throws(ChatError) in try await board.release(presenceKeys, by: holder) }
+        enqueue { store throws(ChatError) in try await store.release(presenceKeys, by: holder) }
     }
 
     /// Reports a broken connection. Its entries last for the grace period.
-    public func broke(_ holder: HolderID) {
+    public func disconnected(_ holder: HolderID) {
         let grace = limits.presenceGrace
-        note { board throws(ChatError) in
-            try await board.lose(holder, grace: grace)
+        enqueue { store throws(ChatError) in
+            try await store.disconnect(holder, grace: grace)
             return []
         }
     }
 
     /// Reports that a poll was answered. Its entries last for the duration, unless the next poll arrives.
     public func concluded(_ holder: HolderID, lasting duration: Duration) {
-        note { board throws(ChatError) in try await board.conclude(holder, for: duration) }
+        enqueue { store throws(ChatError) in try await store.conclude(holder, for: duration) }
     }
 
     /// Reports a connection that was closed intentionally. Its entries end at once.
     public func closed(_ holder: HolderID) {
-        note { board throws(ChatError) in try await board.release(nil, by: holder) }
+        enqueue { store throws(ChatError) in try await store.release(nil, by: holder) }
     }
 
     /// True when the user is inside the open channel, as far as this node knows. Costs nothing.
     public func isInside(_ user: String, _ channel: ChannelID) -> Bool {
-        board.isTaken(PresenceKey(.participant, of: user, on: channel))
+        store.isTaken(PresenceKey(.participant, of: user, on: channel))
     }
 
     /// True when the user is present on the channel, as far as this node knows. Costs nothing.
     public func isPresent(_ user: String, _ channel: ChannelID) -> Bool {
-        board.isTaken(PresenceKey(.occupant, of: user, on: channel))
+        store.isTaken(PresenceKey(.occupant, of: user, on: channel))
     }
 
     private func presenceKeys(of user: UserID, on channels: [String]) -> [PresenceKey] {
         channels.map { PresenceKey(.occupant, of: user.name, on: ChannelID($0, in: user.app)) }
     }
 
-    private func note(_ act: @escaping Act) {
+    private func enqueue(_ act: @escaping Act) {
         let request = PresenceRequest(origin: PresenceOrigin(), act: act, promise: nil)
         state.withLock { state in
             state.isQuiet = false
@@ -156,8 +156,8 @@ extension PresenceTracker {
     }
 
     /// Ends the entries that have timed out and emits their events, at once.
-    public func beat() async throws(ChatError) {
-        try await ask { board throws(ChatError) in try await board.expire() }
+    public func tick() async throws(ChatError) {
+        try await ask { store throws(ChatError) in try await store.expire() }
     }
 }
 
@@ -168,7 +168,7 @@ extension PresenceTracker {
     func run() async {
         var teller = PresenceEvents(limits: limits)
         await withDiscardingTaskGroup { group in
-            group.addTask { await self.pulse() }
+            group.addTask { await self.runTimer() }
             for await _ in wakes.stream { await round(&teller) }
             group.cancelAll()
         }
@@ -180,20 +180,20 @@ extension PresenceTracker {
     }
 
     /// Checks for timeouts every second. While none is possible, it sleeps until the next request.
-    private func pulse() async {
+    private func runTimer() async {
         for await _ in stirs.stream {
             while !Task.isCancelled {
                 // The loop condition checks for cancellation.
                 try? await Task.sleep(for: .seconds(1))
                 guard state.withLock({ !$0.isQuiet }) else { break }
-                look()
+                checkChanges()
             }
         }
     }
 
-    private func look() {
+    private func checkChanges() {
         let request = PresenceRequest(
-            origin: PresenceOrigin(), act: { board throws(ChatError) in try await board.expire() }, promise: nil)
+            origin: PresenceOrigin(), act: { store throws(ChatError) in try await store.expire() }, promise: nil)
         state.withLock { if $0.isOpen { $0.requests.append(request) } }
         wakes.continuation.yield()
     }
@@ -204,19 +204,19 @@ extension PresenceTracker {
             return state.requests
         }
         var answers: [Answer] = []
-        for request in requests { answers.append(await fulfil(request, &teller)) }
+        for request in requests { answers.append(await perform(request, &teller)) }
         teller.closeIntervals(at: clock.now)
-        await teller.tell(engine, at: clock.now)
-        let isQuiet = teller.isIdle && !board.mayExpire
+        await teller.report(engine, at: clock.now)
+        let isQuiet = teller.isIdle && !store.mayExpire
         // Requests that arrived meanwhile are part of the next round.
         state.withLock { $0.isQuiet = isQuiet && $0.requests.isEmpty }
         for (request, answer) in zip(requests, answers) { request.promise?.resume(returning: answer) }
     }
 
-    private func fulfil(_ request: PresenceRequest, _ teller: inout PresenceEvents) async -> Answer {
+    private func perform(_ request: PresenceRequest, _ teller: inout PresenceEvents) async -> Answer {
         do throws(ChatError) {
-            let changes = try await request.act(board)
-            try await teller.note(changes, request.origin, board, at: clock.now)
+            let changes = try await request.act(store)
+            try await teller.record(changes, request.origin, store, at: clock.now)
             return .success(changes)
         } catch {
             return .failure(error)

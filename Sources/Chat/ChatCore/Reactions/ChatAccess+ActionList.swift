@@ -13,7 +13,7 @@ extension ChatAccess {
     public func actions(
         in channel: String, after: Timetoken, before: Timetoken, limit: Int, thread: HistoryRequest.Thread = .any
     ) async throws(ChatError) -> (actions: [MessageActionRecord], hasMore: Bool) {
-        try await demandHearing(of: channel)
+        try await requireAccess(of: channel)
         var before = before
         while true {
             let page = try await attached(to: channel, ActionRange(after: after, before: before), limit)
@@ -49,7 +49,7 @@ extension ChatAccess {
             query.sort = [(.field(field), false)]
             let page = try await directory.list(query)
             found += page.items.flatMap {
-                kind == .message ? Self.deeds($0) : [MessageActionRecord($0)].compactMap(\.self)
+                kind == .message ? Self.actionRecords($0) : [MessageActionRecord($0)].compactMap(\.self)
             }
             hasMore = hasMore || page.hasMore
         }
@@ -64,7 +64,7 @@ extension ChatAccess {
         var all: [Timetoken: [MessageActionRecord]] = [:]
         for message in try await messages(of: events) {
             let record = message.record
-            var actions = Self.deeds(record, in: record.channel)
+            var actions = Self.actionRecords(record, in: record.channel)
             if record.actions > 0 || !record.reactions.isEmpty || !record.earlierEdits.isEmpty {
                 let prefix = MessageActionRecord.prefix(record.channel, record.timetoken)
                 var query = RecordQuery(.messageAction, in: app, limit: Self.shownMost)
@@ -84,32 +84,32 @@ extension ChatAccess {
     public func action(
         _ place: Timetoken, of timetoken: Timetoken, in channel: String
     ) async throws(ChatError) -> MessageActionRecord? {
-        try await demandHearing(of: channel)
+        try await requireAccess(of: channel)
         var query = RecordQuery(.messageAction, in: app, limit: 1)
         query.idPrefix = MessageActionRecord.prefix(channel, timetoken)
         query.filter = .compare(field: "action_timetoken", .equal, .string(place.description))
         if let record = try await directory.list(query).items.first { return MessageActionRecord(record) }
         let message = try await directory.read(MessageRecord.key(channel, timetoken, in: app))
-        return message.map { Self.deeds($0) }?.first { $0.timetoken == place }
+        return message.map { Self.actionRecords($0) }?.first { $0.timetoken == place }
     }
 
-    private static func deeds(_ record: Record) -> [MessageActionRecord] {
-        MessageRecord(record).map { deeds($0, in: $0.channel) } ?? []
+    private static func actionRecords(_ record: Record) -> [MessageActionRecord] {
+        MessageRecord(record).map { actionRecords($0, in: $0.channel) } ?? []
     }
 
-    private static func deeds(_ record: MessageRecord, in channel: String) -> [MessageActionRecord] {
-        var deeds: [MessageActionRecord] = []
+    private static func actionRecords(_ record: MessageRecord, in channel: String) -> [MessageActionRecord] {
+        var actionRecords: [MessageActionRecord] = []
         func add(_ type: BuiltInAction, _ value: String, _ at: Timetoken, _ by: String?) {
             var action = MessageActionRecord(
                 channel: channel, message: record.timetoken, type: type.rawValue, value: value, user: by ?? "")
             action.timetoken = at
-            deeds.append(action)
+            actionRecords.append(action)
         }
         if let edit = record.edit { add(.edited, edit.text, edit.at, edit.by) }
         if let deletion = record.deletion, !deletion.isHard {
             add(.deleted, BuiltInAction.deleted.rawValue, deletion.at, deletion.by)
         }
-        return deeds
+        return actionRecords
     }
 }
 

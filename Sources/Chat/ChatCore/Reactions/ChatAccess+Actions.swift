@@ -24,11 +24,11 @@ extension ChatAccess {
         case .edited:
             let message = try await edit(
                 timetoken, in: channel, to: .text(JSONText(string: value)), by: user, asAction: true)
-            return Self.deed(type, value, on: message, message.record.edit.map { ($0.at, $0.by) })
+            return Self.record(type, value, on: message, message.record.edit.map { ($0.at, $0.by) })
         case .deleted where value == BuiltInAction.deleted.rawValue:
             let isNew = try await delete(timetoken, in: channel, isHard: false, by: user, asAction: true)
             let message = try await messages(of: [try await sent(timetoken, in: channel, orTyped: true)])[0]
-            let deed = Self.deed(type, value, on: message, message.record.deletion.map { ($0.at, $0.by) })
+            let deed = Self.record(type, value, on: message, message.record.deletion.map { ($0.at, $0.by) })
             if isNew { return deed }
             guard evenDeleted, ExactText(deed.user) != ExactText(named) else { throw .attachedBefore }
             return try await add(type, value, timetoken, channel, user, evenDeleted: true)
@@ -43,15 +43,15 @@ extension ChatAccess {
         _ type: String, _ value: String, _ timetoken: Timetoken, _ channel: String, _ user: String?, evenDeleted: Bool
     ) async throws(ChatError) -> MessageActionRecord {
         var action = MessageActionRecord(channel: channel, message: timetoken, type: type, value: value, user: "")
-        let scene = try await scene(timetoken, in: channel, for: action.eventType(true), by: user, orTyped: true)
-        action.user = try Self.named(scene.actor)
-        let (attached, isNew) = try await attach(action, scene, evenDeleted: evenDeleted)
+        let context = try await context(timetoken, in: channel, for: action.eventType(true), by: user, orTyped: true)
+        action.user = try Self.named(context.actor)
+        let (attached, isNew) = try await attach(action, context, evenDeleted: evenDeleted)
         guard isNew else { throw .attachedBefore }
         return attached
     }
 
     /// An edit or a deletion, as an action of the user who made it.
-    private static func deed(
+    private static func record(
         _ type: String, _ value: String, on message: Message, _ deed: (at: Timetoken, by: String?)?
     ) -> MessageActionRecord {
         var action = MessageActionRecord(
@@ -79,7 +79,7 @@ extension ChatAccess {
             return
         }
         _ = try await detach(
-            action, try await scene(timetoken, in: channel, for: action.eventType(false), by: user, orTyped: true))
+            action, try await context(timetoken, in: channel, for: action.eventType(false), by: user, orTyped: true))
     }
 
     /// The actions on a message, by type, value and user. Excludes edits and deletions, which are part of the message.

@@ -7,61 +7,61 @@ extension ChatAccess {
     /// - Parameter evenDeleted: true when a message that is marked as deleted accepts it as well.
     /// - Returns: the action with its timetoken, and true when it is new.
     func attach(
-        _ action: MessageActionRecord, _ scene: MessageContext, evenDeleted: Bool = false
+        _ action: MessageActionRecord, _ context: MessageContext, evenDeleted: Bool = false
     ) async throws(ChatError) -> (action: MessageActionRecord, isNew: Bool) {
         let key = action.key(in: app)
         let limits = limits
-        return try await decide(scene, [key] + (try await shownKeys(action, scene))) { snapshot throws(ChatError) in
-            var record = evenDeleted ? scene.record(snapshot) : try scene.present(snapshot)
+        return try await decide(context, [key] + (try await shownKeys(action, context))) { snapshot throws(ChatError) in
+            var record = evenDeleted ? context.record(snapshot) : try context.present(snapshot)
             if let known = snapshot[key].flatMap({ MessageActionRecord($0) }) { return Decision((known, false)) }
             var action = action
             action.timetoken = snapshot.next
-            try record.take(action, within: limits)
+            try record.apply(action, within: limits)
             return Decision(
                 (action, true), changes: [RecordChange(key, body: action.body), record.change(in: self.app)],
-                events: [self.attached(action, true, record, scene, snapshot)])
+                events: [self.attached(action, true, record, context, snapshot)])
         }.value
     }
 
     /// Removes an action from a message. Allowed for the action's user and for moderators of the channel.
     ///
     /// - Returns: true when the action existed.
-    func detach(_ action: MessageActionRecord, _ scene: MessageContext) async throws(ChatError) -> Bool {
+    func detach(_ action: MessageActionRecord, _ context: MessageContext) async throws(ChatError) -> Bool {
         let key = action.key(in: app)
-        return try await decide(scene, [key] + (try await shownKeys(action, scene))) { snapshot throws(ChatError) in
-            try scene.actor.demand(over: action.user, in: scene.channelRecord(snapshot))
+        return try await decide(context, [key] + (try await shownKeys(action, context))) { snapshot throws(ChatError) in
+            try context.actor.require(over: action.user, in: context.channelRecord(snapshot))
             guard let known = snapshot[key].flatMap({ MessageActionRecord($0) }) else { return Decision(false) }
-            var record = scene.record(snapshot)
-            record.give(known)
+            var record = context.record(snapshot)
+            record.remove(known)
             return Decision(
                 true, changes: [RecordChange(key, body: nil), record.change(in: self.app)],
-                events: [self.attached(known, false, record, scene, snapshot)])
+                events: [self.attached(known, false, record, context, snapshot)])
         }.value
     }
 
     /// The keys of the records that the action's event contains.
     private func shownKeys(
-        _ action: MessageActionRecord, _ scene: MessageContext
+        _ action: MessageActionRecord, _ context: MessageContext
     ) async throws(ChatError) -> [RecordKey] {
         guard action.type == BuiltInAction.threadRootId.rawValue else {
             return [UserRecord.key(action.user, in: app)]
         }
-        return try await directory.read(scene.key).flatMap { MessageRecord($0) }.map { threadAuthorKeys($0) } ?? []
+        return try await directory.read(context.key).flatMap { MessageRecord($0) }.map { threadAuthorKeys($0) } ?? []
     }
 
     /// The event of an added or removed action.
     private func attached(
-        _ action: MessageActionRecord, _ isThere: Bool, _ record: MessageRecord, _ scene: MessageContext,
+        _ action: MessageActionRecord, _ isThere: Bool, _ record: MessageRecord, _ context: MessageContext,
         _ snapshot: RecordSnapshot
     ) -> EventDraft {
-        let channel = scene.channelRecord(snapshot)
+        let channel = context.channelRecord(snapshot)
         if action.type == BuiltInAction.threadRootId.rawValue {
             return threadUpdated(
-                record, isThere ? .replyCreated : .replyDeleted, .zero, by: scene.actor.user, in: channel, snapshot,
+                record, isThere ? .replyCreated : .replyDeleted, .zero, by: context.actor.user, in: channel, snapshot,
                 action: action)
         }
         var event = draft(
-            action.eventType(isThere), on: scene.channel, kind: .action, by: scene.actor.user,
+            action.eventType(isThere), on: context.channel, kind: .action, by: context.actor.user,
             audience: channel.audience(members: .joined, inside: .participants)
         ) { writer in
             writer.key(action.isReaction ? "reaction" : "action")
@@ -91,7 +91,7 @@ extension MessageRecord {
     /// Counts an action.
     ///
     /// - Throws: `.tooMany`; `.conflict` for a second channel of its thread.
-    mutating func take(_ action: MessageActionRecord, within limits: Limits) throws(ChatError) {
+    mutating func apply(_ action: MessageActionRecord, within limits: Limits) throws(ChatError) {
         if action.isReaction {
             reactions[ExactText(action.value), default: 0] += 1
             guard reactions.count <= limits.reactionsPerMessage else {
@@ -124,7 +124,7 @@ extension MessageRecord {
     }
 
     /// Subtracts an action.
-    fileprivate mutating func give(_ action: MessageActionRecord) {
+    fileprivate mutating func remove(_ action: MessageActionRecord) {
         guard action.isReaction else {
             actions = max(0, actions - 1)
             guard action.type == BuiltInAction.threadRootId.rawValue else { return }

@@ -10,8 +10,8 @@ extension ChatAccess {
     public func react(
         _ value: String, to timetoken: Timetoken, in channel: String, by user: String?
     ) async throws(ChatError) -> (reaction: MessageActionRecord, isNew: Bool) {
-        let (scene, reaction) = try await reaction(value, timetoken, channel, for: "reaction.added", user)
-        let (action, isNew) = try await attach(reaction, scene)
+        let (context, reaction) = try await reaction(value, timetoken, channel, for: "reaction.added", user)
+        let (action, isNew) = try await attach(reaction, context)
         return (action, isNew)
     }
 
@@ -20,11 +20,11 @@ extension ChatAccess {
     /// - Returns: true when there was one.
     /// - Throws: `.notFound` when there is no such message.
     @discardableResult
-    public func takeBack(
+    public func removeReaction(
         reaction value: String, to timetoken: Timetoken, in channel: String, by user: String?
     ) async throws(ChatError) -> Bool {
-        let (scene, reaction) = try await reaction(value, timetoken, channel, for: "reaction.removed", user)
-        return try await detach(reaction, scene)
+        let (context, reaction) = try await reaction(value, timetoken, channel, for: "reaction.removed", user)
+        return try await detach(reaction, context)
     }
 
     /// The reactions to a message, by value and user.
@@ -55,11 +55,11 @@ extension ChatAccess {
         _ value: String, _ timetoken: Timetoken, _ channel: String, for type: String, _ user: String?
     ) async throws(ChatError) -> (MessageContext, MessageActionRecord) {
         try Self.check(value, "a reaction", 1...128, field: "value")
-        let scene = try await scene(timetoken, in: channel, for: type, by: user)
+        let context = try await context(timetoken, in: channel, for: type, by: user)
         let action = MessageActionRecord(
             channel: channel, message: timetoken, type: MessageActionRecord.reaction, value: value,
-            user: try Self.named(scene.actor))
-        return (scene, action)
+            user: try Self.named(context.actor))
+        return (context, action)
     }
 
     /// The user of an action; every action belongs to a user.

@@ -48,8 +48,8 @@ extension ChatAccess {
         _ kind: ReceiptKind, _ user: String, in channel: String, at timetoken: Timetoken? = nil,
         by named: String? = nil
     ) async throws(ChatError) -> MembershipRecord {
-        try demandReceipts(of: user, by: named)
-        try demandRecord(of: channel)
+        try requireReceipts(of: user, by: named)
+        try requireRecord(of: channel)
         try await check(mark: timetoken)
         let mark = if let timetoken { timetoken } else { try await newestMessage(in: channel) }
         let decided = try await move(kind, of: user, in: channel, to: mark)
@@ -66,7 +66,7 @@ extension ChatAccess {
             let audience = try await ReceiptMembers(kind, mark, in: self.channel(channel), self, attempt: attempt)
             return try await self.move(kind, of: key, in: channel, to: mark, audience, user, showing: wire)
         }
-        if kind == .read { await service.unread.tell(UserID(user, in: app)) }
+        if kind == .read { await service.unread.notify(UserID(user, in: app)) }
         return decided
     }
 
@@ -119,11 +119,11 @@ extension ChatAccess {
     /// Moves a member's read mark forward to the message named by a receipt that a client published on PubNub's wire.
     ///
     /// - Parameter wire: the receipt as it was published, for the wire's subscribers.
-    public func take(
+    public func process(
         receiptOf user: String, in channel: String, at timetoken: Timetoken, showing wire: JSONText
     ) async throws(ChatError) -> PublishedReceipt {
-        try demandReceipts(of: user, by: user)
-        try demandRecord(of: channel)
+        try requireReceipts(of: user, by: user)
+        try requireRecord(of: channel)
         guard try await member(user, of: channel)?.state == .joined else { return .noMember }
         let message = try await log.event(at: timetoken, in: app)
         guard let message, message.channel == self.channel(channel), [.message, .file].contains(message.kind) else {
@@ -146,8 +146,8 @@ extension ChatAccess {
     public func markAllRead(
         by user: String, in channels: [String]? = nil, named: String? = nil
     ) async throws(ChatError) -> [String] {
-        try demandReceipts(of: user, by: named)
-        for channel in channels ?? [] { try demandRecord(of: channel) }
+        try requireReceipts(of: user, by: named)
+        for channel in channels ?? [] { try requireRecord(of: channel) }
         let mark = try await log.watermark(of: app)
         var moved: [String] = []
         let unread = try await service.unread.channels(of: UserID(user, in: app))
@@ -165,7 +165,7 @@ extension ChatAccess {
             }
             rest = rest.dropFirst(Self.marksAtOnce)
         }
-        await service.unread.tell(UserID(user, in: app))
+        await service.unread.notify(UserID(user, in: app))
         return moved
     }
 
@@ -194,9 +194,9 @@ extension ChatAccess {
     }
 
     /// Requires that the actor is the user: nobody sets marks for another user.
-    private func demandReceipts(of user: String, by named: String?) throws(ChatError) {
+    private func requireReceipts(of user: String, by named: String?) throws(ChatError) {
         try Names.check(user: user)
-        try actor(named).demand(self: user)
+        try actor(named).require(self: user)
     }
 
     /// Requires a mark that is not in the future. Such a mark would count messages as read that are not written yet.
@@ -262,7 +262,7 @@ extension ChatAccess {
     ///
     /// - Throws: `.forbidden` when a user's credential requests another user's counts.
     public func unread(of user: String) async throws(ChatError) -> Unread {
-        try demandUnread(of: user)
+        try requireUnread(of: user)
         return try await service.unread.unread(of: UserID(user, in: app))
     }
 
@@ -270,19 +270,19 @@ extension ChatAccess {
     ///
     /// - Throws: `.notFound`, slug `no_such_member`.
     public func unread(of user: String, in name: String) async throws(ChatError) -> Int {
-        try demandUnread(of: user)
-        try demandRecord(of: name)
+        try requireUnread(of: user)
+        try requireRecord(of: name)
         guard let unread = try await service.unread.unread(of: UserID(user, in: app), in: channel(name)) else {
             throw ChatError(.notFound, "user '\(user)' is not a member of channel '\(name)'", slug: "no_such_member")
         }
         return unread
     }
 
-    private func demandUnread(of user: String) throws(ChatError) {
-        try caller.demand(.read)
+    private func requireUnread(of user: String) throws(ChatError) {
+        try caller.require(.read)
         try Names.check(user: user)
-        try caller.demand(self: user)
-        if caller.user == nil { try caller.demand(channel: user) }
+        try caller.require(self: user)
+        if caller.user == nil { try caller.require(channel: user) }
     }
 }
 

@@ -25,13 +25,13 @@ extension UnreadCounts {
         }
         use(user)
         if !(holders[user]?.isLoaded ?? false) { try await load(user) }
-        while !staleChannels(of: user).isEmpty { try await inTurn(user) }
+        while !staleChannels(of: user).isEmpty { try await queued(user) }
         return holders[user] ?? Holder()
     }
 
     /// Counts stale channels. If a count for the user is already running, it waits for it: of two concurrent counts,
     /// one would treat newer messages as already counted by the other.
-    private func inTurn(_ user: UserID) async throws(ChatError) {
+    private func queued(_ user: UserID) async throws(ChatError) {
         guard counting[user] == nil else {
             return await withCheckedContinuation { waiter in
                 // Another task may have changed the state before this point.

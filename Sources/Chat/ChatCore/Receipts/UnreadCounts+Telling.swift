@@ -18,33 +18,33 @@ extension UnreadCounts {
 
     /// Notifies a user's devices once, watched or not, because a user who has just read messages waits for the new
     /// count. Does nothing for a user who is not held in memory.
-    func tell(_ user: UserID) {
+    func notify(_ user: UserID) {
         guard holders[user]?.isLoaded ?? false else { return }
         holders[user]?.isOwed = true
         untold.insert(user)
     }
 
     /// Notifies users whose counts have changed, until cancelled. Changes within 300 ms are combined.
-    func keepTelling() async {
-        for await _ in news.stream {
+    func runReports() async {
+        for await _ in changeSignal.stream {
             try? await Task.sleep(for: .milliseconds(300))  // cancellation ends the stream
-            await tellChanges()
+            await reportChanges()
         }
     }
 
     /// Notifies each user whose counts have changed: one event per user, and one commit for many users.
-    func tellChanges() async {
+    func reportChanges() async {
         var users = Array(untold.filter { user in holders[user].map { $0.watchers > 0 || $0.isOwed } ?? false })[...]
         untold = []
         while !users.isEmpty {
-            await tell(changesOf: users.prefix(Self.tellingAtOnce))
-            users = users.dropFirst(Self.tellingAtOnce)
+            await notify(changesOf: users.prefix(Self.reportsAtOnce))
+            users = users.dropFirst(Self.reportsAtOnce)
         }
     }
 
-    private static let tellingAtOnce = 250
+    private static let reportsAtOnce = 250
 
-    private func tell(changesOf users: some Sequence<UserID>) async {
+    private func notify(changesOf users: some Sequence<UserID>) async {
         var news: [(user: UserID, sum: Unread)] = []
         var drafts: [EventDraft] = []
         var counts: [(user: UserID, channel: ExactText, unread: Int)] = []
@@ -58,7 +58,7 @@ extension UnreadCounts {
             drafts += activity.map(\.draft)
             counts += activity.map { (user: user, channel: $0.channel, unread: $0.unread) }
             holders[user]?.isOwed = false
-            let told = holders[user]?.told
+            let told = holders[user]?.reported
             guard told != sum else { continue }
             news.append((user, sum))
             drafts.append(event(sum, before: told ?? Unread(), for: user))
@@ -66,10 +66,10 @@ extension UnreadCounts {
         guard !drafts.isEmpty else { return }
         do throws(ChatError) {
             _ = try await log.append(drafts, claim: nil)
-            for (user, sum) in news { holders[user]?.told = sum }
+            for (user, sum) in news { holders[user]?.reported = sum }
             let due = clock.now.adding(ChannelActivity.interval)
             for (user, channel, unread) in counts {
-                holders[user]?.channels[channel]?.told = unread
+                holders[user]?.channels[channel]?.reported = unread
                 holders[user]?.channels[channel]?.due = due
             }
         } catch {
@@ -116,7 +116,7 @@ extension UnreadCounts {
     func activity(of user: UserID) async -> [(channel: ExactText, unread: Int, draft: EventDraft)] {
         guard let holder = holders[user], holder.followsActivity else { return [] }
         let now = clock.now
-        let changed = holder.channels.filter { $0.value.unread != $0.value.told ?? 0 }
+        let changed = holder.channels.filter { $0.value.unread != $0.value.reported ?? 0 }
         // A clock that was set back makes all channels due.
         let due = changed.filter { $0.value.due <= now || $0.value.due > now.adding(ChannelActivity.interval) }
         if due.count < changed.count { untold.insert(user) }
@@ -148,7 +148,7 @@ extension UnreadCounts {
         guard holders[user]?.followsActivity == true else { return }
         holders[user]?.followsActivity = false
         for channel in holders[user]?.channels.keys.map({ $0 }) ?? [] {
-            holders[user]?.channels[channel]?.told = nil
+            holders[user]?.channels[channel]?.reported = nil
             holders[user]?.channels[channel]?.due = .zero
         }
     }

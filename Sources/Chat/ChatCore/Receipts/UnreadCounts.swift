@@ -19,7 +19,7 @@ actor UnreadCounts {
         /// True when the next notification is due even if the user is not watched.
         var isOwed = false
         /// The counts that the user's devices received last.
-        var told: Unread?
+        var reported: Unread?
         var lastUse: UInt64 = 0
 
         var sum: Unread {
@@ -44,7 +44,7 @@ actor UnreadCounts {
     private var phase = Phase.idle
     private let need = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     /// Signals that `untold` is not empty.
-    let news = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let changeSignal = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     var holders: [UserID: Holder] = [:]
     /// The users for whom a count is running, with the tasks that wait for it.
     var counting: [UserID: [CheckedContinuation<Void, Never>]] = [:]
@@ -54,7 +54,7 @@ actor UnreadCounts {
     var audience: [ChannelID: Set<UserID>] = [:]
     /// The users whose counts may differ from those that their devices received.
     var untold: Set<UserID> = [] {
-        didSet { if !untold.isEmpty { news.continuation.yield() } }
+        didSet { if !untold.isEmpty { changeSignal.continuation.yield() } }
     }
     private let waiters = PositionWaiters<Timetoken>()
     private var uses: UInt64 = 0
@@ -86,13 +86,13 @@ actor UnreadCounts {
         phase = .running
         waiters.resume(through: position)
         for await commit in commits {
-            for event in commit.events { take(event) }
+            for event in commit.events { count(event) }
             position = max(position, commit.watermark)
             waiters.resume(through: position)
         }
     }
 
-    private func take(_ event: Event) {
+    private func count(_ event: Event) {
         guard !audience.isEmpty, let users = audience[event.channel] else { return }
         switch event.type {
         case BuiltInTypes.messageCreated: if event.retention == .kept { add(event, to: users) }
@@ -118,7 +118,7 @@ actor UnreadCounts {
 
     func makeStale(_ channel: ChannelID, for users: some Sequence<UserID>) {
         for user in users {
-            holders[user]?.channels[ExactText(channel.name)]?.becomeStale()
+            holders[user]?.channels[ExactText(channel.name)]?.markStale()
             untold.insert(user)
         }
     }
@@ -223,14 +223,14 @@ struct UnreadChannel: Sendable {
     /// True when the channel must be counted again before any notification.
     var isStale = true
     /// The count of the last `channel.activity`, and the time from which the next may be sent.
-    var told: Int?
+    var reported: Int?
     var due = Timetoken.zero
     /// The number of times that it became stale. A count during which this changes is discarded.
     var turns = 0
 
     var unread: Int { counts ? counted + added : 0 }
 
-    mutating func becomeStale() {
+    mutating func markStale() {
         isStale = true
         turns += 1
     }

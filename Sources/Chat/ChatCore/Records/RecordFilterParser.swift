@@ -41,13 +41,13 @@ private struct RecordFilterParser {
 
     private mutating func or() throws(ChatError) -> RecordFilter {
         var parts = [try and()]
-        while try take(["||", "or"]) { parts.append(try and()) }
+        while try accept(["||", "or"]) { parts.append(try and()) }
         return parts.count == 1 ? parts[0] : .or(parts)
     }
 
     private mutating func and() throws(ChatError) -> RecordFilter {
         var parts = [try not()]
-        while try take(["&&", "and"]) { parts.append(try not()) }
+        while try accept(["&&", "and"]) { parts.append(try not()) }
         return parts.count == 1 ? parts[0] : .and(parts)
     }
 
@@ -55,10 +55,10 @@ private struct RecordFilterParser {
         depth += 1
         defer { depth -= 1 }
         guard depth <= depthLimit else { throw fault("nested deeper than \(depthLimit)") }
-        if try take(["!", "not"]) { return .not(try not()) }
-        guard try take(["("]) else { return try comparison() }
+        if try accept(["!", "not"]) { return .not(try not()) }
+        guard try accept(["("]) else { return try comparison() }
         let filter = try or()
-        guard try take([")"]) else { throw fault("expected ')'") }
+        guard try accept([")"]) else { throw fault("expected ')'") }
         return filter
     }
 
@@ -69,7 +69,7 @@ private struct RecordFilterParser {
 
     private mutating func comparison() throws(ChatError) -> RecordFilter {
         let field = try field()
-        for (word, comparison) in Self.comparisons where try take([word]) {
+        for (word, comparison) in Self.comparisons where try accept([word]) {
             return comparison == .like
                 ? fields.compare(field, .like, .string(try pattern()))
                 : fields.compare(field, comparison, try value())
@@ -96,20 +96,20 @@ private struct RecordFilterParser {
     }
 
     private mutating func member() throws(ChatError) -> String? {
-        if try take(["."]) {
+        if try accept(["."]) {
             guard case .word(let member) = token else { throw fault("expected a member's name") }
             try advance()
             return member
         }
-        guard try take(["["]) else { return nil }
+        guard try accept(["["]) else { return nil }
         guard case .string(let pieces) = token else { throw fault("expected a member's name in quotes") }
         try advance()
-        guard try take(["]"]) else { throw fault("expected ']'") }
+        guard try accept(["]"]) else { throw fault("expected ']'") }
         return pieces.joined(separator: "*")
     }
 
     private mutating func value() throws(ChatError) -> RecordFilter.Value {
-        let isNegative = try take(["-"])
+        let isNegative = try accept(["-"])
         let value: RecordFilter.Value
         switch token {
         case .number(let digits):
@@ -134,7 +134,7 @@ private struct RecordFilterParser {
         }.joined(separator: "*")
     }
 
-    private mutating func take(_ words: [String]) throws(ChatError) -> Bool {
+    private mutating func accept(_ words: [String]) throws(ChatError) -> Bool {
         let isThere =
             switch token {
             case .symbol(let symbol): words.contains(symbol)

@@ -8,7 +8,7 @@ extension RecordList {
     static let examinedMost = 10_000
     private static let examinedTime: Duration = .seconds(2)
     /// The number of records that one read of the store requests.
-    private static let stretch = 500
+    private static let pageSize = 500
 
     /// A page of a store query, reduced to what the list requests.
     ///
@@ -81,7 +81,7 @@ extension RecordList {
         var page = Page<Item>(items: [], cursor: cursor)
         var examined = 0
         repeat {
-            let found = try await read(page.cursor, stretch)
+            let found = try await read(page.cursor, pageSize)
             examined += found.items.count
             for (index, item) in found.items.enumerated() {
                 guard let item, isAsked(item) else { continue }
@@ -102,7 +102,7 @@ extension RecordList {
     private static func count<Item: Sendable>(
         _ read: @Sendable (String?, Int) async throws(ChatError) -> Page<Item?>, _ isAsked: @Sendable (Item) -> Bool
     ) async throws(ChatError) -> Int? {
-        let found = try await page(limit: examinedMost + stretch, from: nil, read, isAsked)
+        let found = try await page(limit: examinedMost + pageSize, from: nil, read, isAsked)
         return found.hasMore ? nil : found.items.count
     }
 }

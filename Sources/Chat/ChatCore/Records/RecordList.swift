@@ -192,7 +192,7 @@ extension RecordQuery {
     }
 
     /// Adds a condition to the filter.
-    mutating func demand(_ condition: RecordFilter) {
+    mutating func add(_ condition: RecordFilter) {
         filter = filter.map { .and([$0, condition]) } ?? condition
     }
 }

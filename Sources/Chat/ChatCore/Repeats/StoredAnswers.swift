@@ -39,7 +39,7 @@ public final class StoredAnswers: Sendable {
     /// The maximum size of a stored answer. A repeat of a request with a larger answer is reported as lost.
     static let answerBytes = 256 * 1024
     /// The time after which a request without an answer is no longer running.
-    private static let patience: Duration = .seconds(60)
+    private static let timeout: Duration = .seconds(60)
 
     private let directory: any Directory
     private let clock: WallClock
@@ -71,32 +71,32 @@ public final class StoredAnswers: Sendable {
         if let stored, let entry = Entry(stored.body), now < entry.begun.adding(window) {
             guard entry.fingerprint == fingerprint else { return .other }
             if let answer = entry.answer { return .answered(answer) }
-            return now < entry.begun.adding(Self.patience) ? .running : .lost
+            return now < entry.begun.adding(Self.timeout) ? .running : .lost
         }
         let begun = Entry(fingerprint: fingerprint, begun: now)
         return .none(
-            PendingAnswer(RecordChange(key, body: begun.body, demand: stored.map { .etag($0.etag) } ?? .absent)))
+            PendingAnswer(RecordChange(key, body: begun.body, precondition: stored.map { .etag($0.etag) } ?? .absent)))
     }
 
     /// Writes the note in a commit of its own, before a request that writes no records is carried out. Does nothing
     /// when it is already written.
     ///
     /// - Throws: `.conflict` or `.stale` when the same request began at the same moment; `.unavailable`.
-    public func write(_ note: PendingAnswer) async throws(ChatError) {
-        guard let change = note.take() else { return }
+    public func write(_ pending: PendingAnswer) async throws(ChatError) {
+        guard let change = pending.consume() else { return }
         do throws(ChatError) {
             _ = try await directory.write([change])
         } catch {
-            note.takeBack()
+            pending.retract()
             throw error
         }
     }
 
     /// Removes the note of a rejected request, so that its key is free again. A note that cannot be removed is counted
     /// as a lost answer.
-    public func withdraw(_ note: PendingAnswer) async {
+    public func withdraw(_ pending: PendingAnswer) async {
         do throws(ChatError) {
-            _ = try await directory.write([RecordChange(note.key, body: nil)])
+            _ = try await directory.write([RecordChange(pending.key, body: nil)])
         } catch {
             lost.add(1, ordering: .relaxed)
         }
@@ -107,10 +107,10 @@ public final class StoredAnswers: Sendable {
     /// not an error.
     ///
     /// - Parameter answer: nil when its body is not available.
-    public func conclude(_ note: PendingAnswer, with answer: Answer?) async {
+    public func conclude(_ pending: PendingAnswer, with answer: Answer?) async {
         do throws(ChatError) {
-            try await write(note)
-            guard let answer, answer.body.count <= Self.answerBytes, let record = try await directory.read(note.key),
+            try await write(pending)
+            guard let answer, answer.body.count <= Self.answerBytes, let record = try await directory.read(pending.key),
                 var entry = Entry(record.body)
             else {
                 lost.add(1, ordering: .relaxed)
@@ -118,7 +118,7 @@ public final class StoredAnswers: Sendable {
             }
             entry.answer = answer
             _ = try await directory.write([
-                RecordChange(note.key, body: entry.body, parent: record.parent, demand: .etag(record.etag))
+                RecordChange(pending.key, body: entry.body, parent: record.parent, precondition: .etag(record.etag))
             ])
         } catch {
             lost.add(1, ordering: .relaxed)
@@ -232,12 +232,12 @@ public final class PendingAnswer: Sendable {
 
     /// The note as a change to add to a commit; nil when no such request is being carried out or the note is already
     /// written.
-    public static func change() -> RecordChange? { current?.take() }
+    public static func change() -> RecordChange? { current?.consume() }
 
     /// Marks the note as not written, after the commit that contained it has failed.
-    public static func takeBack() { current?.takeBack() }
+    public static func retract() { current?.retract() }
 
-    func take() -> RecordChange? {
+    func consume() -> RecordChange? {
         let isFirst = isWritten.withLock { isWritten in
             defer { isWritten = true }
             return !isWritten
@@ -248,5 +248,5 @@ public final class PendingAnswer: Sendable {
         return begun
     }
 
-    func takeBack() { isWritten.withLock { $0 = false } }
+    func retract() { isWritten.withLock { $0 = false } }
 }

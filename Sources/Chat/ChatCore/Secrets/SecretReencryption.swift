@@ -38,7 +38,8 @@ struct SecretReencryption {
                 let body = try resealed(record)
                 guard body != record.body else { continue }
                 do {
-                    let change = RecordChange(record.key, body: body, parent: record.parent, demand: .etag(record.etag))
+                    let change = RecordChange(
+                        record.key, body: body, parent: record.parent, precondition: .etag(record.etag))
                     _ = try await directory.write([change])
                     count += 1
                 } catch  where error.code == .stale || error.code == .notFound {

@@ -3,7 +3,7 @@ public import ChatModel
 /// A receiver of a feed's events. Called on the hub's executor, in log order, at most once per turn of the hub.
 public protocol FeedSink: AnyObject, Sendable {
     /// Receives events that match the feed's selection. Must not block.
-    func take(_ events: [Event])
+    func receive(_ events: [Event])
 }
 
 /// All subscribers with the same selection. Belongs to the hub, and exists while it has a sink.
@@ -45,7 +45,7 @@ final class Feed {
         // Frees the array: otherwise a hundred thousand feeds with one past event would keep as many arrays.
         let events = pending
         pending = []
-        first?.take(events)
-        for sink in others.values { sink.take(events) }
+        first?.receive(events)
+        for sink in others.values { sink.receive(events) }
     }
 }

@@ -67,7 +67,7 @@ struct FeedIndex {
         var known = Set(wanting.map(\.number))
         for echo in echoes {
             index.visit(trial.subject, on: ChannelID(echo, in: trial.event.channel.app)) { number in
-                guard let feed = feeds[Int(number)], feed.selection.channels.hearsEchoes, !known.contains(number),
+                guard let feed = feeds[Int(number)], feed.selection.channels.receivesEchoes, !known.contains(number),
                     trial.isWanted(by: feed)
                 else { return }
                 known.insert(number)

@@ -14,7 +14,7 @@ struct FeedMatching {
 
     /// The results of filters in the order of evaluation, and by feed after an interruption. The feeds are retained, so
     /// that no new feed gets the identity of a released one meanwhile.
-    private var said: [(feed: Feed, holds: Bool)] = []
+    private var checkedFeeds: [(feed: Feed, holds: Bool)] = []
     private var verdicts: [ObjectIdentifier: Bool] = [:]
     private var deadline: ContinuousClock.Instant?
     private var filters = 0
@@ -31,7 +31,7 @@ struct FeedMatching {
     ///
     /// - Parameter deadline: the time after which no filter but the first is tried; nil tries all.
     mutating func begin(until deadline: ContinuousClock.Instant?) {
-        for (feed, holds) in said[verdicts.count...] { verdicts[ObjectIdentifier(feed)] = holds }
+        for (feed, holds) in checkedFeeds[verdicts.count...] { verdicts[ObjectIdentifier(feed)] = holds }
         self.deadline = deadline
         isLate = false
         (filters, steps) = (0, subject.spent)
@@ -47,7 +47,7 @@ struct FeedMatching {
             return false
         }
         let holds = feed.selection.admitsBesideChannel(subject)
-        said.append((feed, holds))
+        checkedFeeds.append((feed, holds))
         filters += 1
         return holds
     }

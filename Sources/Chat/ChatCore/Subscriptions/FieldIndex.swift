@@ -94,12 +94,12 @@ struct FieldIndex: Sendable {
     /// Calls `body` once for each member whose requirement the event may meet.
     func visit(_ subject: FilterSubject, _ body: (UInt32) -> Void) {
         others.forEach(body)
-        guard hasDetours else { return look(subject, body) }
+        guard hasDetours else { return match(subject, body) }
         var seen: Set<UInt32> = []
-        look(subject) { member in if seen.insert(member).inserted { body(member) } }
+        match(subject) { member in if seen.insert(member).inserted { body(member) } }
     }
 
-    private func look(_ subject: FilterSubject, _ body: (UInt32) -> Void) {
+    private func match(_ subject: FilterSubject, _ body: (UInt32) -> Void) {
         for (place, table) in tables {
             switch place {
             case .value(let source):
@@ -118,10 +118,10 @@ struct FieldIndex: Sendable {
                 }
             case .atLeast(let source):
                 guard let number = subject.number(of: source)?.coarse else { continue }
-                Self.look(table, body) { $0 <= number }
+                Self.match(table, body) { $0 <= number }
             case .atMost(let source):
                 guard let number = subject.number(of: source)?.coarse else { continue }
-                Self.look(table, body) { $0 >= number }
+                Self.match(table, body) { $0 >= number }
             case .typePrefix:
                 guard let type = subject.event?.type else { continue }
                 for prefix in DottedPrefixes(of: type) { table[.text(prefix)]?.forEach(body) }
@@ -131,7 +131,7 @@ struct FieldIndex: Sendable {
 }
 
 extension FieldIndex {
-    private static func look(
+    private static func match(
         _ table: [IndexedValue: NumberSet], _ body: (UInt32) -> Void, _ isMet: (_ bound: Double) -> Bool
     ) {
         for (value, members) in table {

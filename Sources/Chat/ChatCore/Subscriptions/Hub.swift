@@ -34,7 +34,7 @@ public actor Hub {
     var listenerIndex = ListenerIndex()
     var moveObservers: [@Sendable (UserID) -> Void] = []
     private var audienceSnapshot = AudienceChanges()
-    private var hearingObservers: [@Sendable (Event) -> Void] = []
+    private var audienceObservers: [@Sendable (Event) -> Void] = []
     /// The feeds with events in the current turn. A property, so that its memory is reused.
     private var touched: [Feed] = []
     /// The next event, while its filters take more than one turn. It was not handed to any feed yet.
@@ -53,7 +53,7 @@ public actor Hub {
     func run(whenReady: @Sendable () -> Void) async throws(ChatError) {
         defer { stopped() }
         let commits = await log.committed()
-        // The sequence also contains commits made between the previous line and the next; `handOut` drops events at or
+        // The sequence also contains commits made between the previous line and the next; `distribute` drops events at or
         // below the position.
         position = try await log.watermark(of: .gateway)
         start = position
@@ -114,15 +114,15 @@ extension Hub {
     /// Calls an observer on the hub's executor after each event that changes the audience of its channel (a ban or its
     /// end, a member who leaves, a channel that is created or changed). Every feed has received that event then, and
     /// none the next event.
-    public func observeHearing(_ observer: @escaping @Sendable (Event) -> Void) { hearingObservers.append(observer) }
+    public func observeAudience(_ observer: @escaping @Sendable (Event) -> Void) { audienceObservers.append(observer) }
 
     /// The number of such events handed out so far. Read it before a check of the right to receive.
     public var audienceChanges: UInt64 { audienceSnapshot.count }
 
     /// True when such an event was handed out since, on one of the channels. The right to receive must then be checked
     /// again.
-    public func mayHearDifferently(_ channels: ChannelSet, since changes: UInt64) -> Bool {
-        audienceSnapshot.touch(channels, since: changes)
+    public func audienceMayHaveChanged(_ channels: ChannelSet, since changes: UInt64) -> Bool {
+        audienceSnapshot.markChanged(channels, since: changes)
     }
 
     private func feed(for selection: Selection) -> Feed {
@@ -141,7 +141,7 @@ extension Hub {
     private func publish(_ commit: Commit) async {
         var rest = commit.events[...]
         repeat {
-            let end = handOut(Self.turn(of: rest), of: commit)
+            let end = distribute(Self.turn(of: rest), of: commit)
             rest = rest[end...]
             if !rest.isEmpty { await Task.yield() }
         } while !rest.isEmpty
@@ -160,7 +160,7 @@ extension Hub {
 
     /// - Returns: the index after the last event handed out. When it is the start index, filters of the first event are
     ///   still to be tried.
-    private func handOut(_ events: ArraySlice<Event>, of commit: Commit) -> Int {
+    private func distribute(_ events: ArraySlice<Event>, of commit: Commit) -> Int {
         let seen = position
         var end = events.endIndex
         // Without a feed, there may be a viewer whose feed is being created.
@@ -172,7 +172,7 @@ extension Hub {
                 end = index
                 break
             }
-            note(events[index])
+            record(events[index])
             // The audience must be settled before the next event is handed out.
             if AudienceChanges.include(events[index]) { change = events[index] }
             guard change != nil || index + 1 < end && isHeard && ContinuousClock.now >= deadline else { continue }
@@ -188,16 +188,16 @@ extension Hub {
         for feed in touched { feed.flush() }
         touched.removeAll(keepingCapacity: true)
         if let change {
-            audienceSnapshot.note(change)
-            for observer in hearingObservers { observer(change) }
+            audienceSnapshot.record(change)
+            for observer in audienceObservers { observer(change) }
         }
         waiters.resume(through: position)
         return end
     }
 
-    private func note(_ event: Event) {
+    private func record(_ event: Event) {
         positions[event.channel.app] = event.timetoken
-        activity.note(event)
+        activity.record(event)
     }
 
     /// The users among the given ones with a stream, poll or listener that selects `channel.activity` by name.
@@ -225,10 +225,10 @@ extension Hub {
     }
 
     func distribute(_ event: Event, _ feeds: [Feed]) {
-        for feed in feeds { give(event, to: feed) }
+        for feed in feeds { deliver(event, to: feed) }
     }
 
-    func give(_ event: Event, to feed: Feed) {
+    func deliver(_ event: Event, to feed: Feed) {
         if feed.add(event) { touched.append(feed) }
     }
 }
@@ -253,14 +253,14 @@ struct AudienceChanges {
         return types.contains(event.type)
     }
 
-    mutating func note(_ event: Event) {
+    mutating func record(_ event: Event) {
         let place = Int(count % UInt64(Self.held))
         if place < channels.count { channels[place] = event.channel } else { channels.append(event.channel) }
         count += 1
     }
 
     /// True when any event since `earlier` was on one of the channels, or when that is no longer known.
-    func touch(_ wanted: ChannelSet, since earlier: UInt64) -> Bool {
+    func markChanged(_ wanted: ChannelSet, since earlier: UInt64) -> Bool {
         guard count > earlier else { return false }
         guard count - earlier <= UInt64(Self.held) else { return true }
         return (earlier..<count).contains { wanted.contains(channels[Int($0 % UInt64(Self.held))]) }

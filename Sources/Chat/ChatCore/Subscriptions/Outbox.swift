@@ -26,7 +26,7 @@ public final class Outbox: FeedSink {
     /// are complete; later ones are in the log.
     public var hasOverflown: Bool { state.withLock { $0.hasOverflown } }
 
-    public func take(_ events: [Event]) {
+    public func receive(_ events: [Event]) {
         state.withLock { state in
             guard !state.isOver else { return }
             if state.waiting.count + events.count > capacity {

@@ -174,7 +174,7 @@ extension ChatAccess {
     public func selection(
         channels: [String], types: [String] = [], filter: Filter? = nil, isOfDevice: Bool = false
     ) throws(ChatError) -> Selection {
-        try caller.demand(.read)
+        try caller.require(.read)
         let reach = channels.isEmpty && !isOfDevice ? caller.channels : caller.readableChannels
         return Selection(
             channels: ChannelSet(app: app, patterns: try channelPatterns(channels, within: reach)),
@@ -186,7 +186,7 @@ extension ChatAccess {
     public func selection(
         changing old: Selection, channels: [String]?, types: [String]?
     ) throws(ChatError) -> Selection {
-        try caller.demand(.read)
+        try caller.require(.read)
         let channels = try channels.map { texts throws(ChatError) in
             ChannelSet(app: app, patterns: try channelPatterns(texts, within: caller.readableChannels))
         }
@@ -203,7 +203,7 @@ extension ChatAccess {
         let others = texts.filter { $0 != ChannelID.systemName }
         var patterns: [NamePattern] = []
         if others.count < texts.count {
-            try caller.demand(channel: ChannelID.systemName)
+            try caller.require(channel: ChannelID.systemName)
             patterns.append(.exact(ChannelID.systemName))
         }
         // `$system` alone must not widen to everything the caller reaches, and everything does not include it.

@@ -9,7 +9,7 @@ extension ChatAccess {
     ///
     /// - Parameter until: the expiry of the token.
     public func revoke(token: String, until: Timetoken) async throws(ChatError) {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         let body = JSONText { writer in
             writer.beginObject()
             writer.member("until", until.description)
@@ -36,7 +36,7 @@ extension ChatAccess {
     /// - Throws: `.malformed` for a time in the future; `.forbidden` without `manage`, for a user's credential and for
     ///   a restricted key.
     public func revokeTokens(of user: String, before: Timetoken? = nil) async throws(ChatError) -> Timetoken {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         try caller.demandNoUser()
         try caller.demandEveryChannel()
         try Names.check(user: user)

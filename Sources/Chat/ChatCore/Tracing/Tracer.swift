@@ -15,7 +15,7 @@ public final class Tracer: Sendable {
     private let state = Lock(State())
     /// The limit of foreign traces that are recorded: any client can send a `traceparent` that requests sampling.
     private let followed = RateMeter(RatePolicy(100, in: .seconds(1)))
-    private let news = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    private let changeSignal = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     /// - Parameters:
     ///   - ratio: the share of requests without their own trace that begin one, 0 to 1. Of requests with a trace that
@@ -34,7 +34,7 @@ public final class Tracer: Sendable {
         let isDrawn = ratio >= 1 || Double.random(in: 0..<1) < ratio
         if let incoming {
             guard incoming.isSampled else { return incoming }
-            if isDrawn || followed.take(1, at: now) == nil { return incoming.child(Self.spanID()) }
+            if isDrawn || followed.consume(1, at: now) == nil { return incoming.child(Self.spanID()) }
             return TraceContext(
                 traceID: incoming.traceID, spanID: incoming.spanID, isSampled: false, state: incoming.state)
         }
@@ -57,11 +57,11 @@ public final class Tracer: Sendable {
             state.waiting.append(span)
             return state.waiting.count == 1
         }
-        if isFirst { news.continuation.yield() }
+        if isFirst { changeSignal.continuation.yield() }
     }
 
     /// Counts spans that were lost during export.
-    public func noteDropped(_ count: Int) { state.withLock { $0.dropped += UInt64(count) } }
+    public func countDropped(_ count: Int) { state.withLock { $0.dropped += UInt64(count) } }
 
     /// The number of spans recorded since the start, and the number dropped before or during export.
     public var counts: (recorded: UInt64, dropped: UInt64) { state.withLock { ($0.recorded, $0.dropped) } }
@@ -69,12 +69,12 @@ public final class Tracer: Sendable {
     /// Waits until spans are available. For one reader; false when it was cancelled.
     public func hasSpans() async -> Bool {
         if state.withLock({ !$0.waiting.isEmpty }) { return true }
-        for await _ in news.stream { return true }
+        for await _ in changeSignal.stream { return true }
         return false
     }
 
     /// Removes and returns up to `most` waiting spans, oldest first.
-    public func take(_ most: Int) -> [Span] {
+    public func drain(_ most: Int) -> [Span] {
         state.withLock { state in
             let taken = Array(state.waiting.prefix(most))
             state.waiting.removeFirst(taken.count)

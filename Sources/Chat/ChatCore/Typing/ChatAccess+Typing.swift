@@ -8,13 +8,13 @@ extension ChatAccess {
     /// - Parameter wire: the event's form on that wire; nil for the standard form.
     /// - Throws: `.forbidden` for a user who may not write on the channel.
     public func startTyping(_ user: String, on name: String, showing wire: JSONText? = nil) async throws(ChatError) {
-        try demandOwn(user, on: name, for: "typing.started")
-        try await demand(.writing, of: user, in: name)
-        let presenceKey = presenceKey(.typist, user, name)
+        try requireOwn(user, on: name, for: "typing.started")
+        try await require(.writing, of: user, in: name)
+        let presenceKey = presenceKey(.typingUser, user, name)
         let age = limits.typingAge
         try await tracker.ask(typingOrigin(wire)) { board throws(ChatError) in
             // Checked again in the queue that also removes banned users.
-            try await demand(.writing, of: user, in: name)
+            try await require(.writing, of: user, in: name)
             let changes = try await board.renew([presenceKey], for: age)
             return changes.isEmpty ? [PresenceChange(presenceKey, .renewed, occupancy: 0)] : changes
         }
@@ -24,8 +24,8 @@ extension ChatAccess {
     ///
     /// - Parameter wire: as in ``startTyping(_:on:showing:)``.
     public func stopTyping(_ user: String, on name: String, showing wire: JSONText? = nil) async throws(ChatError) {
-        try demandOwn(user, on: name, for: "typing.stopped")
-        let presenceKey = presenceKey(.typist, user, name)
+        try requireOwn(user, on: name, for: "typing.stopped")
+        let presenceKey = presenceKey(.typingUser, user, name)
         try await tracker.ask(typingOrigin(wire)) { board throws(ChatError) in try await board.leave([presenceKey]) }
     }
 
@@ -37,7 +37,7 @@ extension ChatAccess {
     public func typists(
         of name: String, after user: String? = nil, _ order: ListOrder = .ascending, limit: Int
     ) async throws(ChatError) -> Page<UserRecord> {
-        let seated = try await seated(.typist, name, after: user, order, limit: limit)
+        let seated = try await seated(.typingUser, name, after: user, order, limit: limit)
         let ids = seated.occupants.map(\.user)
         let records = try await service.engine.directory.read(ids.map { UserRecord.key($0, in: app) })
         let users = zip(ids, records).map { id, record in record.flatMap { UserRecord($0) } ?? UserRecord(id: id) }

@@ -29,22 +29,22 @@ extension ChatAccess {
 
     /// A user's block of another user; nil when there is none.
     public func block(of other: String, for user: String) async throws(ChatError) -> BlockRecord? {
-        try demandReading(blocksOf: user)
+        try requireReading(blocksOf: user)
         return try await directory.read(BlockRecord.key(user, other, in: app)).flatMap { BlockRecord($0) }
     }
 
-    private func demandReading(blocksOf user: String) throws(ChatError) {
+    private func requireReading(blocksOf user: String) throws(ChatError) {
         try Names.check(user: user)
-        try caller.demand(.read)
-        try caller.demand(self: user)
-        if caller.user == nil { try caller.demand(channel: user) }
+        try caller.require(.read)
+        try caller.require(self: user)
+        if caller.user == nil { try caller.require(channel: user) }
     }
 
     /// The users whom a user has blocked, by their ids.
     public func blocks(
         of user: String, _ list: RecordList
     ) async throws(ChatError) -> Page<BlockRecord> {
-        try demandReading(blocksOf: user)
+        try requireReading(blocksOf: user)
         var query = RecordQuery(.block, in: app, limit: list.limit)
         query.parent = user
         return try await page(query, list, created: \.since) { records in records.map { BlockRecord($0) } }
@@ -84,8 +84,8 @@ extension ChatAccess {
     func owner(of user: String, by named: String?) throws(ChatError) -> Actor {
         try Names.check(user: user)
         let actor = try actor(named)
-        try actor.demand(self: user)
-        if caller.user == nil { try caller.demand(channel: user) }
+        try actor.require(self: user)
+        if caller.user == nil { try caller.require(channel: user) }
         return actor
     }
 }
@@ -95,7 +95,7 @@ extension Caller {
     /// of all users; a user's credential only to the user's own.
     ///
     /// - Throws: `.forbidden`, slug `not_self`.
-    func demand(self owner: String) throws(ChatError) {
+    func require(self owner: String) throws(ChatError) {
         guard let user, ExactText(user) != ExactText(owner) else { return }
         throw ChatError(.forbidden, "this credential speaks for user '\(user)' only", slug: "not_self")
     }
@@ -122,7 +122,7 @@ extension ChatAccess {
     /// fields of others.
     func seen(_ user: UserRecord) -> UserRecord {
         guard let own = caller.user, ExactText(own) != ExactText(user.id) else { return user }
-        return publicUserFields.shown(user)
+        return publicUserFields.visible(user)
     }
 }
 
@@ -132,7 +132,7 @@ extension ChatAccess {
     ///
     /// - Throws: `.malformed` with the slug `bad_filter`, `bad_sort` or `bad_cursor`, as the other lists do.
     public func users(_ list: RecordList) async throws(ChatError) -> Page<UserRecord> {
-        try caller.demand(.read)
+        try caller.require(.read)
         var list = list
         var fields = RecordFields.users
         if caller.user != nil {
@@ -160,7 +160,7 @@ extension ChatAccess {
 
     /// The records of these users, in their order; nil for a user without one.
     public func users(named ids: [String]) async throws(ChatError) -> [UserRecord?] {
-        try caller.demand(.read)
+        try caller.require(.read)
         let records = try await directory.read(ids.map { UserRecord.key($0, in: app) })
         return records.map { $0.flatMap(UserRecord.init).map(seen) }
     }

@@ -4,7 +4,7 @@ import JSON
 extension ChatAccess {
     /// A user's record as the caller may see it; nil when there is none. Records are optional.
     public func user(_ id: String) async throws(ChatError) -> UserRecord? {
-        try caller.demand(.read)
+        try caller.require(.read)
         try Names.check(user: id)
         return try await directory.read(UserRecord.key(id, in: app)).flatMap(UserRecord.init).map(seen)
     }
@@ -13,9 +13,9 @@ extension ChatAccess {
     ///
     /// - Throws: as `RecordChange.Precondition.check`.
     public func put(
-        user id: String, _ edit: UserEdit, demand: RecordChange.Precondition = .none, by named: String? = nil
+        user id: String, _ edit: UserEdit, precondition: RecordChange.Precondition = .none, by named: String? = nil
     ) async throws(ChatError) -> Written<UserRecord> {
-        try await write(user: id, edit, demand, by: named) { before, now in
+        try await write(user: id, edit, precondition, by: named) { before, now in
             var user = UserRecord(id: id)
             user.created = before?.created ?? now
             // The present bytes stay if only white space differs.
@@ -26,11 +26,11 @@ extension ChatAccess {
 
     /// Changes fields of a user's record.
     ///
-    /// - Throws: `.notFound` when there is none; `.stale` when `demand` names another version.
+    /// - Throws: `.notFound` when there is none; `.stale` when `precondition` names another version.
     public func update(
-        user id: String, _ edit: UserEdit, demand: RecordChange.Precondition = .none, by named: String? = nil
+        user id: String, _ edit: UserEdit, precondition: RecordChange.Precondition = .none, by named: String? = nil
     ) async throws(ChatError) -> UserRecord {
-        try await write(user: id, edit, demand, by: named) { before, _ throws(ChatError) in
+        try await write(user: id, edit, precondition, by: named) { before, _ throws(ChatError) in
             guard let before else {
                 throw ChatError(.notFound, "user '\(id)' has no record; make one with PUT /v1/users/{user}")
             }
@@ -43,9 +43,10 @@ extension ChatAccess {
     /// - Parameter revokesTokens: revokes every token of the user, if there is a record. Not allowed for restricted
     ///   keys.
     /// - Returns: true when there was a record.
-    /// - Throws: `.stale` when `demand` names a version and the record has another or does not exist.
+    /// - Throws: `.stale` when `precondition` names a version and the record has another or does not exist.
     @discardableResult public func delete(
-        user id: String, demand: RecordChange.Precondition = .none, by named: String? = nil, revokesTokens: Bool = false
+        user id: String, precondition: RecordChange.Precondition = .none, by named: String? = nil,
+        revokesTokens: Bool = false
     ) async throws(ChatError) -> Bool {
         if revokesTokens { try caller.demandEveryChannel() }
         let actor = try owner(of: id, by: named)
@@ -53,7 +54,7 @@ extension ChatAccess {
         let revocationKey = UserRevocation.key(UserID(id, in: app))
         let echoes = try await channels(ofMember: id)
         let wasThere = try await decide(revokesTokens ? [key, revocationKey] : [key]) { snapshot throws(ChatError) in
-            try demand.check(snapshot[key]?.etag)
+            try precondition.check(snapshot[key]?.etag)
             guard let user = snapshot[key].flatMap(UserRecord.init) else { return Decision(false) }
             let revocations =
                 revokesTokens ? [revocation(of: id, before: snapshot.now, in: snapshot).change] : []
@@ -69,7 +70,7 @@ extension ChatAccess {
 
     /// - Parameter base: the record that the edit applies to, made from the stored record and the time.
     private func write(
-        user id: String, _ edit: UserEdit, _ demand: RecordChange.Precondition, by named: String?,
+        user id: String, _ edit: UserEdit, _ precondition: RecordChange.Precondition, by named: String?,
         _ base: @escaping @Sendable (UserRecord?, Timetoken) throws(ChatError) -> UserRecord
     ) async throws(ChatError) -> Written<UserRecord> {
         try edit.check(limits)
@@ -79,7 +80,7 @@ extension ChatAccess {
         let decided = try await decide([key]) { snapshot throws(ChatError) in
             let before = snapshot[key].flatMap(UserRecord.init)
             var user = try base(before, snapshot.now)
-            try demand.check(before?.etag, current: snapshot[key])
+            try precondition.check(before?.etag, current: snapshot[key])
             edit.apply(to: &user)
             try limits.check(value: user.custom, "custom")
             try UserEdit.check(metadata: user.metadata, limits)
@@ -111,7 +112,7 @@ extension ChatAccess {
     private func written(_ user: UserRecord, _ before: UserRecord?, by actor: String?) -> EventDraft {
         recordEvent(before == nil ? "user.created" : "user.updated", of: user, by: actor) { fields, writer in
             guard let before else { return }
-            RecordDifference(from: fields.shown(before).body, to: fields.shown(user).body).print(to: &writer)
+            RecordDifference(from: fields.visible(before).body, to: fields.visible(user).body).print(to: &writer)
         }
     }
 
@@ -134,7 +135,7 @@ extension ChatAccess {
             }
         }
         var event = showing(app?.publicUserFields ?? .standard)
-        guard app?.demandsTokens == false else { return event }
+        guard app?.requiresTokens == false else { return event }
         let whole = showing(.all).data
         if whole != event.data { event.wire = whole }
         return event

@@ -4,7 +4,7 @@ public import JSON
 /// The operations of a ``ChatBackend`` on messages, reactions, actions and reports.
 public protocol MessageBackend: Sendable {
     /// Sends a message, with its quote, thread and mentions.
-    func send(_ posting: OutgoingMessage, _ ties: MessageReferences) async throws(ChatError) -> Timetoken
+    func send(_ posting: OutgoingMessage, _ links: MessageReferences) async throws(ChatError) -> Timetoken
     /// Returns a message, or nil when it does not exist.
     func message(_ timetoken: Timetoken, in channel: String) async throws(ChatError) -> MessageState?
     /// Returns a page of a channel's messages in their current state.
@@ -22,7 +22,7 @@ public protocol MessageBackend: Sendable {
     /// Adds the user's reaction to a message.
     func react(_ value: String, to timetoken: Timetoken, in channel: String) async throws(ChatError)
     /// Removes the user's reaction from a message.
-    func takeBack(_ value: String, from timetoken: Timetoken, in channel: String) async throws(ChatError)
+    func removeReaction(_ value: String, from timetoken: Timetoken, in channel: String) async throws(ChatError)
     /// Returns a page of a message's reactions with their users.
     func reactions(
         to timetoken: Timetoken, in channel: String, cursor: String?

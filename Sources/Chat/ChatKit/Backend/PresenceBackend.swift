@@ -159,13 +159,13 @@ public struct LiveEvents: AsyncSequence, Sendable {
     /// - Parameter open: called once per iterator. The returned function returns one update at each call.
     public init(_ open: @escaping @Sendable () -> Next) { self.open = open }
 
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(nextNews: open()) }
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(nextUpdate: open()) }
 
     public struct AsyncIterator: AsyncIteratorProtocol {
-        let nextNews: Next
+        let nextUpdate: Next
 
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(ChatError) -> LiveUpdate? {
-            try await nextNews()
+            try await nextUpdate()
         }
     }
 }

@@ -22,15 +22,15 @@ struct DelegateEvent: Sendable {
             ?? chat.channel(event.channel.name)
     }
 
-    func tell(_ delegate: any ChannelDelegate) async {
+    func notify(_ delegate: any ChannelDelegate) async {
         switch event.type.prefix(while: { $0 != "." }) {
-        case "message", "user", "reaction", "thread": await tellOfMessages(delegate)
-        case "channel": tellOfRecord(delegate)
-        default: tellOfMembers(delegate)
+        case "message", "user", "reaction", "thread": await notifyOfMessages(delegate)
+        case "channel": notifyOfRecord(delegate)
+        default: notifyOfMembers(delegate)
         }
     }
 
-    private func tellOfMessages(_ delegate: any ChannelDelegate) async {
+    private func notifyOfMessages(_ delegate: any ChannelDelegate) async {
         switch event.type {
         case "message.created": delegate.channel(channel, didReceive: received)
         case "message.updated":
@@ -48,11 +48,11 @@ struct DelegateEvent: Sendable {
         case "reaction.added", "reaction.removed":
             delegate.channel(channel, updatedReaction: reaction)
         case "thread.updated": delegate.channelDidUpdateThreadInfo(channel, event: thread)
-        default: tellOfRestrictions(delegate)
+        default: notifyOfRestrictions(delegate)
         }
     }
 
-    private func tellOfRecord(_ delegate: any ChannelDelegate) {
+    private func notifyOfRecord(_ delegate: any ChannelDelegate) {
         switch event.type {
         case "channel.updated": delegate.channelWasChanged(channel)
         case BuiltInTypes.channelActivity: delegate.channelWasChanged(active)
@@ -62,11 +62,11 @@ struct DelegateEvent: Sendable {
         case "channel.hidden": delegate.channelWasHidden(channel)
         case "channel.member_count.updated": delegate.channelDidChangeMemberCount(channels)
         case "channel.participant_count.updated": delegate.channelDidChangeParticipantCount(channels)
-        default: tellOfValues(delegate)
+        default: notifyOfValues(delegate)
         }
     }
 
-    private func tellOfValues(_ delegate: any ChannelDelegate) {
+    private func notifyOfValues(_ delegate: any ChannelDelegate) {
         switch event.type {
         case "channel.metadata.created": delegate.channel(channel, createdMetaData: data.texts("metadata"))
         case "channel.metadata.updated": delegate.channel(channel, updatedMetaData: data.texts("metadata"))
@@ -78,7 +78,7 @@ struct DelegateEvent: Sendable {
         }
     }
 
-    private func tellOfMembers(_ delegate: any ChannelDelegate) {
+    private func notifyOfMembers(_ delegate: any ChannelDelegate) {
         switch event.type {
         case "participant.entered": delegate.channel(channel, userDidEnter: user)
         case "participant.exited": delegate.channel(channel, userDidExit: user)
@@ -101,7 +101,7 @@ struct DelegateEvent: Sendable {
         }
     }
 
-    private func tellOfRestrictions(_ delegate: any ChannelDelegate) {
+    private func notifyOfRestrictions(_ delegate: any ChannelDelegate) {
         switch event.type {
         case "user.muted": delegate.channel(channel, userWasMuted: user, restriction: Restriction(event, data))
         case "user.unmuted": delegate.channel(channel, userWasUnmuted: user)

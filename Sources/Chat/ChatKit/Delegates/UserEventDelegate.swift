@@ -45,7 +45,7 @@ extension Chat {
             delegateEvents(of: ["*", BuiltInTypes.channelActivity]).listen(endsWithSubscriptions: false) {
                 [chat = self] event in
                 if let delegate = slot.delegate as? any ChannelDelegate {
-                    await DelegateEvent(chat, event).tell(delegate)
+                    await DelegateEvent(chat, event).notify(delegate)
                 }
             }
         }

@@ -20,11 +20,11 @@ extension Channel {
         posting.meta = try meta?.encodedObject().text
         posting.isStored = storeInHistory
         posting.hours = storeInHistory ? ttlHours : nil
-        var ties = MessageReferences()
-        ties.quote = quotedMessage?.timetoken
-        ties.mentions = usersToMention
-        ties.mentionsEverybody = mentionsEverybody
-        return try await chat.backend.send(posting, ties)
+        var links = MessageReferences()
+        links.quote = quotedMessage?.timetoken
+        links.mentions = usersToMention
+        links.mentionsEverybody = mentionsEverybody
+        return try await chat.backend.send(posting, links)
     }
 
     /// Returns the newest messages between the bounds, oldest first.

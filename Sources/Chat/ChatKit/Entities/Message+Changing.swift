@@ -22,7 +22,7 @@ extension Message {
     @discardableResult
     public func toggleReaction(_ reaction: String) async throws(ChatError) -> Message {
         if try await hasUserReaction(reaction) {
-            try await chat.backend.takeBack(reaction, from: timetoken, in: channelId)
+            try await chat.backend.removeReaction(reaction, from: timetoken, in: channelId)
         } else {
             try await chat.backend.react(reaction, to: timetoken, in: channelId)
         }
@@ -89,12 +89,12 @@ public struct ThreadChannel: Sendable {
     public func sendText(
         _ text: String, meta: [String: any JSONCodable]? = nil, usersToMention: [String] = []
     ) async throws(ChatError) -> Timetoken {
-        var ties = MessageReferences()
-        ties.threadOf = parentMessage.timetoken
-        ties.mentions = usersToMention
+        var links = MessageReferences()
+        links.threadOf = parentMessage.timetoken
+        links.mentions = usersToMention
         var posting = OutgoingMessage(text: text, on: parentMessage.channelId)
         posting.meta = try meta?.encodedObject().text
-        return try await parentMessage.chat.backend.send(posting, ties)
+        return try await parentMessage.chat.backend.send(posting, links)
     }
 
     /// Returns a page of the replies, oldest first.

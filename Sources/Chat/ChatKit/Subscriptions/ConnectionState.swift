@@ -88,8 +88,8 @@ final class ConnectionStates: Sendable {
     /// Yields under the lock, so that watchers receive the states in order.
     private func change(_ body: (inout State) -> [ConnectionState]) {
         state.withLock { state in
-            for news in body(&state) {
-                for watcher in state.watchers.values { watcher.yield(news) }
+            for update in body(&state) {
+                for watcher in state.watchers.values { watcher.yield(update) }
             }
         }
     }
@@ -116,7 +116,7 @@ final class ListenerState: Sendable {
     private let number: Int
     private let selection: EventSelection
     /// The reason why the listener is not connected.
-    private let obstacle = Lock<ChatError?>(nil)
+    private let failure = Lock<ChatError?>(nil)
 
     fileprivate init(_ states: ConnectionStates, _ number: Int, _ selection: EventSelection) {
         self.states = states
@@ -127,13 +127,13 @@ final class ListenerState: Sendable {
     deinit { states.leave(number) }
 
     func connected(hasGap: Bool) {
-        obstacle.withLock { $0 = nil }
+        failure.withLock { $0 = nil }
         states.connected(number, hasGap: hasGap)
     }
 
     func interrupted(_ error: ChatError) {
         let error = error.of(selection)
-        obstacle.withLock { $0 = error }
+        failure.withLock { $0 = error }
         states.interrupted(number, error)
     }
 
@@ -143,8 +143,8 @@ final class ListenerState: Sendable {
     func failed(_ error: ChatError) { states.failed(number, error.of(selection)) }
 
     /// Returns the error for a listener that is not connected in time, with the reason.
-    func late(_ limit: Duration) -> ChatError {
-        obstacle.withLock { $0 }
+    func timeoutError(_ limit: Duration) -> ChatError {
+        failure.withLock { $0 }
             ?? ChatError(.unavailable, "not connected within \(limit)", slug: "not_connected").of(selection)
     }
 }

@@ -25,14 +25,14 @@ public final class EventHandlers: Sendable {
     init(queue: DispatchQueue? = nil) { self.queue = queue }
 
     /// Calls the closures for a batch of events that arrived together, before those for each of its events.
-    func hand(out batch: [SubscriptionEvent], while isWanted: @escaping @Sendable () -> Bool) async {
+    func deliver(_ batch: [SubscriptionEvent], while isWanted: @escaping @Sendable () -> Bool) async {
         await run { [closures] in
             if isWanted(), let events = closures.withLock({ $0.events }) { events(batch) }
         }
     }
 
     /// Calls the closures for an event.
-    func hand(out event: SubscriptionEvent, while isWanted: @escaping @Sendable () -> Bool) async {
+    func deliver(_ event: SubscriptionEvent, while isWanted: @escaping @Sendable () -> Bool) async {
         await run { [closures] in
             guard isWanted() else { return }
             let present = closures.withLock { $0 }
@@ -50,7 +50,7 @@ public final class EventHandlers: Sendable {
     }
 
     /// Calls the closures for a report about the connection, without waiting for them.
-    func hand(out report: ListenerReport) {
+    func deliver(_ report: ListenerReport) {
         let closures = closures.withLock { $0 }
         let work: @Sendable () -> Void = {
             switch report {

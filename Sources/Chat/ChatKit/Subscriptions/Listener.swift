@@ -17,7 +17,7 @@ final class Listener: Sendable {
     init(
         _ chat: Chat, _ selection: EventSelection, report: @escaping @Sendable (ListenerReport) -> Void = { _ in }
     ) {
-        let next = chat.backend.events(selection).makeAsyncIterator().nextNews
+        let next = chat.backend.events(selection).makeAsyncIterator().nextUpdate
         let state = chat.states.enter(selection)
         self.chat = chat
         self.next = next
@@ -25,8 +25,8 @@ final class Listener: Sendable {
         self.report = report
         connecting = Task { [connection, early] in
             do throws(ChatError) {
-                while let news = try await next() {
-                    switch news {
+                while let update = try await next() {
+                    switch update {
                     case .connected(let position, let hasGap):
                         state.connected(hasGap: hasGap)
                         report(.connected(at: position, hasGap: hasGap))
@@ -57,7 +57,7 @@ final class Listener: Sendable {
     /// - Throws: the error that prevents the connection; `.unavailable` when the limit passes, which does not end the
     ///   listener; `.gone` when the chat is closed or the task is cancelled.
     func connected(within limit: Duration) async throws(ChatError) {
-        try await connection.value(within: limit) { [state] in state.late(limit) }
+        try await connection.value(within: limit) { [state] in state.timeoutError(limit) }
     }
 
     /// Ends all waits for the connection.
@@ -76,8 +76,8 @@ final class Listener: Sendable {
         }
         if !events.isEmpty { return ours(events) }
         do throws(ChatError) {
-            while let news = try await next() {
-                switch news {
+            while let update = try await next() {
+                switch update {
                 case .connected(let position, let hasGap):
                     state.connected(hasGap: hasGap)
                     report(.connected(at: position, hasGap: hasGap))

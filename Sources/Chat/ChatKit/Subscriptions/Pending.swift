@@ -55,7 +55,7 @@ package final class Pending<Value: Sendable>: Sendable {
                     let alarm = limit.map { limit in
                         Task { [weak self] in
                             guard (try? await Task.sleep(for: limit)) != nil else { return }
-                            self?.giveUp(number, late())
+                            self?.fail(number, late())
                         }
                     }
                     state.waiters[number] = Waiter(continuation: continuation, alarm: alarm)
@@ -64,12 +64,12 @@ package final class Pending<Value: Sendable>: Sendable {
                 if let known { continuation.resume(returning: known) }
             }
         } onCancel: {
-            giveUp(number, .cancelled)
+            fail(number, .cancelled)
         }
         return try outcome.get()
     }
 
-    private func giveUp(_ number: Int, _ error: ChatError) {
+    private func fail(_ number: Int, _ error: ChatError) {
         guard let waiter = state.withLock({ $0.waiters.removeValue(forKey: number) }) else { return }
         Self.resume(waiter, .failure(error))
     }

@@ -79,7 +79,7 @@ public final class Subscription: EventEmitter, AsyncSequence {
         }
         guard let selection else { return }
         chat.subscriptions.add(self)
-        tell(.change(.subscribed(channels: selection.channels, groups: selection.groups)))
+        deliver(.change(.subscribed(channels: selection.channels, groups: selection.groups)))
     }
 
     /// Stops calling the closures. Iterators continue.
@@ -92,7 +92,7 @@ public final class Subscription: EventEmitter, AsyncSequence {
         chat.subscriptions.remove(self)
         guard let ended else { return }
         ended.close()
-        tell(.change(.unsubscribed(channels: selection.channels, groups: selection.groups)))
+        deliver(.change(.unsubscribed(channels: selection.channels, groups: selection.groups)))
     }
 
     /// Waits for the connection. The closures are called for everything that happens after this returns. Returns at
@@ -158,21 +158,21 @@ extension Subscription {
 
     private var receivers: [EventHandlers] { [handlers] + followers.withLock { $0.compactMap(\.handlers) } }
 
-    private func tell(_ report: ListenerReport) { for receiver in receivers { receiver.hand(out: report) } }
+    private func deliver(_ report: ListenerReport) { for receiver in receivers { receiver.deliver(report) } }
 
     private func begin(_ state: inout State, _ selection: EventSelection) {
         state.generation += 1
         let generation = state.generation
-        let listener = Listener(chat, selection) { [weak self] report in self?.note(report, generation) }
+        let listener = Listener(chat, selection) { [weak self] report in self?.handle(report, generation) }
         state.listener = AutoCloseable(listener) { [weak self] in
             while let batch = await listener.events() {
                 if Task.isCancelled { return }
-                await self?.hand(out: batch, generation)
+                await self?.deliver(batch, generation)
             }
         }
     }
 
-    private func note(_ report: ListenerReport, _ generation: Int) {
+    private func handle(_ report: ListenerReport, _ generation: Int) {
         let isCurrent = state.withLock { state in
             guard state.generation == generation else { return false }
             if case .connected(let position, _) = report {
@@ -180,19 +180,19 @@ extension Subscription {
             }
             return true
         }
-        if isCurrent { tell(report) }
+        if isCurrent { deliver(report) }
     }
 
-    private func hand(out batch: [LiveEvent], _ generation: Int) async {
+    private func deliver(_ batch: [LiveEvent], _ generation: Int) async {
         let selection = selection
         let events = batch.filter { selection.hasPresence || !$0.event.isPresence }
             .map { SubscriptionEvent(Self.matched($0, patterns, selection), chat) }
         guard !events.isEmpty else { return }
         let isWanted: @Sendable () -> Bool = { [weak self] in self?.isCurrent(generation) ?? false }
-        for receiver in receivers { await receiver.hand(out: events, while: isWanted) }
+        for receiver in receivers { await receiver.deliver(events, while: isWanted) }
         for event in events {
             guard take(event.event.timetoken, generation) else { return }
-            for receiver in receivers { await receiver.hand(out: event, while: isWanted) }
+            for receiver in receivers { await receiver.deliver(event, while: isWanted) }
         }
     }
 

@@ -268,14 +268,14 @@ public struct RecordChange: Sendable {
     /// The new value that groups the record in listings; nil for none.
     public var parent: String?
     /// The required state of the record. If it has another, the change fails.
-    public var demand: Precondition
+    public var precondition: Precondition
 
     /// A change of one record.
-    public init(_ key: RecordKey, body: JSONText?, parent: String? = nil, demand: Precondition = .none) {
+    public init(_ key: RecordKey, body: JSONText?, parent: String? = nil, precondition: Precondition = .none) {
         self.key = key
         self.body = body
         self.parent = parent
-        self.demand = demand
+        self.precondition = precondition
     }
 }
 

@@ -9,7 +9,7 @@ public protocol EventLog: Sendable {
     ///
     /// The log does not check names and sizes: the caller has (`ChatAccess.prepare`).
     /// - Parameter revision: the directory revision at which the drafts' users were authorized. In the same step, the
-    ///   log checks whether any of ``EventDraft/standingKeys`` has changed since. Nil: the append depends on no
+    ///   log checks whether any of ``EventDraft/rightsKeys`` has changed since. Nil: the append depends on no
     ///   records.
     /// - Throws: `.overloaded` (nothing stored; retry), `.unavailable` (nothing stored), `.outcomeUnknown`,
     ///   `.storageFull`; `.conflict` when the claim's key was used with another fingerprint; `.stale` when a record has
@@ -103,7 +103,7 @@ extension EventLog {
 
 extension EventDraft {
     /// The records that decide whether the draft's user may write on its channel and who may receive the event.
-    public var standingKeys: [RecordKey] {
+    public var rightsKeys: [RecordKey] {
         let place = ChannelRecord.key(channel.name, in: channel.app)
         guard let user else { return [place] }
         return [
@@ -233,7 +233,7 @@ public struct ChannelSet: Sendable, Hashable {
     /// True for every channel except `$system`.
     public var isAll: Bool
     /// True when events also match by their echoes.
-    public var hearsEchoes = false
+    public var receivesEchoes = false
 
     /// A set of names and prefixes.
     public init(app: AppID, names: [String] = [], prefixes: [String] = [], isAll: Bool = false) {
@@ -263,10 +263,10 @@ public struct ChannelSet: Sendable, Hashable {
         return prefixes.contains { NamePattern.below($0.text).matches(channel.name) }
     }
 
-    /// True when the event is on one of the channels, or echoes on one of them and ``hearsEchoes`` is set.
+    /// True when the event is on one of the channels, or echoes on one of them and ``receivesEchoes`` is set.
     public func find(_ event: Event) -> Bool {
         if contains(event.channel) { return true }
-        guard hearsEchoes else { return false }
+        guard receivesEchoes else { return false }
         return event.draft.echoes.contains { contains(ChannelID($0, in: event.channel.app)) }
     }
 }

@@ -14,7 +14,7 @@ public import JSON
 /// contracts here, it is what a storage engine for several nodes implements. `EngineConformance` tests any
 /// implementation.
 public protocol PresenceStore: Sendable {
-    /// Adds presence keys of a user, held by a connection until `lose` or `release`. Keys that the connection already
+    /// Adds presence keys of a user, held by a connection until `disconnect` or `release`. Keys that the connection already
     /// holds stay held. An empty list registers the connection alone. From then on, the user's participant keys last as
     /// long as the user's connections.
     /// - Throws: `.overloaded` when the gateway's limit of presence keys is exceeded; then nothing has changed.
@@ -29,7 +29,7 @@ public protocol PresenceStore: Sendable {
 
     /// Marks a connection as broken. It counts as present until the grace period ends, unless it returns through
     /// `hold`.
-    func lose(_ holder: HolderID, grace: Duration) async throws(ChatError)
+    func disconnect(_ holder: HolderID, grace: Duration) async throws(ChatError)
 
     /// Ends a connection that finished normally and whose user may reconnect. The keys that it still holds last for
     /// `duration`, as after a heartbeat.

@@ -107,7 +107,7 @@ extension Fields {
     /// A list of texts whose length is within bounds.
     public func strings(_ name: String, count: ClosedRange<Int>) throws(ChatError) -> [String]? {
         guard let texts = try strings(name) else { return nil }
-        try demand(texts.count, of: name, count)
+        try require(texts.count, of: name, count)
         return texts
     }
 
@@ -117,7 +117,7 @@ extension Fields {
         return elements
     }
 
-    private func demand(_ number: Int, of name: String, _ count: ClosedRange<Int>) throws(ChatError) {
+    private func require(_ number: Int, of name: String, _ count: ClosedRange<Int>) throws(ChatError) {
         guard !count.contains(number) else { return }
         throw fault(name, "items", "must have \(count.lowerBound) to \(count.upperBound) elements; got \(number)")
     }
@@ -145,7 +145,7 @@ extension Fields {
         _ name: String, count: ClosedRange<Int>, in range: ClosedRange<Double>
     ) throws(ChatError) -> [Double]? {
         guard let elements = try elements(name, of: "numbers") else { return nil }
-        try demand(elements.count, of: name, count)
+        try require(elements.count, of: name, count)
         var numbers: [Double] = []
         for (index, element) in elements.enumerated() {
             numbers.append(try number(element, at: "\(name)/\(index)", in: range))

@@ -32,7 +32,7 @@ public struct PublicUserFields: Sendable, Equatable {
     public var names: [String] { Field.allCases.filter(fields.contains).map(\.rawValue) }
 
     /// The record without its private fields, as if they had never been set.
-    public func shown(_ user: UserRecord) -> UserRecord {
+    public func visible(_ user: UserRecord) -> UserRecord {
         var user = user
         for field in Field.allCases where !fields.contains(field) {
             switch field {

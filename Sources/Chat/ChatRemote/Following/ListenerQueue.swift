@@ -12,7 +12,7 @@ final class ListenerQueue: Sendable {
     private static let mostStates = 32
 
     enum Item: Sendable {
-        case news(LiveUpdate)
+        case update(LiveUpdate)
         /// The events above `after`, up to and including `upTo`, must be read from the gateway before the queued ones.
         case behind(after: Timetoken, upTo: Timetoken)
         /// The end; a nil error means that the chat was closed.
@@ -49,26 +49,26 @@ final class ListenerQueue: Sendable {
             events += new.count
             bytes += weight
             position = max(position, newest)
-            if case .news(.events(let before, let cursor)) = items.last {
-                items[items.count - 1] = .news(.events(before + new, cursor: max(cursor, newest)))
+            if case .update(.events(let before, let cursor)) = items.last {
+                items[items.count - 1] = .update(.events(before + new, cursor: max(cursor, newest)))
             } else {
-                items.append(.news(.events(new, cursor: newest)))
+                items.append(.update(.events(new, cursor: newest)))
             }
         }
 
         /// Queues a connection state. Older states are dropped when there are too many: only the current state and the
         /// occurrence of a gap matter.
-        mutating func note(_ state: LiveUpdate) {
+        mutating func record(_ state: LiveUpdate) {
             if items.count > ListenerQueue.mostStates, let old = items.firstIndex(where: \.isPlainState) {
                 items.remove(at: old)
             }
-            items.append(.news(state))
+            items.append(.update(state))
         }
 
         mutating func next() -> Item? {
             if let first = items.first {
                 items.removeFirst()
-                if case .news(.events(let taken, _)) = first {
+                if case .update(.events(let taken, _)) = first {
                     events -= taken.count
                     bytes -= taken.reduce(0) { $0 + $1.weight }
                 }
@@ -115,7 +115,7 @@ final class ListenerQueue: Sendable {
                 state.position = floor
             } else {
                 state.position = max(floor, since ?? floor)
-                state.note(.connected(at: state.position, hasGap: false))
+                state.record(.connected(at: state.position, hasGap: false))
             }
             state.floor = state.position
             let early = state.early.filter { $0.timetoken > state.position }
@@ -136,7 +136,7 @@ final class ListenerQueue: Sendable {
             // Events that were still to be read separately, and those behind them, are read again from there.
             let missed = state.items.firstIndex { if case .behind = $0 { true } else { false } }
             guard let missed, case .behind(let after, _) = state.items[missed] else { return state.position }
-            for case .news(.events(let dropped, _)) in state.items[missed...] {
+            for case .update(.events(let dropped, _)) in state.items[missed...] {
                 state.events -= dropped.count
                 state.bytes -= dropped.reduce(0) { $0 + $1.weight }
             }
@@ -146,7 +146,7 @@ final class ListenerQueue: Sendable {
     }
 
     /// Queues a state of the connection.
-    func tell(_ news: LiveUpdate) { change { $0.note(news) } }
+    func report(_ news: LiveUpdate) { change { $0.record(news) } }
 
     func end(_ error: ChatError?) {
         change { state in if state.ending == nil { state.ending = .some(error) } }
@@ -189,9 +189,9 @@ extension ListenerQueue.Item {
     /// True for a connection state without a gap.
     fileprivate var isPlainState: Bool {
         switch self {
-        case .news(.connected(_, let hasGap)): !hasGap
-        case .news(.interrupted): true
-        case .news(.channelsChanged), .news(.events), .behind, .end: false
+        case .update(.connected(_, let hasGap)): !hasGap
+        case .update(.interrupted): true
+        case .update(.channelsChanged), .update(.events), .behind, .end: false
         }
     }
 }

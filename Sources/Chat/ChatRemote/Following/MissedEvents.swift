@@ -20,7 +20,7 @@ actor MissedEvents {
     /// The position up to which everything was delivered.
     private var position: Timetoken
     private var stream: EventStream?
-    private var news: [LiveUpdate] = []
+    private var updates: [LiveUpdate] = []
     private var failures = 0
     private var isOver = false
     /// The stream's id, and whether a request for its position or for its end is under way.
@@ -36,7 +36,7 @@ actor MissedEvents {
     /// Returns the next update, or nil when everything was delivered.
     func next() async throws(ChatError) -> LiveUpdate? {
         while true {
-            if !news.isEmpty { return news.removeFirst() }
+            if !updates.isEmpty { return updates.removeFirst() }
             if isOver { return nil }
             do throws(ChatError) {
                 try await read()
@@ -69,26 +69,26 @@ actor MissedEvents {
                 guard let event = LiveEvent(document) else { continue }
                 // The shared stream also delivers this event: everything before it has arrived here.
                 if event.timetoken > upTo { isOver = true } else { batch.append(event) }
-            case .control(let name, let data): try noted(name, data)
+            case .control(let name, let data): try handleControl(name, data)
             case .heartbeat, .unknown, .tooLong: break
             }
         }
         if let newest = batch.lazy.map(\.timetoken).max() {
             failures = 0
             position = max(position, newest)
-            news.append(.events(batch, cursor: position))
+            updates.append(.events(batch, cursor: position))
         }
-        if isOver { self.stream = nil } else { askHowFar() }
+        if isOver { self.stream = nil } else { fetchPosition() }
     }
 
-    private func noted(_ name: String, _ data: JSONValue) throws(ChatError) {
+    private func handleControl(_ name: String, _ data: JSONValue) throws(ChatError) {
         switch name {
         case "stream.ready":
             asked.withLock { $0.id = data["stream"]?.string }
-            news.append(.connected(at: data.position("cursor") ?? position, hasGap: false))
+            updates.append(.connected(at: data.position("cursor") ?? position, hasGap: false))
         case "stream.gap":
             position = max(position, data.position("resumed_from") ?? position)
-            news.append(.connected(at: position, hasGap: true))
+            updates.append(.connected(at: position, hasGap: true))
         case "stream.closing":
             let closing = StreamClosing(data)
             guard closing.reason == "deleted", asked.withLock({ $0.isEnding }) else { throw closing.error }
@@ -98,7 +98,7 @@ actor MissedEvents {
     }
 
     /// Requests the gateway's position in the stream, unless a request is under way.
-    private func askHowFar() {
+    private func fetchPosition() {
         let id = asked.withLock { asked in
             guard let id = asked.id, !asked.isAsking else { return String?.none }
             asked.isAsking = true
@@ -129,7 +129,7 @@ actor MissedEvents {
         guard error.isPassing || wasEnding else { throw error }
         failures += 1
         guard let pause = gateway.retry.delay(after: failures) else { throw error }
-        if failures == 1 { news.append(.interrupted(error)) }
+        if failures == 1 { updates.append(.interrupted(error)) }
         guard await gateway.pause(max(error.retryAfter ?? .zero, pause)) else {
             isOver = true
             return

@@ -16,7 +16,7 @@ final class SharedStream: Sendable {
     /// The silence after which a connection is considered dead, until the gateway has announced its heartbeat interval.
     static let silence = Duration.seconds(45)
     /// The longest retry delay of a gateway that is waited for.
-    private static let patience = Duration.seconds(300)
+    private static let longestWait = Duration.seconds(300)
     /// The number of consecutive times that a stream may be ended because of its credential.
     private static let mostExpulsions = 3
 
@@ -52,7 +52,7 @@ final class SharedStream: Sendable {
         /// The open stream and its selection; the selection is nil when the gateway has removed channels from it.
         var live: (id: String, followed: StreamSelection?)?
         /// The reason why there is no open stream.
-        var obstacle: ChatError?
+        var failure: ChatError?
         /// True when listeners are admitted one at a time, because the gateway rejected several together.
         var isCareful = false
         var isOver = false
@@ -135,7 +135,7 @@ final class SharedStream: Sendable {
         let isOver = state.withLock { state in
             guard !state.isOver else { return true }
             state.members[number] = member
-            if let obstacle = state.obstacle { member.queue.tell(.interrupted(obstacle)) }
+            if let obstacle = state.failure { member.queue.report(.interrupted(obstacle)) }
             return false
         }
         wake.yield()
@@ -165,7 +165,7 @@ extension SharedStream {
         var silence = SharedStream.silence
         var closing: StreamClosing?
 
-        mutating func isWell() {
+        mutating func reset() {
             failures = 0
             expulsions = 0
         }
@@ -195,18 +195,18 @@ extension SharedStream {
                 var events: [LiveEvent] = []
                 for line in lines {
                     switch line {
-                    case .heartbeat: failureStreak.isWell()
+                    case .heartbeat: failureStreak.reset()
                     case .unknown, .tooLong: break
                     case .event(let document):
-                        failureStreak.isWell()
+                        failureStreak.reset()
                         if let event = LiveEvent(document) { events.append(event) }
                     case .control(let name, let data):
-                        hand(out: events)
+                        deliver(events)
                         events = []
-                        noted(name, data, plan, &failureStreak)
+                        handleControl(name, data, plan, &failureStreak)
                     }
                 }
-                hand(out: events)
+                deliver(events)
             }
         } catch {
             throw failureStreak.closing?.error ?? error
@@ -215,7 +215,7 @@ extension SharedStream {
         throw failureStreak.closing?.error ?? ChatError(.unavailable, "the gateway ended the stream")
     }
 
-    private func hand(out events: [LiveEvent]) {
+    private func deliver(_ events: [LiveEvent]) {
         guard !events.isEmpty else { return }
         state.withLock { state in
             // The greatest timetoken: an event that the gateway held back for a device arrives with an older one than
@@ -228,19 +228,19 @@ extension SharedStream {
         }
     }
 
-    private func noted(_ name: String, _ data: JSONValue, _ plan: Plan, _ failureStreak: inout FailureStreak) {
+    private func handleControl(_ name: String, _ data: JSONValue, _ plan: Plan, _ failureStreak: inout FailureStreak) {
         switch name {
         case "stream.ready":
             failureStreak.failures = 0
-            if let beat = data["heartbeat_seconds"]?.integer, (1...3600).contains(beat) {
-                failureStreak.silence = max(Self.silence, .seconds(beat) * 3)
+            if let tick = data["heartbeat_seconds"]?.integer, (1...3600).contains(tick) {
+                failureStreak.silence = max(Self.silence, .seconds(tick) * 3)
             }
             connected(as: data["stream"]?.string ?? "", at: data.position("cursor") ?? plan.cursor ?? .zero, plan)
         case "stream.gap":
             state.withLock { state in
                 state.cursor = data.position("resumed_from") ?? state.cursor
                 for member in state.members.values where member.isAdmitted {
-                    member.queue.tell(.connected(at: state.cursor ?? .zero, hasGap: true))
+                    member.queue.report(.connected(at: state.cursor ?? .zero, hasGap: true))
                 }
             }
         case "stream.changed": changed(data)
@@ -252,9 +252,9 @@ extension SharedStream {
     private func connected(as id: String, at cursor: Timetoken, _ plan: Plan) {
         state.withLock { state in
             state.live = (id, plan.followed)
-            state.obstacle = nil
+            state.failure = nil
             for member in state.members.values where member.isAdmitted {
-                member.queue.tell(.connected(at: cursor, hasGap: false))
+                member.queue.report(.connected(at: cursor, hasGap: false))
             }
             // A first connection starts now, and so do the listeners for which it was made.
             if plan.cursor == nil { state.admit(plan.members, at: cursor) }
@@ -271,7 +271,7 @@ extension SharedStream {
         if case .groups = key.scope {
             let names = channels.compactMap(\.string).sorted()
             state.withLock { state in
-                for member in state.members.values { member.queue.tell(.channelsChanged(names)) }
+                for member in state.members.values { member.queue.report(.channelsChanged(names)) }
             }
             return
         }
@@ -304,7 +304,7 @@ extension SharedStream {
         } else if error.code == .gone {
             end(nil)
             return false
-        } else if !error.isPassing || (error.retryAfter ?? .zero) > Self.patience {
+        } else if !error.isPassing || (error.retryAfter ?? .zero) > Self.longestWait {
             return refused(plan, error)
         }
         failureStreak.failures += 1
@@ -314,9 +314,9 @@ extension SharedStream {
         }
         if failureStreak.failures == 1 {
             state.withLock { state in
-                state.obstacle = error
+                state.failure = error
                 // Before the pause, so that watchers of the connection learn of it at once.
-                for member in state.members.values { member.queue.tell(.interrupted(error)) }
+                for member in state.members.values { member.queue.report(.interrupted(error)) }
             }
         }
         guard await gateway.pause(max(error.retryAfter ?? .zero, pause)) else {

@@ -23,7 +23,7 @@ final class StreamPool: Sendable {
             bytes = key.filter.map { RequestPath.escaped($0).utf8.count } ?? 0
         }
 
-        func hasRoom(for wanted: [String]) -> Bool {
+        func hasCapacity(for wanted: [String]) -> Bool {
             let new = wanted.filter { names[$0] == nil }
             return names.count + new.count <= StreamPool.mostNames
                 && new.reduce(bytes) { $0 + Self.size(of: $1) } <= StreamPool.mostBytes
@@ -98,7 +98,7 @@ final class StreamPool: Sendable {
                 start = index + 1
             }
             for index in entries.indices.dropFirst(start)
-            where entries[index].hasRoom(for: names) && entries[index].stream.add(number, member) {
+            where entries[index].hasCapacity(for: names) && entries[index].stream.add(number, member) {
                 entries[index].add(number, names)
                 return
             }
@@ -159,7 +159,7 @@ actor StreamListener {
                 self.missed = nil
             }
             switch await queue.next() {
-            case .news(let news): return news
+            case .update(let news): return news
             case .behind(let after, let upTo): missed = MissedEvents(gateway, path, after: after, upTo: upTo)
             case .end(nil): return nil
             case .end(let error?): throw error

@@ -6,7 +6,7 @@ extension Backoff {
     static let attempts = 5
     /// The longest wait between two attempts of a request. When a gateway requires a longer wait, its response is
     /// returned without a retry.
-    static let patience: Duration = .seconds(30)
+    static let longestRetrying: Duration = .seconds(30)
     static let request = Backoff(first: .milliseconds(100), most: .seconds(5))
     static let catchingUp = Backoff(first: .milliseconds(20), most: .seconds(1))
 }

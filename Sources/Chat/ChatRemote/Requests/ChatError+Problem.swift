@@ -18,7 +18,7 @@ extension ChatError {
             self.init(code, "the gateway answered \(status) without a problem document")
         }
         self.retryAfter = retryAfter
-        if let retryAfter, retryAfter > Backoff.patience {
+        if let retryAfter, retryAfter > Backoff.longestRetrying {
             message += "; try again in \(retryAfter.components.seconds) seconds"
         }
     }

@@ -60,9 +60,9 @@ actor Credential {
             asking = Task { await obtain(from: tokenSupplier, for: asked) }
         }
         do throws(ChatError) {
-            return try await asked.value(within: Self.limit) { Self.late }
+            return try await asked.value(within: Self.limit) { Self.timeoutError }
         } catch {
-            if error.slug == Self.late.slug, next === asked {
+            if error.slug == Self.timeoutError.slug, next === asked {
                 // The next request for a token does not wait for this result.
                 next = nil
                 asking?.cancel()
@@ -89,7 +89,7 @@ actor Credential {
         asked.decide(outcome)
     }
 
-    private static var late: ChatError {
+    private static var timeoutError: ChatError {
         ChatError(.unavailable, "the function that supplies tokens gave none within \(limit)", slug: "token_late")
     }
 

@@ -65,7 +65,7 @@ final class GatewayConnection: Sendable {
             } catch {
                 failures += 1
                 let pause = max(error.retryAfter ?? .zero, Backoff.request.delay(after: failures))
-                guard call.isRepeatable, error.isPassing, failures < attempts, pause <= Backoff.patience,
+                guard call.isRepeatable, error.isPassing, failures < attempts, pause <= Backoff.longestRetrying,
                     await sleep.wait(pause)
                 else { throw error }
             }
@@ -93,7 +93,7 @@ final class GatewayConnection: Sendable {
     func renew(insteadOf token: String) async throws(ChatError) { _ = try await credential.renewed(insteadOf: token) }
 
     private func send(_ call: Call, with token: String) async throws(ChatError) -> GatewayResponse {
-        let id = Call.freshKey()
+        let id = Call.newIdempotencyKey()
         do throws(ChatError) {
             let result = await client.send(OutboundRequest(call, url: url, token: token, id: id))
             if let failure = result.failure { throw ChatError(failure, url: url, mayBeDone: !call.isRepeatable) }
@@ -117,7 +117,7 @@ final class GatewayConnection: Sendable {
     /// - Parameter silence: the maximum time without data.
     func events(_ path: RequestPath, silence: Duration) async throws(ChatError) -> EventStream? {
         try await authorized { token throws(ChatError) in
-            let id = Call.freshKey()
+            let id = Call.newIdempotencyKey()
             do throws(ChatError) {
                 return try await open(path, id, token, silence)
             } catch {
@@ -163,7 +163,7 @@ final class GatewayConnection: Sendable {
 
 extension Call {
     /// Returns a unique idempotency key.
-    static func freshKey() -> String { Device.fresh() }
+    static func newIdempotencyKey() -> String { Device.fresh() }
 }
 
 extension StreamClosing {

@@ -100,12 +100,12 @@ extension InboundRequest {
     /// Records an error.
     ///
     /// - Parameter post: the original post, whose body is kept complete if necessary.
-    mutating func note(_ error: ChatError, of post: InboundPost) {
-        note(error)
+    mutating func record(_ error: ChatError, of post: InboundPost) {
+        record(error)
         if isKeptWhole { body = post.body }
     }
 
-    mutating func note(_ error: ChatError) {
+    mutating func record(_ error: ChatError) {
         switch error.code {
         case .unauthorized: outcome = .signatureInvalid
         case .malformed, .invalid, .tooLarge, .forbidden: outcome = .rejected
@@ -115,7 +115,7 @@ extension InboundRequest {
         faults = Array(error.faults.prefix(Self.mostListed))
     }
 
-    mutating func note(_ receipt: InboundReceipt) {
+    mutating func record(_ receipt: InboundReceipt) {
         events = receipt.events.prefix(Self.mostListed).map(\.event.id)
         if receipt.handshake != nil {
             outcome = .handshake

@@ -68,7 +68,7 @@ final class RequestArchive: Sendable {
 
     /// - Returns: true when nothing is left.
     private func writeAll() async -> Bool {
-        while let batch = take() {
+        while let batch = drain() {
             do throws(ChatError) {
                 _ = try await directory.write(
                     batch.map { key, change in
@@ -86,7 +86,7 @@ final class RequestArchive: Sendable {
         return true
     }
 
-    private func take() -> [RecordKey: PendingChange]? {
+    private func drain() -> [RecordKey: PendingChange]? {
         waiting.withLock { waiting in
             var batch: [RecordKey: PendingChange] = [:]
             var bytes = 0

@@ -11,7 +11,7 @@ import Locking
 final class RequestLog: Sendable {
     struct Bounds {
         var requests = 100
-        var strangers = 20
+        var unauthenticatedRequests = 20
         var bytesPerSource = 512 * 1024
         var bytesInAll = 32 * 1024 * 1024
         /// Largest age of a source's oldest request when another one arrives.
@@ -21,7 +21,7 @@ final class RequestLog: Sendable {
         /// - Parameter bodyLimitBytes: the largest permitted post. A source's quota holds at least four of these.
         static func whole(bodyLimitBytes: Int) -> Bounds {
             Bounds(
-                requests: 500, strangers: 0, bytesPerSource: max(4 * 1024 * 1024, 4 * bodyLimitBytes),
+                requests: 500, unauthenticatedRequests: 0, bytesPerSource: max(4 * 1024 * 1024, 4 * bodyLimitBytes),
                 bytesInAll: max(64 * 1024 * 1024, 16 * bodyLimitBytes))
         }
     }
@@ -69,7 +69,9 @@ final class RequestLog: Sendable {
             bytes += request.cost
             if request.identity == nil {
                 shelves.strange.add(request)
-                while shelves.strange.requests.count > bounds.strangers { gone.append(shelves.strange.dropOldest()) }
+                while shelves.strange.requests.count > bounds.unauthenticatedRequests {
+                    gone.append(shelves.strange.dropOldest())
+                }
             } else {
                 shelves.known.add(request)
                 while shelves.known.requests.count > bounds.requests { gone.append(shelves.known.dropOldest()) }
@@ -118,11 +120,11 @@ final class RequestLog: Sendable {
     }
 
     private let state: Lock<State>
-    private let keeper: RequestArchive
+    private let archive: RequestArchive
 
-    init(_ latest: Bounds = Bounds(), whole: Bounds, keeper: RequestArchive) {
+    init(_ latest: Bounds = Bounds(), whole: Bounds, archive: RequestArchive) {
         state = Lock(State(latest: RequestLogPartition(bounds: latest), whole: RequestLogPartition(bounds: whole)))
-        self.keeper = keeper
+        self.archive = archive
     }
 
     /// Creates an id for a request. It ends in a random number, because a counter would reveal how many requests others
@@ -135,14 +137,14 @@ final class RequestLog: Sendable {
         state.withLock { state in
             guard request.isKeptWhole else { return _ = state.latest.add(request, of: source) }
             // The archive must see additions and removals in this order.
-            keeper.keep(request, of: source)
-            keeper.remove(state.whole.add(request, of: source))
+            archive.keep(request, of: source)
+            archive.remove(state.whole.add(request, of: source))
         }
     }
 
     /// Restores a request that was stored before the start. Call it with the oldest request first.
     func restore(_ request: InboundRequest, of source: RecordKey) {
-        state.withLock { keeper.remove($0.whole.add(request, of: source)) }
+        state.withLock { archive.remove($0.whole.add(request, of: source)) }
     }
 
     /// The requests of a source, the newest first.
@@ -160,7 +162,7 @@ final class RequestLog: Sendable {
     func forget(where isGone: (RecordKey) -> Bool) {
         state.withLock { state in
             _ = state.latest.forget(where: isGone)
-            keeper.remove(state.whole.forget(where: isGone))
+            archive.remove(state.whole.forget(where: isGone))
         }
     }
 }

@@ -139,7 +139,7 @@ struct SourceReader {
         guard let text, text != .null else {
             // The default applies only to schemes that may deliver CloudEvents. With a provider's own scheme, the
             // mapping is missing.
-            guard scheme?.mayBringCloudEvents == true else { throw fields.missing("member 'mapping'") }
+            guard scheme?.acceptsCloudEvents == true else { throw fields.missing("member 'mapping'") }
             return .cloudEvents
         }
         return try Mapping(text, at: "#/mapping")
@@ -153,7 +153,7 @@ struct SourceReader {
 }
 
 extension SourceScheme {
-    fileprivate var mayBringCloudEvents: Bool {
+    fileprivate var acceptsCloudEvents: Bool {
         switch self {
         case .none, .signed(.standard), .signed(.ed25519), .signed(.rfc9421), .signed(.generic), .signed(.token): true
         case .signed: false

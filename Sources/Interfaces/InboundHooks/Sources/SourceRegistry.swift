@@ -30,14 +30,14 @@ public final class SourceRegistry: Sendable {
     private let state = Lock(State())
     /// The latest requests of each source.
     let requests: RequestLog
-    let keeper: RequestArchive
+    let archive: RequestArchive
 
     init(service: ChatService, logger: Logger) {
         self.service = service
         self.logger = logger
         mirror = RecordMirror([.app, .source], of: service.engine.directory)
-        keeper = RequestArchive(service.engine.directory, logger: logger)
-        requests = RequestLog(whole: .whole(bodyLimitBytes: service.limits.inboundBodyBytes), keeper: keeper)
+        archive = RequestArchive(service.engine.directory, logger: logger)
+        requests = RequestLog(whole: .whole(bodyLimitBytes: service.limits.inboundBodyBytes), archive: archive)
     }
 
     var directory: any Directory { service.engine.directory }
@@ -74,14 +74,14 @@ public final class SourceRegistry: Sendable {
     ///   `Limits.sourcesPerApp`; `.conflict` when other writers win eight times in succession; the errors of
     ///   `RecordChange.Precondition.check`.
     public func put(
-        _ id: String, _ body: JSONDocument, isPatch: Bool = false, demand: RecordChange.Precondition = .none,
+        _ id: String, _ body: JSONDocument, isPatch: Bool = false, precondition: RecordChange.Precondition = .none,
         by caller: Caller
     ) async throws(ChatError) -> (source: Source, isNew: Bool) {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         try Source.check(id: id)
         for _ in 0..<8 {
             let old = try await directory.read(RecordKey(.source, id, in: caller.app)).flatMap(source)
-            try demand.check(old?.etag)
+            try precondition.check(old?.etag)
             do throws(ChatError) {
                 if let old { return (try await replace(old, body, isPatch, caller), false) }
                 guard !isPatch else { throw Self.unknown }
@@ -98,7 +98,7 @@ public final class SourceRegistry: Sendable {
     ///
     /// - Throws: `.notFound`.
     public func source(_ id: String, by caller: Caller) async throws(ChatError) -> Source {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         let record = try await directory.read(RecordKey(.source, id, in: caller.app))
         guard let source = record.flatMap(source) else { throw Self.unknown }
         return source
@@ -107,7 +107,7 @@ public final class SourceRegistry: Sendable {
     /// Lists the app's sources, by default in the order of their ids.
     /// - Throws: `.malformed` for an invalid cursor.
     public func list(_ list: RecordList, by caller: Caller) async throws(ChatError) -> Page<Source> {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         return try await list.page(
             of: RecordQuery(.source, in: caller.app, limit: list.limit), in: directory, limits: service.limits,
             created: \.created
@@ -118,9 +118,9 @@ public final class SourceRegistry: Sendable {
     /// - Throws: `.stale`, `.notFound`.
     public func delete(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         let source = try await source(id, by: caller)
-        try Self.demandReach(of: source, by: caller)
+        try Self.requireReach(of: source, by: caller)
         do throws(ChatError) {
-            let removal = RecordChange(source.recordKey, body: nil, demand: etag.map { .etag($0) } ?? .present)
+            let removal = RecordChange(source.recordKey, body: nil, precondition: etag.map { .etag($0) } ?? .present)
             _ = try await mirror.write([removal] + MappingVersion.removals(of: source), take)
         } catch {
             throw error.code == .notFound ? Self.unknown : error
@@ -146,7 +146,7 @@ extension SourceRegistry {
     /// nor delete it.
     ///
     /// - Throws: `.forbidden`.
-    static func demandReach(of source: Source, by caller: Caller) throws(ChatError) {
+    static func requireReach(of source: Source, by caller: Caller) throws(ChatError) {
         let hasChannels = caller.channels.coversAll(source.channels)
         let hasTypes = caller.types.coversAll(source.types)
         guard hasChannels, hasTypes else {
@@ -157,7 +157,7 @@ extension SourceRegistry {
     private func replace(
         _ old: Source, _ body: JSONDocument, _ isPatch: Bool, _ caller: Caller
     ) async throws(ChatError) -> Source {
-        try Self.demandReach(of: old, by: caller)
+        try Self.requireReach(of: old, by: caller)
         var source = old
         source.settings = try SourceSettings(body, over: old.settings, isPatch: isPatch)
         source.channels = caller.channels
@@ -173,7 +173,8 @@ extension SourceRegistry {
             }
         }
         let body = source.body(sealedBy: vault)
-        return try await write(source, [RecordChange(source.recordKey, body: body, demand: .etag(old.etag))] + changes)
+        return try await write(
+            source, [RecordChange(source.recordKey, body: body, precondition: .etag(old.etag))] + changes)
     }
 
     private func create(_ id: String, _ body: JSONDocument, _ caller: Caller) async throws(ChatError) -> Source {
@@ -189,7 +190,7 @@ extension SourceRegistry {
             return try await write(
                 source,
                 [
-                    RecordChange(source.recordKey, body: source.body(sealedBy: vault), demand: .absent),
+                    RecordChange(source.recordKey, body: source.body(sealedBy: vault), precondition: .absent),
                     MappingVersion(of: source, at: now, by: caller.credential).change,
                 ])
         } catch {
@@ -235,7 +236,7 @@ extension SourceRegistry {
                 if let request = InboundRequest(record), request.at >= max(edge, births[source] ?? .distantFuture) {
                     requests.restore(request, of: source)
                 } else {
-                    keeper.remove([record.key])
+                    archive.remove([record.key])
                 }
             }
         }

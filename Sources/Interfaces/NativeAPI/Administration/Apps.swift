@@ -14,7 +14,7 @@ extension NativeAPI {
 
     /// `GET /v1/apps`: for operators. The response does not contain the apps' keys.
     func getApps(_ request: Request, _ caller: Caller) async throws -> Response {
-        try demandOperator(caller)
+        try requireOperator(caller)
         let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
         let page = try listing.page(of: service.keyring.apps, id: \.id.name, time: { $0.created })
         return Listing.response(page, to: request) { app, writer in
@@ -27,14 +27,14 @@ extension NativeAPI {
     /// `POST /v1/apps`
     func postApp(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        try demandOperator(caller)
+        try requireOperator(caller)
         let fields = try Fields(request.body.bytes, limits: limits, known: ["name", "retention_hours"])
         let hours = try fields.integer("retention_hours", in: Self.retentionHours)
         let issued = try await service.keyring.issueApp(
             name: try fields.required("name", try fields.string("name")),
             retention: hours.map { .seconds($0 * 3600) }, by: caller)
         if let retention = issued.app.retention {
-            try await service.change(issued.app.id, AppChange(retention: .lasting(retention)), by: caller)
+            try await service.change(issued.app.id, AppChange(retention: .limited(retention)), by: caller)
         }
         let body = JSONText { writer in
             writer.beginObject()
@@ -54,7 +54,7 @@ extension NativeAPI {
         let isOwn = app == caller.app
         // The checks run in this order and fail with the same message, so that a caller cannot find out whether another
         // app exists.
-        if isOwn { try caller.demand(.admin) }
+        if isOwn { try caller.require(.admin) }
         guard isOwn || caller.isOperator, let app = service.keyring.app(app) else {
             throw ChatError(.notFound, "no such app")
         }
@@ -80,17 +80,17 @@ extension NativeAPI {
         let fields = try requiredFields(request, known: Self.appMembers)
         var change = AppChange(
             requiresDeclaredTypes: try fields.boolean("require_declared_types"),
-            demandsTokens: try fields.boolean("demand_tokens"),
+            requiresTokens: try fields.boolean("demand_tokens"),
             storesByDefault: try fields.boolean("store_by_default"),
             publicUserFields: try Self.publicUserFields(fields))
         if fields.has("name") { change.name = try fields.required("name", try fields.string("name")) }
         if fields.has("retention_hours") {
             let hours = try fields.integer("retention_hours", in: Self.retentionHours)
-            change.retention = hours.map { .lasting(.seconds($0 * 3600)) } ?? .forever
+            change.retention = hours.map { .limited(.seconds($0 * 3600)) } ?? .forever
         }
         // Writing a value back unchanged requires no right to change it.
         if change.requiresDeclaredTypes == former.requiresDeclaredTypes { change.requiresDeclaredTypes = nil }
-        if change.demandsTokens == former.demandsTokens { change.demandsTokens = nil }
+        if change.requiresTokens == former.requiresTokens { change.requiresTokens = nil }
         if change.storesByDefault == former.storesByDefault { change.storesByDefault = nil }
         if change.publicUserFields == former.publicUserFields { change.publicUserFields = nil }
         let rates: ChatService.RatesEdit = { former throws(ChatError) in try RatePolicies(fields, former: former) }
@@ -141,14 +141,14 @@ extension NativeAPI {
     /// `DELETE /v1/apps/{id}`
     func deleteApp(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        try demandOperator(caller)
+        try requireOperator(caller)
         let id = request.name("id")
         let etag = try await Precondition(request.headers).etag { service.keyring.app(AppID(id))?.etag ?? "" }
         try await service.keyring.removeApp(id, ifMatch: etag, by: caller)
         return .empty()
     }
 
-    func demandOperator(_ caller: Caller) throws(ChatError) {
+    func requireOperator(_ caller: Caller) throws(ChatError) {
         guard caller.isOperator else {
             throw ChatError(.forbidden, "this needs an admin key of the first app that reaches every channel and type")
         }
@@ -165,7 +165,7 @@ extension AppRecord {
             writer.nullMember("retention_hours")
         }
         writer.member("require_declared_types", requiresDeclaredTypes)
-        writer.member("demand_tokens", demandsTokens)
+        writer.member("demand_tokens", requiresTokens)
         writer.member("store_by_default", storesByDefault)
         writer.member("public_user_fields", publicUserFields.names)
         rates.print(to: &writer)

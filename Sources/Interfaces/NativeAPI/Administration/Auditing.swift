@@ -25,13 +25,13 @@ extension NativeAPI {
     }
 
     /// Records a sign-in with an invalid credential. The entry belongs to no app, so it is among the operator's.
-    func noteFailedSignIn(_ request: Request, _ error: any Error) async {
+    func recordFailedSignIn(_ request: Request, _ error: any Error) async {
         guard let error = error as? ChatError, error.slug == "credential_invalid",
             let app = service.keyring.apps.first(where: \.isFirst)
         else { return }
-        var deed = AuditOperation("sign_in", request, nil)
-        deed.resource = nil
-        await service.audit.write(deed, in: app.id, refusal: "credential_invalid")
+        var operation = AuditOperation("sign_in", request, nil)
+        operation.resource = nil
+        await service.audit.write(operation, in: app.id, refusal: "credential_invalid")
     }
 
     /// `GET /v1/audit`

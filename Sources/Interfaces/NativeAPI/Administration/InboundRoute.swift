@@ -9,22 +9,24 @@ extension NativeAPI {
     /// `POST /in/{source}` and `POST /in/{app}/{source}`: a post of another service. Its signature is its credential.
     func postInbound(_ request: Request) async throws -> Response {
         let (post, source, app) = (post(request), request.name("source"), request.parameters["app"])
-        guard !inbound.gate.refusesEncoding(of: post, for: source, in: app) else { throw Self.encodedPost }
-        return try await inbound.gate.accept(post, for: source, in: app).response
+        guard !inbound.receiver.refusesEncoding(of: post, for: source, in: app) else { throw Self.encodedPost }
+        return try await inbound.receiver.accept(post, for: source, in: app).response
     }
 
     /// Records a post that is larger than the limit: the server refuses it, and the source's owner finds it in the
     /// request log.
-    @Sendable func noteTooLargePost(_ request: Request) {
-        inbound.gate.noteTooLarge(
+    @Sendable func recordTooLargePost(_ request: Request) {
+        inbound.receiver.recordTooLarge(
             post(request), bytes: request.headers["Content-Length"].flatMap { Int($0) }, for: request.name("source"),
             in: request.parameters["app"])
     }
 
     /// `GET` and `OPTIONS` of the same addresses: a provider's check that it may post here.
-    func greetInbound(_ request: Request) async throws -> Response {
+    func answerInboundChallenge(_ request: Request) async throws -> Response {
         let (source, app) = (request.name("source"), request.parameters["app"])
-        if let answer = try inbound.gate.greet(post(request), for: source, in: app) { return answer.response }
+        if let answer = try inbound.receiver.answerChallenge(post(request), for: source, in: app) {
+            return answer.response
+        }
         let allowed: [HTTPMethod] = [.post, .options]
         guard request.method == .options else { throw Problem.methodNotAllowed(request.method, allowed: allowed) }
         return .empty(headers: [("Allow", allowed.map(\.rawValue).joined(separator: ", "))])

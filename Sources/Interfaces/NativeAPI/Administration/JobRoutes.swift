@@ -15,7 +15,7 @@ extension NativeAPI {
     /// `POST /v1/webhooks/{id}/replay`
     func replayWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        try caller.demand(.manage)
+        try caller.require(.manage)
         let id = request.name("id")
         let fields = try Fields(
             request.body.bytes, limits: limits, known: Self.scopeMembers + ["since"])
@@ -32,7 +32,7 @@ extension NativeAPI {
     /// `POST /v1/deliveries/redrive`
     func redriveDeliveries(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        try caller.demand(.manage)
+        try caller.require(.manage)
         let fields = try Fields(request.body.bytes, limits: limits, known: Self.scopeMembers + ["webhook"])
         var scope = try scope(fields, default: .dead)
         scope.webhook = try fields.string("webhook")
@@ -45,7 +45,7 @@ extension NativeAPI {
     /// `POST /v1/deliveries/purge`
     func purgeDeliveries(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        try caller.demand(.manage)
+        try caller.require(.manage)
         let fields = try Fields(
             request.body.bytes, limits: limits, known: Self.scopeMembers.filter { $0 != "only" } + ["webhook", "all"])
         // A purge cannot be undone, and an empty body may be a mistake.
@@ -71,7 +71,7 @@ extension NativeAPI {
     /// `GET /v1/jobs/{id}`
     func getJob(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        return Self.shown(try await webhooks.jobs.job(request.name("id"), by: caller))
+        return Self.response(try await webhooks.jobs.job(request.name("id"), by: caller))
     }
 
     /// `POST /v1/jobs/{id}/pause`
@@ -150,10 +150,10 @@ extension NativeAPI {
         _ state: DeliveryJob.State, _ request: Request, _ caller: Caller
     ) async throws -> Response {
         try Self.refuseContent(request)
-        return Self.shown(try await webhooks.jobs.set(state, of: request.name("id"), by: caller))
+        return Self.response(try await webhooks.jobs.set(state, of: request.name("id"), by: caller))
     }
 
-    private static func shown(_ job: DeliveryJob) -> Response {
+    private static func response(_ job: DeliveryJob) -> Response {
         .json(JSONText(capacity: 512) { job.print(to: &$0) }.bytes)
     }
 }

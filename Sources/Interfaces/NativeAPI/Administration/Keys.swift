@@ -30,7 +30,7 @@ extension NativeAPI {
     /// `POST /v1/keys`
     func postKey(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        try caller.demand(.admin)
+        try caller.require(.admin)
         let fields = try Fields(request.body.bytes, limits: limits, known: Self.keyMembers)
         let text = SystemRandomSource().token(prefix: "parley_")
         let signature = try signature(fields)
@@ -65,7 +65,7 @@ extension NativeAPI {
     func getKey(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let known = try key(request, caller)
-        return shown(known).unlessKnown(version: known.etag, to: request.headers)
+        return response(known).unlessKnown(version: known.etag, to: request.headers)
     }
 
     private func key(_ request: Request, _ caller: Caller) throws(ChatError) -> APIKey {
@@ -76,7 +76,7 @@ extension NativeAPI {
         return key
     }
 
-    private func shown(_ key: APIKey) -> Response {
+    private func response(_ key: APIKey) -> Response {
         .json(JSONText { print(key, to: &$0) }.bytes, headers: [("ETag", EntityTag.quoted(key.etag))])
     }
 
@@ -95,7 +95,7 @@ extension NativeAPI {
             if fields.has("name") { key.name = try fields.string("name") ?? "" }
             key.rates = try RatePolicies(fields, former: key.rates)
         }
-        return shown(changed)
+        return response(changed)
     }
 
     /// `DELETE /v1/keys/{id}`
@@ -110,10 +110,10 @@ extension NativeAPI {
     static let noStore = (name: "Cache-Control", value: "no-store")
 
     private func scopes(_ fields: Fields) throws(ChatError) -> Scopes {
-        try fields.required("scopes", try askedScopes(fields))
+        try fields.required("scopes", try requestedScopes(fields))
     }
 
-    func askedScopes(_ fields: Fields) throws(ChatError) -> Scopes? {
+    func requestedScopes(_ fields: Fields) throws(ChatError) -> Scopes? {
         guard let words = try fields.strings("scopes") else { return nil }
         let known = Scopes.words.map { "'\($0.word)'" }.joined(separator: ", ")
         if let index = words.firstIndex(where: { Scopes(names: [$0]) == nil }) {

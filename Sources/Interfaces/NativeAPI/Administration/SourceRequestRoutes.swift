@@ -11,7 +11,7 @@ extension NativeAPI {
     func getSourceRequests(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: Listing.timedNames + ["outcome"])
         let listing = try Listing(parameters, of: request, limits: limits)
-        var requests = try await inbound.gate.requests(of: request.name("id"), by: caller)
+        var requests = try await inbound.receiver.requests(of: request.name("id"), by: caller)
         if let outcome = try parameters.word("outcome", InboundRequest.Outcome.self) {
             requests.removeAll { $0.outcome != outcome }
         }
@@ -22,7 +22,7 @@ extension NativeAPI {
     /// `GET /v1/sources/{id}/requests/{request}`
     func getSourceRequest(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        let logged = try await inbound.gate.request(request.name("request"), of: request.name("id"), by: caller)
+        let logged = try await inbound.receiver.request(request.name("request"), of: request.name("id"), by: caller)
         return .json(JSONText(capacity: logged.body.count + 1024) { logged.print(to: &$0) }.bytes)
     }
 
@@ -31,7 +31,7 @@ extension NativeAPI {
         try Self.refuseContent(request)
         let id = request.name("id")
         let path = try await inbound.registry.source(id, by: caller).path
-        let receipt = try await inbound.gate.replay(
+        let receipt = try await inbound.receiver.replay(
             request.name("request"), of: id, url: publicURL.isEmpty ? nil : publicURL + path, by: caller)
         return receipt.response
     }

@@ -22,9 +22,9 @@ extension NativeAPI {
 
     /// `PUT /v1/sources/{id}`
     func putSource(_ request: Request, _ caller: Caller) async throws -> Response {
-        let (id, body, demand) = try await sourceChange(request, caller)
-        let (source, isNew) = try await Self.meeting(demand) { () async throws(ChatError) in
-            try await inbound.registry.put(id, body, demand: demand, by: caller)
+        let (id, body, precondition) = try await sourceChange(request, caller)
+        let (source, isNew) = try await Self.meeting(precondition) { () async throws(ChatError) in
+            try await inbound.registry.put(id, body, precondition: precondition, by: caller)
         }
         var headers = [(name: "ETag", value: EntityTag.quoted(source.etag))]
         // The path segment keeps the encoding of the request: an id may contain characters that a URL must escape.
@@ -34,22 +34,25 @@ extension NativeAPI {
 
     /// `PATCH /v1/sources/{id}`: a merge patch (RFC 7396).
     func patchSource(_ request: Request, _ caller: Caller) async throws -> Response {
-        let (id, body, demand) = try await sourceChange(request, caller)
-        let source = try await inbound.registry.put(id, body, isPatch: true, demand: demand, by: caller).source
+        let (id, body, precondition) = try await sourceChange(request, caller)
+        let source = try await inbound.registry.put(id, body, isPatch: true, precondition: precondition, by: caller)
+            .source
         return .json(source.printed().bytes, headers: [("ETag", EntityTag.quoted(source.etag))])
     }
 
     /// The parts of a PUT or a PATCH of a source.
     private func sourceChange(
         _ request: Request, _ caller: Caller
-    ) async throws -> (id: String, body: JSONDocument, demand: RecordChange.Precondition) {
+    ) async throws -> (id: String, body: JSONDocument, precondition: RecordChange.Precondition) {
         _ = try Parameters(request.query, known: [])
-        try caller.demand(.manage)
+        try caller.require(.manage)
         guard !request.body.bytes.isEmpty else { throw Self.bodyMissing }
         let body = try Fields.parse(request.body.bytes, limits: limits)
         let id = request.name("id")
-        let demand = try await Self.demand(of: request) { try await inbound.registry.source(id, by: caller).etag }
-        return (id, body, demand)
+        let precondition = try await Self.precondition(of: request) {
+            try await inbound.registry.source(id, by: caller).etag
+        }
+        return (id, body, precondition)
     }
 
     /// `DELETE /v1/sources/{id}`

@@ -8,14 +8,14 @@ import Webhooks
 
 /// `POST /v1/sources/{id}/test`: the events that a post would produce. Stores nothing.
 extension NativeAPI {
-    private static var trialMembers: [String] {
+    private static var testMembers: [String] {
         ["method", "headers", "query", "body", "body_base64", "mapping", "request"]
     }
 
     func testSource(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        try caller.demand(.manage)
-        let fields = try Fields(request.body.bytes, limits: limits, known: Self.trialMembers)
+        try caller.require(.manage)
+        let fields = try Fields(request.body.bytes, limits: limits, known: Self.testMembers)
         let id = request.name("id")
         let mapping = fields.member("mapping") == nil ? nil : fields.raw("mapping")
         let trial: MappingTestResult
@@ -23,11 +23,11 @@ extension NativeAPI {
             for other in ["method", "headers", "query", "body", "body_base64"] where fields.has(other) {
                 throw fields.fault(other, "exclusive", "must be left out: the stored request has its own")
             }
-            let logged = try await inbound.gate.request(logged, of: id, by: caller)
-            trial = try await inbound.gate.test(request: logged, for: id, mapping: mapping, by: caller)
+            let logged = try await inbound.receiver.request(logged, of: id, by: caller)
+            trial = try await inbound.receiver.test(request: logged, for: id, mapping: mapping, by: caller)
         } else {
             let path = try await inbound.registry.source(id, by: caller).path
-            trial = try await inbound.gate.test(try post(fields, to: path), for: id, mapping: mapping, by: caller)
+            trial = try await inbound.receiver.test(try post(fields, to: path), for: id, mapping: mapping, by: caller)
         }
         var writer = JSONWriter(capacity: 1024)
         try await print(trial, for: caller, to: &writer)

@@ -19,38 +19,38 @@ extension NativeAPI {
     /// `POST /v1/subscriptions`
     func postSubscription(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        try caller.demand(.manage)
+        try caller.require(.manage)
         let fields = try Fields(request.body.bytes, limits: limits, known: SubscriptionSettings.members)
         var settings = SubscriptionSettings()
         try settings.merge(fields, limits: limits)
         let made = try await webhooks.subscriptions.create(settings, by: caller)
-        return Self.shown(made, status: 201, headers: [("Location", "/v1/subscriptions/" + made.id)])
+        return Self.response(made, status: 201, headers: [("Location", "/v1/subscriptions/" + made.id)])
     }
 
     /// `GET /v1/subscriptions/{id}`
     func getSubscription(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let subscription = try await webhooks.subscriptions.subscription(request.name("id"), by: caller)
-        return Self.shown(subscription).unlessKnown(version: subscription.etag, to: request.headers)
+        return Self.response(subscription).unlessKnown(version: subscription.etag, to: request.headers)
     }
 
     /// `PATCH /v1/subscriptions/{id}`: a merge patch (RFC 7396).
     func patchSubscription(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        try caller.demand(.manage)
+        try caller.require(.manage)
         let fields = try requiredFields(request, known: SubscriptionSettings.members)
-        let etag = try await demandedSubscriptionTag(request, caller)
+        let etag = try await requiredSubscriptionTag(request, caller)
         let limits = limits
         let changed = try await webhooks.subscriptions.change(
             request.name("id"), ifMatch: etag, by: caller
         ) { (settings) throws(ChatError) in try settings.merge(fields, limits: limits) }
-        return Self.shown(changed)
+        return Self.response(changed)
     }
 
     /// `DELETE /v1/subscriptions/{id}`
     func deleteSubscription(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        let etag = try await demandedSubscriptionTag(request, caller)
+        let etag = try await requiredSubscriptionTag(request, caller)
         try await webhooks.subscriptions.delete(request.name("id"), ifMatch: etag, by: caller)
         return .empty()
     }
@@ -161,13 +161,13 @@ extension NativeAPI {
         return .json(writer.bytes)
     }
 
-    private func demandedSubscriptionTag(_ request: Request, _ caller: Caller) async throws -> String? {
+    private func requiredSubscriptionTag(_ request: Request, _ caller: Caller) async throws -> String? {
         try await Precondition(request.headers).etag {
             try await webhooks.subscriptions.subscription(request.name("id"), by: caller).etag
         }
     }
 
-    private static func shown(
+    private static func response(
         _ subscription: Subscription, status: Int = 200, headers: [(name: String, value: String)] = []
     ) -> Response {
         .json(

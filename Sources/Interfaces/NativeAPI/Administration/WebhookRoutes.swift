@@ -19,10 +19,10 @@ extension NativeAPI {
     /// `POST /v1/webhooks`
     func postWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        try caller.demand(.manage)
+        try caller.require(.manage)
         let settings = try WebhookSettings(try Fields.parse(request.body.bytes, limits: limits), limits: limits)
         let issued = try await webhooks.registry.create(settings, by: caller)
-        return Self.shown(
+        return Self.response(
             issued.webhook, secret: issued.secret, status: 201,
             headers: [("Location", "/v1/webhooks/" + issued.webhook.id)])
     }
@@ -31,24 +31,24 @@ extension NativeAPI {
     func getWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let webhook = try await webhooks.registry.webhook(request.name("id"), by: caller)
-        return Self.shown(webhook).unlessKnown(version: webhook.etag, to: request.headers)
+        return Self.response(webhook).unlessKnown(version: webhook.etag, to: request.headers)
     }
 
     /// `PATCH /v1/webhooks/{id}`
     func patchWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        try caller.demand(.manage)
+        try caller.require(.manage)
         guard !request.body.bytes.isEmpty else { throw Self.bodyMissing }
         let patch = try Fields.parse(request.body.bytes, limits: limits)
-        let etag = try await demandedETag(request, caller)
-        return Self.shown(
+        let etag = try await requiredETag(request, caller)
+        return Self.response(
             try await webhooks.registry.patch(request.name("id"), with: patch, ifMatch: etag, by: caller))
     }
 
     /// `DELETE /v1/webhooks/{id}`
     func deleteWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        let etag = try await demandedETag(request, caller)
+        let etag = try await requiredETag(request, caller)
         try await webhooks.registry.delete(request.name("id"), ifMatch: etag, by: caller)
         return .empty()
     }
@@ -58,16 +58,17 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: ["held"])
         let held: WebhookRegistry.HeldDeliveryPolicy
-        held = try fields?.choice("held", [("deliver", .deliver), ("dead", .giveUp)]) ?? .deliver
-        let etag = try await demandedETag(request, caller)
-        return Self.shown(try await webhooks.registry.enable(request.name("id"), held: held, ifMatch: etag, by: caller))
+        held = try fields?.choice("held", [("deliver", .deliver), ("dead", .discard)]) ?? .deliver
+        let etag = try await requiredETag(request, caller)
+        return Self.response(
+            try await webhooks.registry.enable(request.name("id"), held: held, ifMatch: etag, by: caller))
     }
 
     /// `POST /v1/webhooks/{id}/disable`
     func disableWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         try Self.refuseContent(request)
-        let etag = try await demandedETag(request, caller)
-        return Self.shown(try await webhooks.registry.disable(request.name("id"), ifMatch: etag, by: caller))
+        let etag = try await requiredETag(request, caller)
+        return Self.response(try await webhooks.registry.disable(request.name("id"), ifMatch: etag, by: caller))
     }
 
     /// `POST /v1/webhooks/{id}/rotate-secret`: an empty body, or `{"overlap_seconds": …, "secret": "whsec_…"}`.
@@ -77,8 +78,8 @@ extension NativeAPI {
         let seconds = try fields?.integer("overlap_seconds", in: Self.overlapSeconds) ?? 86_400
         let issued = try await webhooks.registry.rotateSecret(
             of: request.name("id"), to: try fields?.string("secret"), overlap: .seconds(seconds),
-            ifMatch: try await demandedETag(request, caller), by: caller)
-        return Self.shown(issued.webhook, secret: issued.secret)
+            ifMatch: try await requiredETag(request, caller), by: caller)
+        return Self.response(issued.webhook, secret: issued.secret)
     }
 
     /// `POST /v1/signing-key/rotate`: an empty body, or `{"overlap_seconds": …}`.
@@ -100,14 +101,14 @@ extension NativeAPI {
     /// `POST /v1/webhooks/{id}/verify`: asks the receiver for its consent and waits for the response.
     func verifyWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         try Self.refuseContent(request)
-        return Self.shown(try await webhooks.verification.verify(request.name("id"), by: caller))
+        return Self.response(try await webhooks.verification.verify(request.name("id"), by: caller))
     }
 
     /// `POST /v1/webhooks/{id}/preview`: for an event of the log, `{"event": "evt_…"}`, or for an invented event, with
     /// the members of an emit and its `channel`.
     func previewWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        try caller.demand(.manage)
+        try caller.require(.manage)
         let fields = try Fields(
             request.body.bytes, limits: limits, known: ["event", "type", "channel", "data", "user", "meta"])
         let event =
@@ -167,13 +168,13 @@ extension NativeAPI {
         request.body.bytes.isEmpty ? nil : try Fields(request.body.bytes, limits: limits, known: known)
     }
 
-    private func demandedETag(_ request: Request, _ caller: Caller) async throws -> String? {
+    private func requiredETag(_ request: Request, _ caller: Caller) async throws -> String? {
         try await Precondition(request.headers).etag {
             try await webhooks.registry.webhook(request.name("id"), by: caller).etag
         }
     }
 
-    private static func shown(
+    private static func response(
         _ webhook: Webhook, secret: String? = nil, status: Int = 200, headers: [(name: String, value: String)] = []
     ) -> Response {
         let tag = (name: "ETag", value: EntityTag.quoted(webhook.etag))

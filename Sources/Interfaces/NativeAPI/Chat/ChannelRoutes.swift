@@ -49,7 +49,7 @@ extension NativeAPI {
         new.edit = try ChannelEdit(fields)
         let made = try await chat(for: caller, request).make(new, by: try fields.actor())
         let location = "/v1/channels/" + PercentEncoding.encode(made.record.channel.id)
-        return Self.shown(made.record, createdAt: made.isNew ? location : nil)
+        return Self.response(made.record, createdAt: made.isNew ? location : nil)
     }
 
     /// `GET /v1/channels/{channel}`. Never a 304: the counts change, but the version, which serves `If-Match`, does
@@ -59,7 +59,7 @@ extension NativeAPI {
         guard let view = try await chat(for: caller, request).channelView(request.name("channel")) else {
             throw ChatError(.notFound, "channel '\(request.name("channel"))' has no record")
         }
-        return Self.shown(view).unlessKnown(version: view.channel.etag, to: request.headers)
+        return Self.response(view).unlessKnown(version: view.channel.etag, to: request.headers)
     }
 
     /// `PUT /v1/channels/{channel}`: creates the record, or replaces its writable members.
@@ -69,11 +69,11 @@ extension NativeAPI {
         let kind = try fields.required("kind", try fields.word("kind", ChannelKind.self))
         let (chat, edit) = (try chat(for: caller, request), try ChannelEdit(fields))
         let by = try fields.actor()
-        let demand = try await channelDemand(request, chat)
-        let written = try await Self.meeting(demand) { () throws(ChatError) in
-            try await chat.put(channel: request.name("channel"), kind: kind, edit, demand: demand, by: by)
+        let precondition = try await channelPrecondition(request, chat)
+        let written = try await Self.meeting(precondition) { () throws(ChatError) in
+            try await chat.put(channel: request.name("channel"), kind: kind, edit, precondition: precondition, by: by)
         }
-        return Self.shown(written.record, createdAt: written.isNew ? request.path : nil)
+        return Self.response(written.record, createdAt: written.isNew ? request.path : nil)
     }
 
     /// `PATCH /v1/channels/{channel}`
@@ -83,8 +83,8 @@ extension NativeAPI {
         let chat = try chat(for: caller, request)
         let view = try await chat.update(
             channel: request.name("channel"), try ChannelEdit(fields, merging: true),
-            demand: try await channelDemand(request, chat), by: try fields.actor())
-        return Self.shown(view)
+            precondition: try await channelPrecondition(request, chat), by: try fields.actor())
+        return Self.response(view)
     }
 
     /// `DELETE /v1/channels/{channel}`
@@ -92,7 +92,7 @@ extension NativeAPI {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
         let chat = try chat(for: caller, request)
         let wasThere = try await chat.delete(
-            channel: request.name("channel"), demand: try await channelDemand(request, chat),
+            channel: request.name("channel"), precondition: try await channelPrecondition(request, chat),
             by: try parameters.actor())
         return try Self.removed(wasThere, "channel '\(request.name("channel"))' has no record")
     }
@@ -103,7 +103,7 @@ extension NativeAPI {
         let fields = try optionalFields(request, known: [ActorName.parameter])
         let view = try await chat(for: caller, request).appoint(
             request.name("user"), in: request.name("channel"), .operator, by: try fields?.actor())
-        return Self.shown(view)
+        return Self.response(view)
     }
 
     /// `DELETE /v1/channels/{channel}/operators/{user}`
@@ -114,12 +114,12 @@ extension NativeAPI {
         return .empty()
     }
 
-    private static func shown(_ view: ChannelView, createdAt location: String? = nil) -> Response {
-        shown(etag: view.channel.etag, createdAt: location) { view.show(to: &$0) }
+    private static func response(_ view: ChannelView, createdAt location: String? = nil) -> Response {
+        response(etag: view.channel.etag, createdAt: location) { view.show(to: &$0) }
     }
 
-    private func channelDemand(_ request: Request, _ chat: ChatAccess) async throws -> RecordChange.Precondition {
-        try await Self.demand(of: request) { try await chat.channelView(request.name("channel"))?.channel.etag }
+    private func channelPrecondition(_ request: Request, _ chat: ChatAccess) async throws -> RecordChange.Precondition {
+        try await Self.precondition(of: request) { try await chat.channelView(request.name("channel"))?.channel.etag }
     }
 }
 

@@ -88,7 +88,7 @@ extension NativeAPI {
         let fields = try optionalFields(request, known: [ActorName.parameter])
         let membership = try await chat(for: caller, request).acceptInvite(
             of: request.name("user"), to: request.name("channel"), by: try fields?.actor())
-        return Self.shown(membership, to: caller)
+        return Self.response(membership, to: caller)
     }
 
     /// `POST /v1/channels/{channel}/invites/{user}/decline`

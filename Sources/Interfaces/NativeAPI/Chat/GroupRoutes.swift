@@ -40,7 +40,7 @@ extension NativeAPI {
         guard let group = try await chat(for: caller, request).group(request.name("group")) else {
             throw Self.noGroup(request)
         }
-        return Self.shown(group).unlessKnown(EntityTag.quoted(group.etag), to: request.headers)
+        return Self.response(group).unlessKnown(EntityTag.quoted(group.etag), to: request.headers)
     }
 
     private static let groupMembers = ["channels"]
@@ -51,11 +51,11 @@ extension NativeAPI {
         let fields = try requiredFields(request, known: Self.groupMembers)
         let channels = try fields.required("channels", try fields.strings("channels"))
         let chat = try chat(for: caller, request)
-        let demand = try await groupDemand(request, chat)
-        let written = try await Self.meeting(demand) { () throws(ChatError) in
-            try await chat.write(group: request.name("group"), .replace(channels), demand: demand)
+        let precondition = try await groupPrecondition(request, chat)
+        let written = try await Self.meeting(precondition) { () throws(ChatError) in
+            try await chat.write(group: request.name("group"), .replace(channels), precondition: precondition)
         }
-        return Self.shown(written.record, createdAt: written.isNew ? request.path : nil)
+        return Self.response(written.record, createdAt: written.isNew ? request.path : nil)
     }
 
     /// `PATCH /v1/channel-groups/{group}`
@@ -67,8 +67,9 @@ extension NativeAPI {
             ? .replace(try fields.strings("channels") ?? []) : .change(adding: [], removing: [])
         let chat = try chat(for: caller, request)
         let written = try await chat.write(
-            group: request.name("group"), edit, demand: try await groupDemand(request, chat), isMaking: false)
-        return Self.shown(written.record)
+            group: request.name("group"), edit, precondition: try await groupPrecondition(request, chat),
+            isMaking: false)
+        return Self.response(written.record)
     }
 
     /// `POST /v1/channel-groups/{group}/channels`: adds and removes channels; creates the group if it does not exist.
@@ -79,8 +80,8 @@ extension NativeAPI {
             adding: try fields.strings("add") ?? [], removing: try fields.strings("remove") ?? [])
         let chat = try chat(for: caller, request)
         let written = try await chat.write(
-            group: request.name("group"), edit, demand: try await groupDemand(request, chat))
-        return Self.shown(written.record)
+            group: request.name("group"), edit, precondition: try await groupPrecondition(request, chat))
+        return Self.response(written.record)
     }
 
     /// `DELETE /v1/channel-groups/{group}`
@@ -88,7 +89,7 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         let chat = try chat(for: caller, request)
         let wasThere = try await chat.delete(
-            group: request.name("group"), demand: try await groupDemand(request, chat))
+            group: request.name("group"), precondition: try await groupPrecondition(request, chat))
         guard wasThere else { throw Self.noGroup(request) }
         return .empty()
     }
@@ -97,15 +98,15 @@ extension NativeAPI {
         ChatError(.notFound, "there is no channel group '\(request.name("group"))'")
     }
 
-    private static func shown(_ group: GroupRecord, createdAt location: String? = nil) -> Response {
-        shown(etag: group.etag, createdAt: location) { writer in
+    private static func response(_ group: GroupRecord, createdAt location: String? = nil) -> Response {
+        response(etag: group.etag, createdAt: location) { writer in
             writer.record(id: group.id, created: group.created, etag: group.etag, updated: group.updated) {
                 group.printMembers(to: &$0)
             }
         }
     }
 
-    private func groupDemand(_ request: Request, _ chat: ChatAccess) async throws -> RecordChange.Precondition {
-        try await Self.demand(of: request) { try await chat.group(request.name("group"))?.etag }
+    private func groupPrecondition(_ request: Request, _ chat: ChatAccess) async throws -> RecordChange.Precondition {
+        try await Self.precondition(of: request) { try await chat.group(request.name("group"))?.etag }
     }
 }

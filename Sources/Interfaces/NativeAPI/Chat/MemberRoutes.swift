@@ -39,7 +39,7 @@ extension NativeAPI {
                 .notFound, "user '\(request.name("user"))' is not a member of channel '\(request.name("channel"))'",
                 slug: "no_such_member")
         }
-        return Self.shown(membership, to: caller).unlessKnown(EntityTag.quoted(membership.etag), to: request.headers)
+        return Self.response(membership, to: caller).unlessKnown(EntityTag.quoted(membership.etag), to: request.headers)
     }
 
     /// `PUT /v1/channels/{channel}/members/{user}`: joins, accepts an invitation, or admits a user.
@@ -48,12 +48,12 @@ extension NativeAPI {
         let fields = try requiredFields(request, known: MembershipEdit.members)
         let edit = try MembershipEdit(fields, replacing: true)
         let (chat, channel, user) = (try chat(for: caller, request), request.name("channel"), request.name("user"))
-        let demand = try await Self.demand(of: request) { try await chat.member(user, of: channel)?.etag }
+        let precondition = try await Self.precondition(of: request) { try await chat.member(user, of: channel)?.etag }
         let actor = try fields.actor()
-        let written = try await Self.meeting(demand) { () async throws(ChatError) in
-            try await chat.join(user, to: channel, edit, demand: demand, by: actor)
+        let written = try await Self.meeting(precondition) { () async throws(ChatError) in
+            try await chat.join(user, to: channel, edit, precondition: precondition, by: actor)
         }
-        return Self.shown(written.record, to: caller, createdAt: written.isNew ? request.path : nil)
+        return Self.response(written.record, to: caller, createdAt: written.isNew ? request.path : nil)
     }
 
     /// `PATCH /v1/channels/{channel}/members/{user}`
@@ -65,18 +65,20 @@ extension NativeAPI {
             try await chat.member(user, of: channel)?.etag ?? ""
         }
         let membership = try await chat.update(
-            memberOf: channel, user, try MembershipEdit(fields, merging: true), demand: etag,
+            memberOf: channel, user, try MembershipEdit(fields, merging: true), precondition: etag,
             by: try fields.actor())
-        return Self.shown(membership, to: caller)
+        return Self.response(membership, to: caller)
     }
 
     /// `DELETE /v1/channels/{channel}/members/{user}`: leaves, or removes another user.
     private func deleteMember(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter, "reason"])
         let (chat, channel, user) = (try chat(for: caller, request), request.name("channel"), request.name("user"))
-        let demand = try await Precondition(request.headers).demand { try await chat.member(user, of: channel)?.etag }
+        let precondition = try await Precondition(request.headers).precondition {
+            try await chat.member(user, of: channel)?.etag
+        }
         let wasThere = try await chat.leave(
-            user, from: channel, reason: try parameters.text("reason"), demand: demand,
+            user, from: channel, reason: try parameters.text("reason"), precondition: precondition,
             by: try parameters.actor())
         return try Self.removed(
             wasThere, "user '\(user)' is not a member of channel '\(channel)'", slug: "no_such_member")
@@ -92,7 +94,7 @@ extension NativeAPI {
             hidesHistory: try fields?.boolean("hide_previous_messages") ?? false,
             endsWithMessage: try fields?.boolean("allow_auto_unhide") ?? true,
             by: try fields?.actor())
-        return Self.shown(membership, to: caller)
+        return Self.response(membership, to: caller)
     }
 
     /// `DELETE /v1/channels/{channel}/members/{user}/hidden`
@@ -103,10 +105,10 @@ extension NativeAPI {
         return .empty()
     }
 
-    static func shown(
+    static func response(
         _ membership: MembershipRecord, to caller: Caller, createdAt location: String? = nil
     ) -> Response {
-        shown(etag: membership.etag, createdAt: location) { membership.show(to: caller, &$0) }
+        response(etag: membership.etag, createdAt: location) { membership.show(to: caller, &$0) }
     }
 }
 

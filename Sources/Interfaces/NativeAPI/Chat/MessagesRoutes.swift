@@ -23,18 +23,18 @@ extension NativeAPI {
         router.add(.get, "/v1/channels/{channel}/reports", handler: asCaller(getReports))
     }
 
-    private static let walkNames = ["user"] + Listing.timedNames
+    private static let pageParameters = ["user"] + Listing.timedNames
 
     /// `GET /v1/channels/{channel}/messages`
     func getMessages(_ request: Request, _ caller: Caller) async throws -> Response {
-        let parameters = try Parameters(request.query, known: Self.walkNames + [Parameters.include])
-        let (query, channel) = try walk(of: BuiltInTypes.messageCreated, parameters, request, caller)
+        let parameters = try Parameters(request.query, known: Self.pageParameters + [Parameters.include])
+        let (query, channel) = try messageQuery(of: BuiltInTypes.messageCreated, parameters, request, caller)
         let page = try await pages(of: [channel], query, caller)[0]
         let chat = try chat(for: caller, request)
         let messages = try await chat.messages(of: page.events)
         let included = try await chat.included(
             with: page.events, chat.inclusion(of: try parameters.included()))
-        return Self.shown(page, to: request) { writer in
+        return Self.response(page, to: request) { writer in
             for (index, message) in messages.enumerated() {
                 message.print(to: &writer, included: included.isEmpty ? nil : included[index].text)
             }
@@ -46,7 +46,7 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         let message = try await chat(for: caller, request).message(
             request.messageTimetoken(), in: request.name("channel"))
-        return Self.shown(message).unlessKnown(EntityTag.quoted(message.etag), to: request.headers)
+        return Self.response(message).unlessKnown(EntityTag.quoted(message.etag), to: request.headers)
     }
 
     private static let editMembers = ["text", "data", "by"]
@@ -56,10 +56,10 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: Self.editMembers)
         let chat = try chat(for: caller, request)
-        return Self.shown(
+        return Self.response(
             try await chat.edit(
                 request.messageTimetoken(), in: request.name("channel"), to: try EmissionParser.content(fields),
-                by: try fields.actor(), ifMatch: try await demandedVersion(request, chat)))
+                by: try fields.actor(), ifMatch: try await requiredVersion(request, chat)))
     }
 
     /// `DELETE /v1/channels/{channel}/messages/{timetoken}`
@@ -68,7 +68,7 @@ extension NativeAPI {
         let chat = try chat(for: caller, request)
         try await chat.delete(
             request.messageTimetoken(), in: request.name("channel"), isHard: try parameters.flag("hard"),
-            by: try parameters.actor(), ifMatch: try await demandedVersion(request, chat))
+            by: try parameters.actor(), ifMatch: try await requiredVersion(request, chat))
         return .empty()
     }
 
@@ -126,18 +126,18 @@ extension NativeAPI {
 
     /// `GET /v1/channels/{channel}/reports`
     func getReports(_ request: Request, _ caller: Caller) async throws -> Response {
-        let parameters = try Parameters(request.query, known: Self.walkNames + ["by"])
-        let (query, channel) = try walk(of: "report.created", parameters, request, caller)
+        let parameters = try Parameters(request.query, known: Self.pageParameters + ["by"])
+        let (query, channel) = try messageQuery(of: "report.created", parameters, request, caller)
         let chat = try chat(for: caller, request)
         let watermark = try await chat.watermark()
         let found = try await chat.reports(query.request(for: channel), by: try parameters.actor())
         let page = HistoryPage(found, of: query, in: channel, watermark: watermark)
-        return Self.shown(page, to: request) { writer in
+        return Self.response(page, to: request) { writer in
             for event in page.events { event.printEnvelope(to: &writer) }
         }
     }
 
-    private func walk(
+    private func messageQuery(
         of type: String, _ parameters: Parameters, _ request: Request, _ caller: Caller
     ) throws -> (HistoryQuery, ChannelID) {
         var query = try range(parameters)
@@ -149,7 +149,7 @@ extension NativeAPI {
         return (query, channel)
     }
 
-    private static func shown(
+    private static func response(
         _ page: HistoryPage, to request: Request, items: @Sendable (inout JSONWriter) -> Void
     ) -> Response {
         let body = JSONText(capacity: page.weight) { page.print(to: &$0, items: items) }
@@ -157,7 +157,7 @@ extension NativeAPI {
             body.bytes, headers: Listing.links(to: request, next: page.next?.text, previous: page.previous?.text))
     }
 
-    private static func shown(_ message: Message) -> Response {
+    private static func response(_ message: Message) -> Response {
         .json(JSONText { message.print(to: &$0) }.bytes, headers: [("ETag", EntityTag.quoted(message.etag))])
     }
 
@@ -171,7 +171,7 @@ extension NativeAPI {
         return .json(body.bytes, status: 201, headers: outcome.replayHeaders + [location])
     }
 
-    private func demandedVersion(_ request: Request, _ chat: ChatAccess) async throws -> String? {
+    private func requiredVersion(_ request: Request, _ chat: ChatAccess) async throws -> String? {
         try await Precondition(request.headers).etag {
             try await chat.message(request.messageTimetoken(), in: request.name("channel")).etag
         }

@@ -39,7 +39,7 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         let restriction = try await chat(for: caller, request).restriction(
             of: request.name("user"), in: request.name("channel"))
-        return Self.shown(restriction).unlessKnown(EntityTag.quoted(restriction.etag), to: request.headers)
+        return Self.response(restriction).unlessKnown(EntityTag.quoted(restriction.etag), to: request.headers)
     }
 
     /// `PUT /v1/channels/{channel}/restrictions/{user}`
@@ -47,13 +47,14 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: RestrictionRequest.members)
         let (chat, restrictionRequest) = (try chat(for: caller, request), try RestrictionRequest(fields))
-        let demand = try await demandedRestriction(request, caller)
+        let precondition = try await requiredRestriction(request, caller)
         let actor = try fields.actor()
-        let written = try await Self.meeting(demand) { () async throws(ChatError) in
+        let written = try await Self.meeting(precondition) { () async throws(ChatError) in
             try await chat.restrict(
-                request.name("user"), in: request.name("channel"), restrictionRequest, demand: demand, by: actor)
+                request.name("user"), in: request.name("channel"), restrictionRequest, precondition: precondition,
+                by: actor)
         }
-        return Self.shown(written.record, createdAt: written.isNew ? request.path : nil)
+        return Self.response(written.record, createdAt: written.isNew ? request.path : nil)
     }
 
     /// `DELETE /v1/channels/{channel}/restrictions/{user}`
@@ -61,7 +62,7 @@ extension NativeAPI {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
         let (user, channel) = (request.name("user"), request.name("channel"))
         let wasThere = try await chat(for: caller, request).lift(
-            restrictionOf: user, in: channel, demand: try await demandedRestriction(request, caller),
+            restrictionOf: user, in: channel, precondition: try await requiredRestriction(request, caller),
             by: try parameters.actor())
         return try Self.removed(
             wasThere, "user '\(user)' is not restricted in channel '\(channel)'", slug: "no_restriction")
@@ -94,13 +95,13 @@ extension NativeAPI {
         return .json(body.bytes, headers: [("ETag", EntityTag.quoted(channel.etag))])
     }
 
-    private func demandedRestriction(_ request: Request, _ caller: Caller) async throws -> RecordChange.Precondition {
-        try await Self.demand(of: request) {
+    private func requiredRestriction(_ request: Request, _ caller: Caller) async throws -> RecordChange.Precondition {
+        try await Self.precondition(of: request) {
             try await chat(for: caller, request).restriction(of: request.name("user"), in: request.name("channel")).etag
         }
     }
 
-    private static func shown(_ restriction: RestrictionRecord, createdAt location: String? = nil) -> Response {
+    private static func response(_ restriction: RestrictionRecord, createdAt location: String? = nil) -> Response {
         let created = location.map { [(name: "Location", value: $0)] } ?? []
         return .json(
             JSONText { restriction.show(to: &$0) }.bytes, status: location == nil ? 200 : 201,

@@ -17,7 +17,7 @@ extension NativeAPI {
         router.add(
             .put, "/v1/channels/{channel}/presence/{user}/state", body: body,
             handler: asCaller(Self.unconditional(putPresenceState)))
-        router.add(.get, "/v1/users/{user}/presence", handler: asCaller(getWhereabouts))
+        router.add(.get, "/v1/users/{user}/presence", handler: asCaller(getPositions))
     }
 
     /// `GET /v1/channels/{channel}/presence`
@@ -69,7 +69,7 @@ extension NativeAPI {
     }
 
     /// `GET /v1/users/{user}/presence`
-    private func getWhereabouts(_ request: Request, _ caller: Caller) async throws -> Response {
+    private func getPositions(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
         let channels = try await chat(for: caller, request).presentChannels(of: request.name("user"))
         return Listing.response(try listing.page(of: channels, id: { $0 }), to: request) { channel, writer in

@@ -58,7 +58,7 @@ extension NativeAPI {
     /// `DELETE /v1/channels/{channel}/messages/{timetoken}/reactions/{value}`
     func deleteReaction(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: ["user"])
-        try await chat(for: caller, request).takeBack(
+        try await chat(for: caller, request).removeReaction(
             reaction: request.name("value"), to: request.messageTimetoken(), in: request.name("channel"),
             by: try parameters.text("user"))
         return .empty()

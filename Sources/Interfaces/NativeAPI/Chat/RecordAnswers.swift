@@ -5,7 +5,7 @@ import JSON
 
 extension NativeAPI {
     /// The response with one record: its version as `ETag` and, when this request created it, its `Location`.
-    static func shown(
+    static func response(
         etag: String, createdAt location: String? = nil, _ print: (inout JSONWriter) -> Void
     ) -> Response {
         let created = location.map { [(name: "Location", value: $0)] } ?? []
@@ -26,11 +26,11 @@ extension NativeAPI {
 
     /// The precondition of a request for the record that it writes: `If-Match`, or `If-None-Match: *` for a record that
     /// must not exist (RFC 9110, 13.1).
-    static func demand(
+    static func precondition(
         of request: Request, current: () async throws -> String?
     ) async throws -> RecordChange.Precondition {
         if request.headers[all: "If-None-Match"].contains("*") { return .absent }
-        return try await Precondition(request.headers).demand {
+        return try await Precondition(request.headers).precondition {
             do {
                 return try await current()
             } catch let error as ChatError where error.code == .notFound {
@@ -41,12 +41,12 @@ extension NativeAPI {
 
     /// Runs a write. A conflict with `If-None-Match: *` becomes a failed precondition.
     static func meeting<Value>(
-        _ demand: RecordChange.Precondition, _ write: () async throws(ChatError) -> Value
+        _ precondition: RecordChange.Precondition, _ write: () async throws(ChatError) -> Value
     ) async throws(ChatError) -> Value {
         do throws(ChatError) {
             return try await write()
         } catch {
-            guard case .absent = demand, error.code == .conflict else { throw error }
+            guard case .absent = precondition, error.code == .conflict else { throw error }
             throw ChatError(.stale, "it already exists, and If-None-Match requires that it does not")
         }
     }

@@ -5,14 +5,14 @@ import HTTPServer
 extension NativeAPI {
     func addTypingRoutes(to router: inout Router) {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
-        router.add(.get, "/v1/channels/{channel}/typing", handler: asCaller(getTypists))
+        router.add(.get, "/v1/channels/{channel}/typing", handler: asCaller(getTypingUsers))
         router.add(
             .put, "/v1/channels/{channel}/typing/{user}", body: body, handler: asCaller(Self.unconditional(putTyping)))
         router.add(.delete, "/v1/channels/{channel}/typing/{user}", handler: asCaller(Self.unconditional(deleteTyping)))
     }
 
     /// `GET /v1/channels/{channel}/typing`
-    private func getTypists(_ request: Request, _ caller: Caller) async throws -> Response {
+    private func getTypingUsers(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
         let page = try await chat(for: caller, request).typists(
             of: request.name("channel"), after: listing.cursor, listing.order ?? .ascending, limit: listing.limit)

@@ -38,7 +38,7 @@ extension NativeAPI {
         guard let user = try await chat(for: caller, request).user(request.name("user")) else {
             throw ChatError(.notFound, "user '\(request.name("user"))' has no record")
         }
-        return Self.shown(etag: user.etag) { user.show(to: &$0) }
+        return Self.response(etag: user.etag) { user.show(to: &$0) }
             .unlessKnown(EntityTag.quoted(user.etag), to: request.headers)
     }
 
@@ -49,11 +49,11 @@ extension NativeAPI {
         let edit = try UserEdit(fields)
         let (chat, id) = (try chat(for: caller, request), request.name("user"))
         let by = try fields.actor()
-        let demand = try await userDemand(request, chat)
-        let written = try await Self.meeting(demand) { () throws(ChatError) in
-            try await chat.put(user: id, edit, demand: demand, by: by)
+        let precondition = try await userPrecondition(request, chat)
+        let written = try await Self.meeting(precondition) { () throws(ChatError) in
+            try await chat.put(user: id, edit, precondition: precondition, by: by)
         }
-        return Self.shown(etag: written.record.etag, createdAt: written.isNew ? request.path : nil) {
+        return Self.response(etag: written.record.etag, createdAt: written.isNew ? request.path : nil) {
             written.record.show(to: &$0)
         }
     }
@@ -64,9 +64,9 @@ extension NativeAPI {
         let fields = try requiredFields(request, known: UserEdit.members)
         let (chat, id) = (try chat(for: caller, request), request.name("user"))
         let user = try await chat.update(
-            user: id, try UserEdit(fields, merging: true), demand: try await userDemand(request, chat),
+            user: id, try UserEdit(fields, merging: true), precondition: try await userPrecondition(request, chat),
             by: try fields.actor())
-        return Self.shown(etag: user.etag) { user.show(to: &$0) }
+        return Self.response(etag: user.etag) { user.show(to: &$0) }
     }
 
     /// `DELETE /v1/users/{user}`
@@ -74,7 +74,7 @@ extension NativeAPI {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
         let (chat, user) = (try chat(for: caller, request), request.name("user"))
         let wasThere = try await chat.delete(
-            user: user, demand: try await userDemand(request, chat), by: try parameters.actor(),
+            user: user, precondition: try await userPrecondition(request, chat), by: try parameters.actor(),
             revokesTokens: true)
         return try Self.removed(
             wasThere, "user '\(user)' has no record; to end the user's tokens, POST /v1/users/{user}/revoke-tokens")
@@ -145,8 +145,8 @@ extension NativeAPI {
         return .empty()
     }
 
-    private func userDemand(_ request: Request, _ chat: ChatAccess) async throws -> RecordChange.Precondition {
-        try await Self.demand(of: request) { try await chat.user(request.name("user"))?.etag }
+    private func userPrecondition(_ request: Request, _ chat: ChatAccess) async throws -> RecordChange.Precondition {
+        try await Self.precondition(of: request) { try await chat.user(request.name("user"))?.etag }
     }
 }
 

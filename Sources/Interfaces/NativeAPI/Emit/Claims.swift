@@ -150,7 +150,7 @@ extension ResponseBody {
         case .empty: []
         case .bytes(let bytes): bytes
         case .fixed(let bytes): Array(bytes.buffer)
-        case .pieces, .stream, .late: nil
+        case .pieces, .stream, .deferred: nil
         }
     }
 }

@@ -43,13 +43,13 @@ extension CloudEvent {
             throw Fields.fault(pointer, "specversion", "specversion must be \"1.0\"", slug: "bad_cloud_event")
         }
         try checkAttributes()
-        let id = try demanded("id")
-        let source = try demanded("source")
+        let id = try required("id")
+        let source = try required("source")
         guard let channel = named ?? texts["subject"] else {
             throw Fields.fault(
                 pointer, "subject", "name the channel by 'subject' or by ?channel=", slug: "bad_cloud_event")
         }
-        var draft = EventDraft.event(channel: channel, type: try demanded("type"), data: data, meta: meta)
+        var draft = EventDraft.event(channel: channel, type: try required("type"), data: data, meta: meta)
         draft.parsedData = value
         // A digest, because a source is a URI of any length. An unescaped NUL occurs neither in JSON strings nor in
         // headers, so different pairs give different texts.
@@ -71,7 +71,7 @@ extension CloudEvent {
 
     private static let textAttributes = ["subject", "time", "datacontenttype", "dataschema"]
 
-    private func demanded(_ name: String) throws(ChatError) -> String {
+    private func required(_ name: String) throws(ChatError) -> String {
         guard let text = texts[name], !text.isEmpty else {
             throw Fields.fault(
                 pointer, "required", "attribute '\(name)' must be a string and not empty", slug: "bad_cloud_event")
@@ -111,7 +111,7 @@ extension CloudEvent {
             guard !fields.has("data_base64") else {
                 throw fields.fault("data", "exclusive", "send either 'data' or 'data_base64'")
             }
-            try Self.demandText(of: fields, media: media)
+            try Self.requireText(of: fields, media: media)
             self.data = data
             value = fields.value["data"]
         } else if let encoded = try fields.string("data_base64") {
@@ -125,7 +125,7 @@ extension CloudEvent {
     private var media: MediaType { MediaType(texts["datacontenttype"] ?? "application/json") }
 
     /// Requires that data of a type other than JSON is a string in the JSON format (section 3.1.1).
-    private static func demandText(of fields: Fields, media: MediaType) throws {
+    private static func requireText(of fields: Fields, media: MediaType) throws {
         guard !media.isJSON else { return }
         guard media.isText else { throw Problem.unsupportedData(media) }
         guard fields.value["data"]?.string != nil else {
@@ -215,10 +215,10 @@ extension NativeAPI {
             throw Problem.unsupportedMediaType(
                 MediaType(request.headers["Content-Type"] ?? "").text, "CloudEvents are read in JSON")
         case .binary:
-            try demandBody(of: request, within: limits.emitBodyBytes)
+            try requireBody(of: request, within: limits.emitBodyBytes)
             order.drafts = [try CloudEvent(request, limits: limits).draft(channel: channel)]
         case .structured:
-            try demandBody(of: request, within: limits.emitBodyBytes)
+            try requireBody(of: request, within: limits.emitBodyBytes)
             let fields = try Fields(request.body.bytes, limits: limits, known: nil)
             order.drafts = [try CloudEvent(fields, limits: limits).draft(channel: channel)]
         case .batch:

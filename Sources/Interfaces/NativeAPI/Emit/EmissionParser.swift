@@ -45,12 +45,12 @@ enum EmissionParser {
     }
 
     /// A message's links to other messages; nil for a message without links, which most are.
-    static func ties(_ fields: Fields) throws(ChatError) -> MessageLinks? {
+    static func links(_ fields: Fields) throws(ChatError) -> MessageLinks? {
         guard fields.has("quote") || fields.has("thread_of") || fields.has("mentions") else { return nil }
-        let ties = MessageLinks(
+        let links = MessageLinks(
             quote: try fields.timetoken("quote"), threadOf: try fields.timetoken("thread_of"),
             mentions: try mentions(fields))
-        return ties.quote == nil && ties.threadOf == nil && ties.mentions == nil ? nil : ties
+        return links.quote == nil && links.threadOf == nil && links.mentions == nil ? nil : links
     }
 
     private static func mentions(_ fields: Fields) throws(ChatError) -> MessageLinks.Mentions? {

@@ -30,7 +30,7 @@ struct EmitRequest {
     var route: EmitRoute
     var drafts: [EventDraft]
     /// The links of the only message.
-    var ties: MessageLinks?
+    var links: MessageLinks?
     var status = 201
     var shape = Shape.one
     /// The path of the list that contains the event under its id; nil when the result has no address.
@@ -48,7 +48,7 @@ extension NativeAPI {
     nonisolated(nonsending) func postMessage(_ request: Request, _ caller: Caller) async throws -> Response {
         let order = try order(
             .messages, EmissionParser.messageMembers, in: request, list: request.path, EmissionParser.message,
-            EmissionParser.ties)
+            EmissionParser.links)
         return try await answer(order, to: request, caller)
     }
 
@@ -83,7 +83,7 @@ extension NativeAPI {
     ) throws -> EmitRequest {
         let fields = try Fields(request.body.bytes, limits: limits, known: known)
         return EmitRequest(
-            route: route, drafts: [try read(fields, request.name("channel"))], ties: try readTies(fields),
+            route: route, drafts: [try read(fields, request.name("channel"))], links: try readTies(fields),
             status: status, list: list)
     }
 
@@ -95,7 +95,7 @@ extension NativeAPI {
         if let form = CloudEventForm(request.headers) {
             return try await postCloudEvents(form, request, caller)
         }
-        try demandBody(of: request, within: limits.emitBodyBytes)
+        try requireBody(of: request, within: limits.emitBodyBytes)
         return try await answer(try anyChannelOrder(request), to: request, caller)
     }
 
@@ -150,8 +150,8 @@ extension NativeAPI {
         _ order: EmitRequest, _ claim: Claim?, _ chat: ChatAccess
     ) async throws(ChatError) -> AppendOutcome {
         let outcome =
-            if let ties = order.ties {
-                try await chat.post(order.drafts[0], ties, claim: claim)
+            if let links = order.links {
+                try await chat.post(order.drafts[0], links, claim: claim)
             } else {
                 try await chat.emit(order.drafts, claim: claim)
             }
@@ -195,7 +195,7 @@ extension NativeAPI {
     }
 
     /// Checks the size of the body, for routes whose limit depends on the kind of body.
-    func demandBody(of request: Request, within limit: Int) throws {
+    func requireBody(of request: Request, within limit: Int) throws {
         guard request.body.bytes.count <= limit else { throw Problem.contentTooLarge(limit: limit) }
     }
 }

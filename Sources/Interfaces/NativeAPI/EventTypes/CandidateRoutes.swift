@@ -8,22 +8,22 @@ extension NativeAPI {
     func getCandidate(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let report = try service.chat(for: caller).candidateReport(of: request.name("type"))
-        return Self.shown(report).unlessKnown(version: report.etag, to: request.headers)
+        return Self.response(report).unlessKnown(version: report.etag, to: request.headers)
     }
 
     /// `PUT /v1/event-types/{type}/candidate`
     func putCandidate(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        try caller.demand(.manage)
+        try caller.require(.manage)
         guard !request.body.bytes.isEmpty else { throw Self.bodyMissing }
         let fields = try schemaFields(request, known: ["schema"])
         let schema = try fields.required("schema", fields.schema())
         let (chat, type) = (service.chat(for: caller), request.name("type"))
-        let demand = try await Self.demand(of: request) { try chat.candidateReport(of: type).etag }
-        let set = try await Self.meeting(demand) { () async throws(ChatError) in
-            try await chat.setCandidate(schema, for: type, demand: demand)
+        let precondition = try await Self.precondition(of: request) { try chat.candidateReport(of: type).etag }
+        let set = try await Self.meeting(precondition) { () async throws(ChatError) in
+            try await chat.setCandidate(schema, for: type, precondition: precondition)
         }
-        return Self.shown(set.report, createdAt: set.isNew ? request.path : nil)
+        return Self.response(set.report, createdAt: set.isNew ? request.path : nil)
     }
 
     /// `DELETE /v1/event-types/{type}/candidate`
@@ -38,15 +38,15 @@ extension NativeAPI {
     /// `POST /v1/event-types/{type}/candidate/promote`: an empty body, or `{"force": …}`.
     func promoteCandidate(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        try caller.demand(.manage)
+        try caller.require(.manage)
         let reason = try optionalFields(request, known: ["force"])?.string("force")
         let added = try await service.chat(for: caller)
             .promoteCandidate(of: request.name("type"), forced: reason)
         let type = request.path.dropLast("/candidate/promote".count)
-        return Self.shown(added, location: "\(type)/versions/\(added.version.number)")
+        return Self.response(added, location: "\(type)/versions/\(added.version.number)")
     }
 
-    private static func shown(_ report: CandidateReport, createdAt location: String? = nil) -> Response {
+    private static func response(_ report: CandidateReport, createdAt location: String? = nil) -> Response {
         let created = location.map { [(name: "Location", value: $0)] } ?? []
         return .json(
             JSONText(capacity: report.schema.count + 512) { report.print(to: &$0) }.bytes,

@@ -27,31 +27,32 @@ extension NativeAPI {
     func getEventType(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let type = try service.chat(for: caller).eventType(request.name("type"))
-        return Self.shown(type).unlessKnown(Self.tag(of: type), to: request.headers)
+        return Self.response(type).unlessKnown(Self.tag(of: type), to: request.headers)
     }
 
     /// `PUT /v1/event-types/{type}`: declares the type, or replaces its settings.
     func putEventType(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        try caller.demand(.manage)
+        try caller.require(.manage)
         let settings = try Self.settings(try requiredFields(request, known: Self.typeMembers), EventTypeSettings())
         let chat = service.chat(for: caller)
-        let demand = try await Self.demand(of: request) { try chat.eventType(request.name("type")).etag }
-        let (type, isNew) = try await Self.meeting(demand) { () async throws(ChatError) in
-            try await chat.declare(request.name("type"), settings, demand: demand)
+        let precondition = try await Self.precondition(of: request) { try chat.eventType(request.name("type")).etag }
+        let (type, isNew) = try await Self.meeting(precondition) { () async throws(ChatError) in
+            try await chat.declare(request.name("type"), settings, precondition: precondition)
         }
-        return Self.shown(type, status: isNew ? 201 : 200, headers: isNew ? [("Location", request.path)] : [])
+        return Self.response(type, status: isNew ? 201 : 200, headers: isNew ? [("Location", request.path)] : [])
     }
 
     /// `PATCH /v1/event-types/{type}`: a merge patch (RFC 7396).
     func patchEventType(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        try caller.demand(.manage)
+        try caller.require(.manage)
         let fields = try requiredFields(request, known: Self.typeMembers)
         let chat = service.chat(for: caller)
-        let demand = try await Self.demand(of: request) { try chat.eventType(request.name("type")).etag }
-        return Self.shown(
-            try await chat.change(eventType: request.name("type"), demand: demand) { before throws(ChatError) in
+        let precondition = try await Self.precondition(of: request) { try chat.eventType(request.name("type")).etag }
+        return Self.response(
+            try await chat.change(eventType: request.name("type"), precondition: precondition) {
+                before throws(ChatError) in
                 try Self.settings(fields, before)
             })
     }
@@ -102,7 +103,7 @@ extension NativeAPI {
         return rule
     }
 
-    private static func shown(
+    private static func response(
         _ type: EventType, status: Int = 200, headers: [(name: String, value: String)] = []
     ) -> Response {
         .json(

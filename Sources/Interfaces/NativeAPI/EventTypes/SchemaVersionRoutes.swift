@@ -19,7 +19,7 @@ extension NativeAPI {
     /// `POST /v1/event-types/{type}/versions`
     func postSchemaVersion(_ request: Request, _ caller: Caller) async throws -> Response {
         let isTrial = try Parameters(request.query, known: ["dry_run"]).flag("dry_run")
-        try caller.demand(.manage)
+        try caller.require(.manage)
         let fields = try schemaFields(request, known: Self.versionMembers)
         var proposal = SchemaProposal(schema: try fields.required("schema", fields.schema()))
         proposal.examples = try Self.examples("examples", fields)
@@ -30,7 +30,7 @@ extension NativeAPI {
             .addVersion(proposal, to: request.name("type"), isTrial: isTrial)
         // A version of a dry run has no address.
         if isTrial { added.isNew = false }
-        return Self.shown(added, location: request.path + "/\(added.version.number)")
+        return Self.response(added, location: request.path + "/\(added.version.number)")
     }
 
     /// `GET /v1/event-types/{type}/versions/{version}`: the whole declaration or, depending on `Accept`, the schema
@@ -52,7 +52,7 @@ extension NativeAPI {
         ).unlessKnown(tag, to: request.headers)
     }
 
-    static func shown(_ added: (version: SchemaVersion, isNew: Bool), location: String) -> Response {
+    static func response(_ added: (version: SchemaVersion, isNew: Bool), location: String) -> Response {
         .json(
             JSONText { added.version.print(to: &$0) }.bytes, status: added.isNew ? 201 : 200,
             headers: added.isNew ? [("Location", location)] : [])

@@ -11,7 +11,7 @@ extension NativeAPI {
     func getReadiness(_ request: Request) async throws -> Response {
         switch await readiness.verdict() {
         case .ready: return .json(Array(#"{"status":"ready"}"#.utf8), headers: [Self.noStore])
-        case .unready(let reason): throw ChatError(.unavailable, reason, slug: "not_ready")
+        case .notReady(let reason): throw ChatError(.unavailable, reason, slug: "not_ready")
         }
     }
 }

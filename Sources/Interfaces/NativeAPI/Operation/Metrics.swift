@@ -58,19 +58,19 @@ extension NativeAPI {
         let isForThisMachine = request.headers["Host"].map(HostPolicy.isLoopback) ?? true
         let isForwarded = ["Forwarded", "X-Forwarded-For", "Via"].contains { request.headers.contains($0) }
         if !request.isLoopback || !isForThisMachine || isForwarded || isPublic {
-            try demandOperator(try caller(of: request))
+            try requireOperator(try caller(of: request))
         }
         var text = MetricsText()
         text.family("parley_build_info", .gauge, "Version of the gateway; always 1.")
         text.sample("parley_build_info", [("version", metrics.version)], 1)
         printRequests(to: &text)
-        if let figures = await metrics.serverMetrics { Self.print(figures, to: &text) }
+        if let statistics = await metrics.serverMetrics { Self.print(statistics, to: &text) }
         Self.print(await streamMetrics, to: &text)
         Self.print(await streams.worst(), to: &text)
         await printChat(to: &text)
         Self.print(webhooks.metrics, to: &text)
-        Self.printInbound(inbound.gate.metrics, to: &text)
-        if let figures = await storeFigures.latest() { Self.print(figures, at: service.clock.now, to: &text) }
+        Self.printInbound(inbound.receiver.metrics, to: &text)
+        if let statistics = await storeStatistics.latest() { Self.print(statistics, at: service.clock.now, to: &text) }
         printOperation(to: &text)
         // Runs off the loop: a process with 100,000 streams has as many descriptors to list.
         let process = await onThreadPool { ProcessStatistics.read() }

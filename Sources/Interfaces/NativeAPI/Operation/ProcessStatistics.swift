@@ -11,19 +11,19 @@ struct ProcessStatistics {
 
     /// Reads files of `/proc` and lists the open descriptors. Do not call on a thread that others wait for.
     static func read() -> ProcessStatistics {
-        var figures = ProcessStatistics()
-        figures.residentBytes = residentPages() * sysconf(Int32(_SC_PAGESIZE))
+        var statistics = ProcessStatistics()
+        statistics.residentBytes = residentPages() * sysconf(Int32(_SC_PAGESIZE))
         var time = timespec()
         if clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0 {
-            figures.cpuSeconds = Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+            statistics.cpuSeconds = Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
         }
-        figures.openFiles = entries(of: "/proc/self/fd")
+        statistics.openFiles = entries(of: "/proc/self/fd")
         var limit = rlimit()
         if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {
-            figures.openFilesMost = Int(clamping: limit.rlim_cur)
+            statistics.openFilesMost = Int(clamping: limit.rlim_cur)
         }
-        figures.startedAt = startTime()
-        return figures
+        statistics.startedAt = startTime()
+        return statistics
     }
 
     /// The start time from the 22nd number of `stat` (proc(5)), which counts ticks since the machine started; zero when

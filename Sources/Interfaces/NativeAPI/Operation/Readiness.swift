@@ -11,7 +11,7 @@ actor Readiness {
     enum Verdict: Sendable, Equatable {
         case ready
         /// The reason, as a sentence for the operator.
-        case unready(String)
+        case notReady(String)
     }
 
     /// The channel of the probes. It belongs to the gateway's own app, which no key covers.
@@ -56,24 +56,25 @@ actor Readiness {
     }
 
     private func probe() async -> Verdict {
-        if case .unavailable(let reason) = await service.engine.health() { return .unready(reason) }
+        if case .unavailable(let reason) = await service.engine.health() { return .notReady(reason) }
         return await withTaskGroup(of: Verdict?.self) { group in
             group.addTask { await self.roundTrip() }
             group.addTask { [clock, deadline] in
                 // The sleep ends early only by cancellation, and then the result is not used.
                 try? await clock.sleep(for: deadline)
-                return .unready("an event took longer than \(deadline.wholeSecondsUp) s from the store to a subscriber")
+                return .notReady(
+                    "an event took longer than \(deadline.wholeSecondsUp) s from the store to a subscriber")
             }
             let first = await group.next() ?? nil
             group.cancelAll()
-            return first ?? .unready("the probe was interrupted")
+            return first ?? .notReady("the probe was interrupted")
         }
     }
 
     /// Appends an event and waits until a subscriber of the hub receives it.
     private nonisolated func roundTrip() async -> Verdict? {
         let hub = service.hub
-        guard await hub.isRunning else { return .unready("events do not reach subscribers yet") }
+        guard await hub.isRunning else { return .notReady("events do not reach subscribers yet") }
         let outbox = Outbox(capacity: 64)
         let selection = Selection(channels: ChannelSet(app: .gateway, names: [Self.channel.name]))
         await hub.attach(outbox, to: selection)
@@ -93,7 +94,7 @@ actor Readiness {
             }
             return nil
         } catch {
-            return .unready(error.message)
+            return .notReady(error.message)
         }
     }
 }

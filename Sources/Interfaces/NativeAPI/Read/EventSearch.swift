@@ -18,17 +18,17 @@ extension NativeAPI {
         }
         let user = try parameters.text("user")
         if let user { try Names.check(user: user) }
-        var stretch = LogRange(
+        var range = LogRange(
             after: listing.list.after ?? .zero, before: listing.list.before ?? .distantFuture,
             order: try order(listing.order, nil))
         if let cursor = listing.cursor {
             guard let position = Timetoken(text: cursor) else { throw ChatError.foreignCursor }
-            stretch = stretch.rest(behind: position)
+            range = range.rest(behind: position)
         }
         let search = EventSearch(
             try chat.selection(
                 channels: parameters.texts("channel"), types: parameters.texts("type"), filter: filter),
-            user: user, in: stretch, limit: listing.limit)
+            user: user, in: range, limit: listing.limit)
         // A filter may have to examine 10,000 events.
         var page =
             filter == nil

@@ -14,7 +14,7 @@ extension NativeAPI {
     func getExplanation(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         // Checked before the lookup of the event, because the response shows other people's webhooks.
-        try caller.demand(.manage)
+        try caller.require(.manage)
         guard let timetoken = Timetoken(eventID: request.name("id")) else { throw Self.noEvent }
         do throws(ChatError) {
             let event = try await service.chat(for: caller).event(timetoken)

@@ -57,7 +57,7 @@ struct Precondition {
     /// - Parameter current: reads the record's present etag, nil when it does not exist; called only when the client
     ///   sent several tags.
     /// - Throws: `.stale` when no record can meet the precondition.
-    func demand(current: () async throws -> String?) async throws -> RecordChange.Precondition {
+    func precondition(current: () async throws -> String?) async throws -> RecordChange.Precondition {
         guard isGiven else { return .none }
         if tags.contains("*") { return .present }
         let strong = tags.compactMap(Self.opaque)
@@ -74,7 +74,7 @@ struct Precondition {
     /// - Parameter current: reads the record's present etag; called only when the client sent several tags.
     /// - Throws: `.stale` when no tag can match.
     func etag(current: () async throws -> String) async throws -> String? {
-        guard case .etag(let etag) = try await demand(current: current) else { return nil }
+        guard case .etag(let etag) = try await precondition(current: current) else { return nil }
         return etag
     }
 

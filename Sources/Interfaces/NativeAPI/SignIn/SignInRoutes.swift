@@ -7,9 +7,9 @@ import Signing
 /// Sign-in for pages: exchanges an API key for a cookie, so that no script has to store the key.
 extension NativeAPI {
     func addSignInRoutes(to router: inout Router) {
-        router.add(.get, "/v1/session", handler: asAnybody(getSession))
-        router.add(.post, "/v1/session", body: .collected(limit: limits.emitBodyBytes), handler: asAnybody(postSession))
-        router.add(.delete, "/v1/session", handler: asAnybody(deleteSession))
+        router.add(.get, "/v1/session", handler: asPublic(getSession))
+        router.add(.post, "/v1/session", body: .collected(limit: limits.emitBodyBytes), handler: asPublic(postSession))
+        router.add(.delete, "/v1/session", handler: asPublic(deleteSession))
     }
 
     /// `POST /v1/session`
@@ -21,7 +21,7 @@ extension NativeAPI {
         let digest = Keyring.digest(of: try fields.required("key", try fields.string("key")))
         guard let caller = service.keyring.caller(digest: digest) else {
             let refusal = ChatError(.unauthorized, "the API key is unknown or has expired", slug: "credential_invalid")
-            await noteFailedSignIn(request, refusal)
+            await recordFailedSignIn(request, refusal)
             throw refusal
         }
         try caller.meters?.admitRequest(at: service.clock.now)
@@ -123,8 +123,8 @@ extension NativeAPI {
         guard let text = sessionCookie(of: request) else { return nil }
         switch RequestOrigin(request, publicURL: publicURL) {
         case .own: break
-        case .nobody where request.isSafe: break
-        case .nobody, .foreign: throw Self.foreignOrigin
+        case .anonymous where request.isSafe: break
+        case .anonymous, .foreign: throw Self.foreignOrigin
         }
         let session = BrowserSession(
             text: text, sealedBy: service.keyring.seal(for: BrowserSession.sealPurpose))
@@ -143,7 +143,7 @@ enum RequestOrigin: Equatable {
     /// A page of this gateway.
     case own
     /// No page: a typed address, or a client that is not a browser.
-    case nobody
+    case anonymous
     case foreign
 
     /// - Parameter publicURL: the address that browsers see, in case a proxy changes the `Host` field; empty when not
@@ -151,7 +151,7 @@ enum RequestOrigin: Equatable {
     init(_ request: Request, publicURL: String) {
         // Fetch Metadata: scripts cannot set the field. Browsers send it only to https addresses and to this machine.
         if let site = request.headers["Sec-Fetch-Site"] {
-            self = site == "same-origin" ? .own : site == "none" ? .nobody : .foreign
+            self = site == "same-origin" ? .own : site == "none" ? .anonymous : .foreign
         } else if let origin = request.headers["Origin"] {
             // `null`, and an HTTP/1.0 request without `Host`, have no authority. Two missing authorities do not count
             // as equal.
@@ -160,7 +160,7 @@ enum RequestOrigin: Equatable {
                 || Self.begins(publicURL, with: origin)
             self = isOwn ? .own : .foreign
         } else {
-            self = .nobody
+            self = .anonymous
         }
     }
 

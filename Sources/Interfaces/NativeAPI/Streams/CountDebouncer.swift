@@ -12,7 +12,7 @@ struct CountDebouncer {
         /// The latest text of each channel, in the order in which the channels first changed.
         var channels: [(name: ExactText, text: JSONText)] = []
 
-        mutating func take(_ event: Event, _ included: RenderedIncludes?) {
+        mutating func receive(_ event: Event, _ included: RenderedIncludes?) {
             newest = event
             self.included = included
             for text in event.data.rawMember("channels")?.rawElements() ?? [] {
@@ -37,7 +37,7 @@ struct CountDebouncer {
     }
 
     /// For each type, the beat at which an event was last sent, and the counts held back since then.
-    private var told: [String: UInt64] = [:]
+    private var reported: [String: UInt64] = [:]
     private var held: [String: Held] = [:]
 
     var isEmpty: Bool { held.isEmpty }
@@ -50,31 +50,31 @@ struct CountDebouncer {
     /// now.
     ///
     /// - Parameter included: the objects included with the event, if its feed includes any.
-    mutating func hold(_ event: Event, with included: RenderedIncludes? = nil, at beat: UInt64) -> Bool {
-        if told[event.type] != beat, held[event.type] == nil {
-            told[event.type] = beat
+    mutating func hold(_ event: Event, with included: RenderedIncludes? = nil, at tick: UInt64) -> Bool {
+        if reported[event.type] != tick, held[event.type] == nil {
+            reported[event.type] = tick
             return false
         }
-        held[event.type, default: Held(newest: event)].take(event, included)
+        held[event.type, default: Held(newest: event)].receive(event, included)
         return true
     }
 
     /// Returns the held events whose type was not yet sent in this beat, in the order of the log.
-    mutating func release(at beat: UInt64) -> [(event: Event, included: RenderedIncludes?)] {
-        release(held.filter { told[$0.key] != beat }, at: beat)
+    mutating func release(at tick: UInt64) -> [(event: Event, included: RenderedIncludes?)] {
+        release(held.filter { reported[$0.key] != tick }, at: tick)
     }
 
     /// Returns every held event, including those whose type was already sent in this beat.
-    mutating func releaseAll(at beat: UInt64) -> [(event: Event, included: RenderedIncludes?)] {
-        release(held, at: beat)
+    mutating func releaseAll(at tick: UInt64) -> [(event: Event, included: RenderedIncludes?)] {
+        release(held, at: tick)
     }
 
     private mutating func release(
-        _ due: [String: Held], at beat: UInt64
+        _ due: [String: Held], at tick: UInt64
     ) -> [(event: Event, included: RenderedIncludes?)] {
         for type in due.keys {
             held[type] = nil
-            told[type] = beat
+            reported[type] = tick
         }
         return due.values.map { (event: $0.event, included: $0.included) }
             .sorted { $0.event.timetoken < $1.event.timetoken }

@@ -64,7 +64,7 @@ struct FollowRequest {
             guard !isPresent else {
                 throw Parameters.bad("presence", "needs 'user', the user who is present", keyword: "dependentRequired")
             }
-            if groups == nil || !channels.isEmpty { try await chat.demandHearing(named) }
+            if groups == nil || !channels.isEmpty { try await chat.requireAccess(named) }
             caller = chat.caller
             selection = if let groups { try await chat.selection(of: groups, like: named) } else { named }
             return

@@ -40,13 +40,13 @@ final class LiveStream {
     var position: Timetoken
     var catchUp: Task<Void, Never>?
     /// True when the user's rights must be checked again before the stream receives anything more.
-    var mustBeAsked = false
+    var needsRecheck = false
     /// The beat at which data was last sent to this stream alone, outside its feed.
     var lastSend: UInt64
 
     init(
         sequence: UInt64, connection: StreamConnection, owner: ConnectionOwner, order: StreamRequest, feed: StreamFeed,
-        opened: Timetoken, beat: UInt64
+        opened: Timetoken, tick: UInt64
     ) {
         self.sequence = sequence
         self.connection = connection
@@ -57,7 +57,7 @@ final class LiveStream {
         presentOn = order.isPresent ? [] : nil
         groups = order.groups
         position = order.resumption.from
-        lastSend = beat
+        lastSend = tick
     }
 
     var isCatchingUp: Bool { catchUp != nil }

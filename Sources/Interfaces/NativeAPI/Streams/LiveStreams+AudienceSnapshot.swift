@@ -9,7 +9,7 @@ import JSON
 /// are not a device's. They share feeds with others, and a feed does not check users.
 extension LiveStreams {
     /// Runs after the event was handed out and before the next one is.
-    func hearingChanged(by event: Event) {
+    func audienceChanged(by event: Event) {
         let isPoll = polls.assumeIsolated { !$0.isEmpty }
         guard isPoll || namedByUsers[event.channel] != nil, let data = try? JSONDocument(event.data).root else {
             return
@@ -24,11 +24,11 @@ extension LiveStreams {
         case "member.left":
             guard isPrivate, let user = data["user"]?["id"]?.string else { return }
             expel(UserID(user, in: event.channel.app), from: event.channel.name)
-        case "channel.created": if isPrivate { askAgain(onChannel: event.channel) }
+        case "channel.created": if isPrivate { recheck(onChannel: event.channel) }
         case "channel.updated":
             let changes = data["changes"]?.elements ?? []
             if isPrivate, changes.contains(where: { $0["key"]?.string == "kind" }) {
-                askAgain(onChannel: event.channel)
+                recheck(onChannel: event.channel)
             }
         default: break
         }
@@ -47,7 +47,7 @@ extension LiveStreams {
 
     /// Handles a channel that has become members-only: every stream that names it is checked again and receives nothing
     /// until then.
-    private func askAgain(onChannel channel: ChannelID) {
+    private func recheck(onChannel channel: ChannelID) {
         polls.assumeIsolated { polls in
             polls.finish { order in
                 guard order.selection.isOfUser, let user = order.caller.user else { return false }
@@ -58,9 +58,9 @@ extension LiveStreams {
         for user in userStreams.keys where user.app == channel.app {
             for stream in streams(of: user)
             where Self.isConcerned(stream.owner.caller, stream.feed.selection, user, channel.name) {
-                stream.mustBeAsked = true
+                stream.needsRecheck = true
                 guard !stream.isCatchingUp else { continue }
-                stream.feed.settle()
+                stream.feed.flush()
                 stream.position = logPosition(of: stream.feed)
                 if stream.connection.leave() { startCatchUp(stream) }
             }
@@ -68,21 +68,21 @@ extension LiveStreams {
     }
 
     /// True when the user's access to the stream's channels may have changed since it was looked up.
-    func mayHearDifferently(_ stream: LiveStream, since changes: UInt64) -> Bool {
+    func audienceMayHaveChanged(_ stream: LiveStream, since changes: UInt64) -> Bool {
         let selection = stream.feed.selection
         guard selection.isOfUser, !selection.channels.names.isEmpty else { return false }
-        return service.hub.assumeIsolated { $0.mayHearDifferently(selection.channels, since: changes) }
+        return service.hub.assumeIsolated { $0.audienceMayHaveChanged(selection.channels, since: changes) }
     }
 
     /// Checks the access of the stream's user again if that is due. Returns false when the stream has ended.
-    func mayHear(_ stream: LiveStream) async -> Bool {
-        while stream.mustBeAsked, stream.connection.isOpen {
+    func mayReceive(_ stream: LiveStream) async -> Bool {
+        while stream.needsRecheck, stream.connection.isOpen {
             // A change during the check sets this again.
-            stream.mustBeAsked = false
+            stream.needsRecheck = false
             let selection = stream.feed.selection
             var refused: Set<ExactText> = []
             do throws(ChatError) {
-                refused = try await service.chat(for: stream.owner.caller).unheard(of: selection.channels.names)
+                refused = try await service.chat(for: stream.owner.caller).inaccessible(of: selection.channels.names)
             } catch {
                 close(stream, .storeUnavailable)
             }

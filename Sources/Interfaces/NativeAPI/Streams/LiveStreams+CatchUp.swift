@@ -34,7 +34,7 @@ extension LiveStreams {
         var pageLimit = Bounds.firstPage
         repeat {
             guard await hasTaken(stream) else { return }
-            guard await mayHear(stream) else { return }
+            guard await mayReceive(stream) else { return }
             await stream.feed.reach(stream.position)
             await turns.enter()
             let isLive = await advance(stream, &pageLimit)
@@ -51,11 +51,11 @@ extension LiveStreams {
     /// Sends the page's data for the stream, or as much as its socket takes. Returns true when the stream is live from
     /// there on.
     private func advance(_ stream: LiveStream, _ limit: inout Int) async -> Bool {
-        guard stream.connection.isOpen, !stream.mustBeAsked else { return false }
+        guard stream.connection.isOpen, !stream.needsRecheck else { return false }
         let feed = stream.feed
         // The selection was changed meanwhile, and the new feed is not complete up to the position.
         guard feed.isComplete(through: stream.position) else { return false }
-        if let entry = shelf.entry(
+        if let entry = pageCache.entry(
             of: feed, after: stream.position, deletions: service.deletions, now: service.clock.now)
         {
             return send(entry, to: stream)
@@ -67,7 +67,7 @@ extension LiveStreams {
             guard stream.feed === feed else { return false }
             let isLive = send(entry, to: stream)
             let isWantedAgain = feed.streamCount > 1 || stream.position < entry.page.position
-            if isWantedAgain { shelf.keep(entry, of: feed, beat: beats.now) }
+            if isWantedAgain { pageCache.keep(entry, of: feed, tick: beats.now) }
             return isLive
         } catch {
             close(stream, .storeUnavailable)
@@ -81,7 +81,7 @@ extension LiveStreams {
         // These values belong to one turn: the position up to which the log is read, and the matching position in the
         // feed's own log. Events that the feed holds back are read as well and must not appear after the mark again.
         // Events that wait for their included objects appear after the mark.
-        feed.settle()
+        feed.flush()
         let mark = feed.log.head
         let losses = feed.losses
         let deletions = service.deletions
@@ -110,7 +110,7 @@ extension LiveStreams {
         stream.position = max(stream.position, page.position)
         // The feed's log after the mark may hold events that the user may no longer receive. It also lacks the events
         // that the feed has discarded since then; the next page reads those.
-        return page.isLast && !stream.mustBeAsked && entry.losses == stream.feed.losses
+        return page.isLast && !stream.needsRecheck && entry.losses == stream.feed.losses
             && goLive(stream, at: entry.mark)
     }
 

@@ -90,7 +90,7 @@ extension LiveStreams {
                 channels: channels, types: old.types, filter: old.filter, viewer: old.viewer, isOfUser: old.isOfUser)
             guard selection != old else { return }
             // The user's access to the new channels may have changed since the lookup.
-            stream.mustBeAsked = selection.isOfUser
+            stream.needsRecheck = selection.isOfUser
             move(stream, to: selection)
         case .failure(let error): close(stream, error.code == .forbidden ? .unauthorized : .storeUnavailable)
         }

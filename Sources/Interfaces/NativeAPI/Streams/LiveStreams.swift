@@ -43,7 +43,7 @@ actor LiveStreams {
     var catchingUp: [UInt64: LiveStream] = [:]
     /// The limit of concurrent catch-up reads, and the cache of pages that other streams may need as well.
     let turns = AsyncSemaphore(width: 4)
-    var shelf = PageCache()
+    var pageCache = PageCache()
     private(set) var isDraining = false
     var pollPrint = PollPrinter()
     var counters = StreamMetrics()
@@ -54,8 +54,8 @@ actor LiveStreams {
     var groupStreams: Set<UInt64> = []
     /// The devices' sessions, their events that were not yet appended to the log, and the task that appends them.
     var sessions = DeviceSessions()
-    var news: [EventDraft] = []
-    var telling: Task<Void, Never>?
+    var reports: [EventDraft] = []
+    var reportTask: Task<Void, Never>?
     /// Pending changes of the users whose unread messages are watched, and the task that applies them.
     var watches: [(user: UserID, isOn: Bool)] = []
     var watching: Task<Void, Never>?
@@ -82,12 +82,13 @@ actor LiveStreams {
             uniqueKeysWithValues: StreamFormat.allCases.map { ($0, FrameEncoder(loop: polls.loop, format: $0)) })
         budget = LogBudget(loop: polls.loop, bytes: service.limits.allFeedsBytes)
         wheel = Array(repeating: [], count: Int(Self.interval(service.limits)) + 1)
-        beats.observe { [weak self] beat in self?.assumeIsolated { $0.look(at: beat) } ?? false }
+        beats.observe { [weak self] tick in self?.assumeIsolated { $0.tick(at: tick) } ?? false }
         loop.post { [weak self, hub = service.hub] in
             guard let streams = self else { return }
             hub.assumeIsolated { hub in
                 hub.observeMoves { [weak streams] user in streams?.assumeIsolated { $0.userMoved(user) } }
-                hub.observeHearing { [weak streams] event in streams?.assumeIsolated { $0.hearingChanged(by: event) } }
+                hub.observeAudience { [weak streams] event in streams?.assumeIsolated { $0.audienceChanged(by: event) }
+                }
             }
         }
         polls.groups.observe { [weak self] groups in await self?.groupsChanged(groups) }
@@ -175,7 +176,7 @@ extension LiveStreams {
         }
         if let refusal {
             // The ticket has opened no stream.
-            if let nonce = order.ticket { tickets.giveBack(nonce) }
+            if let nonce = order.ticket { tickets.release(nonce) }
             close(stream, refusal)
         } else {
             begin(stream, order)
@@ -189,7 +190,7 @@ extension LiveStreams {
             sequence: lastSequence, connection: connection, owner: owner, order: order,
             feed: enterFeed(
                 order.selection, order.format, order.inclusion, isChunked: connection.isChunked, lastSequence),
-            opened: service.clock.now, beat: beats.now)
+            opened: service.clock.now, tick: beats.now)
         roll.append(stream)
         if let user = stream.user { userStreams[user, default: []].insert(stream.sequence) }
         if stream.groups != nil { groupStreams.insert(stream.sequence) }
@@ -219,7 +220,7 @@ extension LiveStreams {
         }
         guard stream.connection.send(first) else { return }
         // The check is repeated if access may have changed between the lookup and now.
-        stream.mustBeAsked = mayHearDifferently(stream, since: order.audienceChanges)
+        stream.needsRecheck = audienceMayHaveChanged(stream, since: order.audienceChanges)
         follow(stream)
         // A group may have changed since the lookup.
         if let groups = stream.groups, groups.version != groupChanges {
@@ -231,8 +232,8 @@ extension LiveStreams {
     func follow(_ stream: LiveStream) {
         let log = stream.feed.log
         let end = hubPosition(for: stream)
-        if stream.position >= end, logPosition(of: stream.feed) == end, !stream.mustBeAsked {
-            stream.feed.settle()
+        if stream.position >= end, logPosition(of: stream.feed) == end, !stream.needsRecheck {
+            stream.feed.flush()
             if stream.connection.join(log, at: log.head) { return }
         }
         guard stream.connection.isOpen else { return }
@@ -254,14 +255,14 @@ extension LiveStreams {
         let key = FeedKey(selection: selection, format: format, inclusion: inclusion, isChunked: isChunked)
         let known = feeds[key]
         let feed = known ?? makeFeed(key)
-        if known == nil { noteNames(of: selection, 1) }
+        if known == nil { countNames(of: selection, 1) }
         feed.enter()
         feedStreams[ObjectIdentifier(feed), default: []].insert(sequence)
         return feed
     }
 
     /// Adjusts the count of users' feeds for each channel that the selection names.
-    private func noteNames(of selection: Selection, _ change: Int) {
+    private func countNames(of selection: Selection, _ change: Int) {
         guard selection.isOfUser else { return }
         for name in selection.channels.names {
             let channel = ChannelID(name.text, in: selection.channels.app)
@@ -278,9 +279,9 @@ extension LiveStreams {
         let log = Broadcast(loop: loop, options: options)
         let last = key.format.control(.lagged)
         log.onLag = { $0.finish(last: last) }
-        guard let press = presses[key.format] else { preconditionFailure("Every format has its press") }
+        guard let encoder = presses[key.format] else { preconditionFailure("Every format has its press") }
         let feed = StreamFeed(
-            key.selection, key.format, key.inclusion, reads: includedReads, press: press, beats: beats, log: log
+            key.selection, key.format, key.inclusion, reads: includedReads, encoder: encoder, beats: beats, log: log
         ) { [weak self] feed in
             self?.assumeIsolated { $0.damped.append(feed) }
         } onLoss: { [weak self] feed in
@@ -297,7 +298,7 @@ extension LiveStreams {
         feedStreams[ObjectIdentifier(feed)]?.remove(sequence)
         guard feed.leave() else { return }
         feedStreams[ObjectIdentifier(feed)] = nil
-        noteNames(of: feed.selection, -1)
+        countNames(of: feed.selection, -1)
         feeds[
             FeedKey(
                 selection: feed.selection, format: feed.format, inclusion: feed.inclusion,
@@ -307,10 +308,10 @@ extension LiveStreams {
     }
 
     var feedCount: Int { feeds.count }
-    var framedCount: UInt64 { presses.values.reduce(0) { sum, press in sum + press.assumeIsolated { $0.printed } } }
+    var framedCount: UInt64 { presses.values.reduce(0) { sum, encoder in sum + encoder.assumeIsolated { $0.printed } } }
     var appendedByFeeds: UInt64 { feeds.values.reduce(0) { sum, feed in sum + feed.assumeIsolated { $0.appended } } }
 
-    private func bucket(of beat: UInt64) -> Int { Int(beat % UInt64(wheel.count)) }
+    private func bucket(of tick: UInt64) -> Int { Int(tick % UInt64(wheel.count)) }
 }
 
 // MARK: - Closing
@@ -351,7 +352,7 @@ extension LiveStreams {
 
     private func closed(_ sequence: UInt64, _ reason: StreamConnection.CloseReason) {
         guard let stream = roll.remove(sequence) else { return }
-        if reason == .tooSlow { noteLag(stream) }
+        if reason == .tooSlow { recordLag(stream) }
         stream.catchUp?.cancel()
         catchingUp[sequence] = nil
         deviceWent(stream)
@@ -360,7 +361,7 @@ extension LiveStreams {
             userStreams[user] = nil
         }
         leaveFeed(stream.feed, sequence)
-        if let nonce = stream.ticket { tickets.broke(nonce, sequence, sent: stream.feed.newestIDs) }
+        if let nonce = stream.ticket { tickets.disconnected(nonce, sequence, sent: stream.feed.newestIDs) }
         owners.leave(stream.owner, from: stream.connection.remoteAddress)
     }
 
@@ -391,7 +392,7 @@ extension LiveStreams {
 extension LiveStreams {
     /// Runs once a second: sends heartbeats, checks expiries and closes streams that take too long. Returns whether
     /// anything is left to check; the timer stops when nothing is.
-    private func look(at now: UInt64) -> Bool {
+    private func tick(at now: UInt64) -> Bool {
         releaseCounts()
         keepFeedsAlive(now)
         keepCatchUpsAlive(now)
@@ -400,9 +401,9 @@ extension LiveStreams {
         reportLag()
         expireSessions()
         expirePollWatches(at: now)
-        shelf.tidy(at: now)
-        for press in presses.values { press.assumeIsolated { $0.forget() } }
-        let hasWork = roll.count > 0 || !tickets.isEmpty || !lagged.isEmpty || !shelf.isEmpty
+        pageCache.compact(at: now)
+        for encoder in presses.values { encoder.assumeIsolated { $0.forget() } }
+        let hasWork = roll.count > 0 || !tickets.isEmpty || !lagged.isEmpty || !pageCache.isEmpty
         return hasWork || !sessions.isEmpty || !pollWatches.isEmpty
     }
 

@@ -25,7 +25,7 @@ struct PageCache {
         /// Held while the page is cached, so that no other feed can get the same identity.
         var feed: StreamFeed?
         let bytes: Int
-        let beat: UInt64
+        let tick: UInt64
     }
 
     private var entries: [ObjectIdentifier: [Entry]] = [:]
@@ -44,17 +44,17 @@ struct PageCache {
         }
     }
 
-    mutating func keep(_ entry: Entry, of feed: StreamFeed, beat: UInt64) {
+    mutating func keep(_ entry: Entry, of feed: StreamFeed, tick: UInt64) {
         guard entry.page.position > entry.page.after else { return }
         entries[ObjectIdentifier(feed), default: []].append(entry)
-        places.append(Place(feed: feed, bytes: entry.page.bytes.count, beat: beat))
+        places.append(Place(feed: feed, bytes: entry.page.bytes.count, tick: tick))
         bytes += entry.page.bytes.count
         while bytes > Self.mostBytes { dropOldest() }
     }
 
     /// Removes pages that are no longer likely to be needed.
-    mutating func tidy(at beat: UInt64) {
-        while first < places.count, places[first].beat + Self.life <= beat { dropOldest() }
+    mutating func compact(at tick: UInt64) {
+        while first < places.count, places[first].tick + Self.life <= tick { dropOldest() }
     }
 
     private mutating func dropOldest() {

@@ -47,7 +47,7 @@ extension NativeAPI {
     ) throws(ChatError) -> UserID {
         let user = request.parameters["user"] ?? ""
         try Names.check(user: user)
-        try caller.demand(scope)
+        try caller.require(scope)
         if let own = caller.user, ExactText(own) != ExactText(user) {
             throw ChatError(.forbidden, "this credential speaks for user '\(own)' only")
         }

@@ -22,7 +22,7 @@ struct SlowReaderReport: Sendable {
 }
 
 extension LiveStreams {
-    func noteLag(_ stream: LiveStream) {
+    func recordLag(_ stream: LiveStream) {
         counters.slowCloses += 1
         let owner = stream.owner.caller
         var report = lagged[owner.app] ?? SlowReaderReport(stream: "", key: "")
@@ -38,10 +38,10 @@ extension LiveStreams {
         guard !lagged.isEmpty, reporting == nil else { return }
         let reports = lagged
         lagged = [:]
-        reporting = Task { await self.tell(reports) }
+        reporting = Task { await self.sendReport(reports) }
     }
 
-    private func tell(_ reports: [AppID: SlowReaderReport]) async {
+    private func sendReport(_ reports: [AppID: SlowReaderReport]) async {
         for (app, report) in reports {
             do throws(ChatError) {
                 try await service.report("stream.lagged", data: report.data, in: app)

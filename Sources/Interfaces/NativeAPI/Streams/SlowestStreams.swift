@@ -100,11 +100,11 @@ extension LiveStreams {
         guard let session = sessions.session(device) else { return }
         switch change {
         case .opened:
-            tell("connection.opened", session) { [heartbeatSeconds] writer in
+            sendReport("connection.opened", session) { [heartbeatSeconds] writer in
                 writer.member("heartbeat_s", Int(heartbeatSeconds))
                 writer.member("resume_window_s", Int(DeviceSessions.resumeWindow.components.seconds))
             }
-        case .reconnected: tell("connection.reconnected", session) { $0.member("gap", hasGap) }
+        case .reconnected: sendReport("connection.reconnected", session) { $0.member("gap", hasGap) }
         case .none: break
         }
     }
@@ -116,12 +116,12 @@ extension LiveStreams {
         if stream.isEnded {
             service.presence.closed(holder(of: stream))
         } else {
-            service.presence.broke(holder(of: stream))
+            service.presence.disconnected(holder(of: stream))
         }
         guard let device = device(of: stream) else { return }
         let isLost = sessions.leave(device, stream.sequence, now: service.clock.now)
         guard isLost, !isDraining, let session = sessions.session(device) else { return }
-        tell("connection.reconnecting", session)
+        sendReport("connection.reconnecting", session)
     }
 
     /// Moves the presence of a device's user to the stream's new channels.
@@ -146,10 +146,10 @@ extension LiveStreams {
     /// are applied in order: an end that overtook its beginning would leave the user watched for good.
     private func watchUnread(of user: UserID, isOn: Bool) {
         watches.append((user: user, isOn: isOn))
-        if watching == nil { watching = Task { await settleWatches() } }
+        if watching == nil { watching = Task { await updateWatches() } }
     }
 
-    private func settleWatches() async {
+    private func updateWatches() async {
         while !watches.isEmpty {
             let (user, isOn) = watches.removeFirst()
             await service.watchUnread(of: user, isOn: isOn)
@@ -174,10 +174,10 @@ extension LiveStreams {
     /// the time for which transient events can be caught up with.
     private static let pollWatchBeats: UInt64 = 150
 
-    func expirePollWatches(at beat: UInt64) {
+    func expirePollWatches(at tick: UInt64) {
         // There may be many users, and a delay of seconds does no harm.
-        guard beat.isMultiple(of: 10) else { return }
-        for (user, end) in pollWatches where end <= beat {
+        guard tick.isMultiple(of: 10) else { return }
+        for (user, end) in pollWatches where end <= tick {
             pollWatches[user] = nil
             watchUnread(of: user, isOn: false)
         }
@@ -191,7 +191,7 @@ extension LiveStreams {
 
     /// Ends the sessions of devices that have not reconnected in time.
     func expireSessions() {
-        for session in sessions.expire(now: service.clock.now) { tell("connection.failed", session) }
+        for session in sessions.expire(now: service.clock.now) { sendReport("connection.failed", session) }
     }
 
     /// Ends a session and its streams for good.
@@ -200,7 +200,7 @@ extension LiveStreams {
     func cancelSession(_ id: String, of user: UserID) throws(ChatError) {
         guard let session = sessions.session(id, of: user) else { throw ChatError(.notFound, "no such session") }
         sessions.remove(session)
-        tell("connection.canceled", session)
+        sendReport("connection.canceled", session)
         for stream in session.streams.compactMap({ roll[$0] }) { close(stream, .deleted) }
     }
 }
@@ -208,7 +208,7 @@ extension LiveStreams {
 // MARK: - Session events
 
 extension LiveStreams {
-    private func tell(
+    private func sendReport(
         _ type: String, _ session: DeviceSession, _ more: (inout JSONWriter) -> Void = { _ in }
     ) {
         let data = JSONText { writer in
@@ -225,8 +225,8 @@ extension LiveStreams {
             user: session.user.name)
         draft.audience = .rule(.user, subjects: [session.user.name])
         draft.originDevice = session.device
-        news.append(draft)
-        if telling == nil { telling = Task { await tellNews() } }
+        reports.append(draft)
+        if reportTask == nil { reportTask = Task { await sendPending() } }
     }
 
     private static func state(after type: String) -> String {
@@ -239,12 +239,12 @@ extension LiveStreams {
 
     /// Appends session events one after the other, so that the log keeps a device's states in order. An event that
     /// cannot be appended is dropped: it is transient, and the list of sessions shows the present state.
-    private func tellNews() async {
-        while !news.isEmpty {
-            let part = Array(news.prefix(200))
-            news.removeFirst(part.count)
+    private func sendPending() async {
+        while !reports.isEmpty {
+            let part = Array(reports.prefix(200))
+            reports.removeFirst(part.count)
             _ = try? await service.engine.log.append(part, claim: nil)
         }
-        telling = nil
+        reportTask = nil
     }
 }

@@ -16,11 +16,11 @@ actor StreamFeed: FeedSink {
     nonisolated let inclusion: IncludePolicy?
     nonisolated let log: Broadcast
     private let reads: IncludeLoader
-    private let press: FrameEncoder
+    private let encoder: FrameEncoder
     private let beats: SecondTimer
     private let streams = Atomic(0)
     private let lossCount = Atomic(0)
-    /// The number of times that the feed discarded events that its log does not hold (``lose()``).
+    /// The number of times that the feed discarded events that its log does not hold (``endFeed()``).
     nonisolated var losses: Int { lossCount.load(ordering: .relaxed) }
     nonisolated var unownedExecutor: UnownedSerialExecutor { log.loop.asUnownedSerialExecutor() }
 
@@ -30,7 +30,7 @@ actor StreamFeed: FeedSink {
     /// The timetoken of the newest appended event.
     private var newest = Timetoken.zero
     private var recent = RecentIDs()
-    private var damper = CountDebouncer()
+    private var debouncer = CountDebouncer()
     /// Events whose included objects are being read.
     private var unread = PendingEvents()
     /// Tasks that wait for the log to be complete up to a position.
@@ -42,7 +42,7 @@ actor StreamFeed: FeedSink {
 
     init(
         _ selection: Selection, _ format: StreamFormat, _ inclusion: IncludePolicy?, reads: IncludeLoader,
-        press: FrameEncoder, beats: SecondTimer, log: Broadcast, onHold: @escaping @Sendable (StreamFeed) -> Void,
+        encoder: FrameEncoder, beats: SecondTimer, log: Broadcast, onHold: @escaping @Sendable (StreamFeed) -> Void,
         onLoss: @escaping @Sendable (StreamFeed) -> Void
     ) {
         self.selection = selection
@@ -50,14 +50,14 @@ actor StreamFeed: FeedSink {
         self.inclusion = inclusion
         self.reads = reads
         self.onLoss = onLoss
-        self.press = press
+        self.encoder = encoder
         self.beats = beats
         self.log = log
         self.onHold = onHold
         lastAppend = beats.now
     }
 
-    nonisolated func take(_ events: [Event]) {
+    nonisolated func receive(_ events: [Event]) {
         assumeIsolated { $0.append(events) }
     }
 
@@ -67,25 +67,25 @@ actor StreamFeed: FeedSink {
             lastAppend = beats.now
             return
         }
-        guard unread.append(events) else { return lose() }
+        guard unread.append(events) else { return endFeed() }
         let life = unread.life
         reads.assumeIsolated { reads in
             reads.read(events, inclusion, in: selection.channels.app) { result in
-                self.assumeIsolated { $0.take(events, result, of: life) }
+                self.assumeIsolated { $0.receive(events, result, of: life) }
             }
         }
     }
 
     private func append(_ event: Event, with included: RenderedIncludes?) {
         guard selection.viewer == nil || !isHeldBack(event, included) else { return }
-        log.append(press.assumeIsolated { $0.frame(event, with: included) })
+        log.append(encoder.assumeIsolated { $0.frame(event, with: included) })
         newest = event.timetoken
-        recent.note(newest)
+        recent.record(newest)
         appended += 1
     }
 
     /// Handles the result of a read of included objects for the oldest pending events.
-    private func take(_ events: [Event], _ result: Result<[RenderedIncludes], ChatError>, of life: UInt64) {
+    private func receive(_ events: [Event], _ result: Result<[RenderedIncludes], ChatError>, of life: UInt64) {
         // The streams that waited for these events have ended.
         guard life == unread.life else { return }
         switch result {
@@ -94,12 +94,12 @@ actor StreamFeed: FeedSink {
             for (event, included) in zip(events, included) { append(event, with: included) }
             lastAppend = beats.now
             wake()
-        case .failure: lose()
+        case .failure: endFeed()
         }
     }
 
     /// Discards the pending events. The feed's clients reconnect and read them from the log.
-    private func lose() {
+    private func endFeed() {
         unread.clear()
         lossCount.add(1, ordering: .relaxed)
         onLoss(self)
@@ -108,28 +108,28 @@ actor StreamFeed: FeedSink {
 
     private func isHeldBack(_ event: Event, _ included: RenderedIncludes?) -> Bool {
         guard CountDebouncer.concerns(event) else { return false }
-        let wasEmpty = damper.isEmpty
-        guard damper.hold(event, with: included, at: beats.now) else { return false }
+        let wasEmpty = debouncer.isEmpty
+        guard debouncer.hold(event, with: included, at: beats.now) else { return false }
         if wasEmpty { onHold(self) }
         return true
     }
 
     /// Appends the held counts. If later events were sent meanwhile, such an event must not move a client's cursor back
     /// and has no id.
-    func release() { tell(damper.release(at: beats.now)) }
+    func release() { sendReport(debouncer.release(at: beats.now)) }
 
     /// Appends everything held back now, so that the log is complete up to the hub's position. Required before a stream
     /// leaves the feed there, or joins it after a read that included the held events.
-    nonisolated func settle() {
+    nonisolated func flush() {
         assumeIsolated { feed in
-            if !feed.damper.isEmpty { feed.tell(feed.damper.releaseAll(at: feed.beats.now)) }
+            if !feed.debouncer.isEmpty { feed.sendReport(feed.debouncer.releaseAll(at: feed.beats.now)) }
         }
     }
 
-    private func tell(_ events: [(event: Event, included: RenderedIncludes?)]) {
+    private func sendReport(_ events: [(event: Event, included: RenderedIncludes?)]) {
         for (event, included) in events {
             log.append(format.frame(event, with: included?.text, hasID: event.timetoken > newest))
-            if event.timetoken > newest { recent.note(event.timetoken) }
+            if event.timetoken > newest { recent.record(event.timetoken) }
             newest = max(newest, event.timetoken)
             appended += 1
             lastAppend = beats.now
@@ -220,7 +220,7 @@ private struct RecentIDs {
     private(set) var ids: [Timetoken] = []
     private var next = 0
 
-    mutating func note(_ id: Timetoken) {
+    mutating func record(_ id: Timetoken) {
         if ids.count < Self.count {
             ids.append(id)
         } else {

@@ -128,7 +128,7 @@ extension LiveStreams {
             groupStreams.remove(stream.sequence)
         }
         if selection != stream.feed.selection {
-            stream.mustBeAsked = selection.isOfUser
+            stream.needsRecheck = selection.isOfUser
             move(stream, to: selection)
         }
         return report(stream)
@@ -140,7 +140,7 @@ extension LiveStreams {
         stream.feed = enterFeed(
             selection, old.format, old.inclusion, isChunked: old.log.isChunked, stream.sequence)
         // This happens in one turn: the old feed's log holds exactly the events up to its position.
-        old.settle()
+        old.flush()
         if !stream.isCatchingUp { stream.position = logPosition(of: old) }
         guard stream.connection.leave() else { return leaveFeed(old, stream.sequence) }
         let block = ControlMessage.changed(self.id(of: stream.sequence), selection, cursor: stream.position)
@@ -163,7 +163,7 @@ extension LiveStreams {
 extension NativeAPI {
     /// `GET /v1/streams`
     func getStreams(_ request: Request, _ caller: Caller) async throws -> Response {
-        try caller.demand(.read)
+        try caller.require(.read)
         let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
         var start: UInt64?
         if let cursor = listing.cursor {
@@ -179,7 +179,7 @@ extension NativeAPI {
 
     /// `GET /v1/streams/{id}`
     func getOpenStream(_ request: Request, _ caller: Caller) async throws -> Response {
-        try caller.demand(.read)
+        try caller.require(.read)
         _ = try Parameters(request.query, known: [])
         let report = try await streams.report(request.name("id"), for: caller)
         return .json(JSONText { report.print(to: &$0) }.bytes)
@@ -189,7 +189,7 @@ extension NativeAPI {
 
     /// `PATCH /v1/streams/{id}`
     func patchStream(_ request: Request, _ caller: Caller) async throws -> Response {
-        try caller.demand(.read)
+        try caller.require(.read)
         _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: Self.streamMembers)
         let channels = try fields.patterns("channels")
@@ -207,7 +207,7 @@ extension NativeAPI {
         let (owner, viewer) = try await streams.listener(of: id, for: caller)
         let chat = service.chat(for: owner)
         let selection = try chat.selection(channels: channels)
-        guard let viewer else { return try await chat.demandHearing(selection) }
+        guard let viewer else { return try await chat.requireAccess(selection) }
         _ = try await chat.selection(selection, heardBy: viewer.user, on: viewer.device)
     }
 
@@ -220,7 +220,7 @@ extension NativeAPI {
 
     /// `DELETE /v1/streams/{id}`
     func deleteStream(_ request: Request, _ caller: Caller) async throws -> Response {
-        try caller.demand(.read)
+        try caller.require(.read)
         _ = try Parameters(request.query, known: [])
         try await settle(caller)
         try await streams.remove(request.parameters["id"] ?? "", for: caller)

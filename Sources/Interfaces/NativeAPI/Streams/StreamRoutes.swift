@@ -9,7 +9,7 @@ import Signing
 extension NativeAPI {
     func addStreamRoutes(to router: inout Router) {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
-        router.add(.get, "/v1/stream", handler: asAnybody(getStream))
+        router.add(.get, "/v1/stream", handler: asPublic(getStream))
         router.add(.get, "/v1/poll", handler: asCaller(getPoll, isHeld: true))
         router.add(.get, "/v1/streams", handler: asCaller(getStreams))
         router.add(.get, "/v1/streams/{id}", handler: asCaller(getOpenStream))
@@ -20,7 +20,7 @@ extension NativeAPI {
                     Self.returning(
                         Self.streamMembers, measured: ["bytes_sent", "cursor", "lag_bytes", "state"],
                         from: getOpenStream, to: patchStream)),
-                repeating: .notedFirst))
+                repeating: .recordedFirst))
         router.add(.delete, "/v1/streams/{id}", handler: asCaller(Self.unconditional(deleteStream)))
         router.add(.post, "/v1/stream-tickets", body: body, handler: asCaller(postStreamTicket, repeating: .refused))
     }
@@ -49,7 +49,7 @@ extension NativeAPI {
         let (caller, ticket) = try await streamCaller(of: request, parameters)
         let chat = service.chat(for: caller)
         let wanted = try await FollowRequest.read(request, parameters, chat, streams)
-        if let ticket { try await demandPlace(request, parameters, ticket, chat) }
+        if let ticket { try await requirePlace(request, parameters, ticket, chat) }
         let opening = ticket.flatMap { [nil, $0.start.description].contains(wanted.cursor) ? $0 : nil }
         let resumption =
             if let opening {
@@ -77,7 +77,7 @@ extension NativeAPI {
             StreamOpening(headers: headers) { [streams, order] connection in
                 streams.assumeIsolated { $0.open(connection, order) }
             } onDrop: { [streams] in
-                if let ticket { streams.tickets.giveBack(ticket.nonce) }
+                if let ticket { streams.tickets.release(ticket.nonce) }
             })
     }
 
@@ -93,7 +93,7 @@ extension NativeAPI {
                 caller = try self.caller(of: request)
             }
         } catch {
-            await noteFailedSignIn(request, error)
+            await recordFailedSignIn(request, error)
             throw error
         }
         try caller.meters?.admitRequest(at: service.clock.now)
@@ -102,7 +102,7 @@ extension NativeAPI {
 
     /// Checks the start position of a ticket's stream: the ticket's own start or later or, for a reconnecting client,
     /// an id that it was sent.
-    private func demandPlace(
+    private func requirePlace(
         _ request: Request, _ parameters: Parameters, _ ticket: StreamTicket, _ chat: ChatAccess
     ) async throws {
         if let cursor = try parameters.text("cursor"), cursor != "latest" {
@@ -115,7 +115,7 @@ extension NativeAPI {
             }
         }
         guard let id = request.lastEventID else { return }
-        try await streams.tickets.demandSent(id, to: ticket) { position in
+        try await streams.tickets.requireSent(id, to: ticket) { position in
             if await streams.hasSent(position, by: ticket.nonce) { return true }
             guard let event = try await event(at: position, chat) else { return false }
             return streams.tickets.covers(event, by: ticket)
@@ -152,17 +152,17 @@ extension NativeAPI {
         }
         let resumption = try await wanted.resumption(in: chat, at: cursor)
         let inclusion = service.chat(for: wanted.caller).inclusion(of: wanted.included)
-        let voice = NativePollFormatter(
+        let formatter = NativePollFormatter(
             streams: streams, holder: wanted.isPresent ? .ofPoll() : nil, inclusion: inclusion)
         var order = PollRequest(
             caller: wanted.caller, selection: wanted.selection, limit: limit, after: resumption.from,
-            hold: limits.pollHold, voice: voice)
+            hold: limits.pollHold, formatter: formatter)
         (order.groups, order.audienceChanges) = (wanted.groups, wanted.audienceChanges)
-        await voice.begin(order.selection)
+        await formatter.begin(order.selection)
         // A gap is returned at once: the client may want to read history before it continues.
         do {
             switch try await streams.polls.follow(order, in: chat, waits: resumption.gap == nil) {
-            case .later(let opening): return .late(opening)
+            case .deferred(let opening): return .deferred(opening)
             case .now(var batch):
                 var included = try await service.chat(for: wanted.caller).included(with: batch.events, inclusion)
                 batch.fit(&included)
@@ -171,7 +171,7 @@ extension NativeAPI {
                 return await batch.printed { [included] in PollPrinter.answer($0, included, gap: gap) }
             }
         } catch {
-            voice.ended()
+            formatter.ended()
             throw error
         }
     }

@@ -29,7 +29,7 @@ final class StreamTickets: Sendable {
         /// The number of the stream that is open now.
         var stream: UInt64?
         /// The time at which its last stream broke, or at which the ticket was presented if no stream was opened.
-        var broke: Timetoken
+        var disconnected: Timetoken
         /// True when the ticket was presented to open its stream.
         var isShown = false
         var hasOpened = false
@@ -118,7 +118,7 @@ final class StreamTickets: Sendable {
     /// - Parameter isSent: returns whether the stream was sent the id; called when the ticket's own data does not
     ///   decide it.
     /// - Throws: `.unauthorized` for a wrong id, and for a ticket that five wrong ids have invalidated.
-    func demandSent(
+    func requireSent(
         _ id: String, to ticket: StreamTicket, _ isSent: (Timetoken) async throws -> Bool
     ) async throws {
         let now = service.clock.now
@@ -128,7 +128,7 @@ final class StreamTickets: Sendable {
                 throw Self.refusal
             }
             guard (state.uses[ticket.nonce]?.doubts ?? 0) < Self.mostWrongIDs else { throw Self.refusal }
-            state.uses[ticket.nonce, default: Use(broke: now)].doubts += 1
+            state.uses[ticket.nonce, default: Use(disconnected: now)].doubts += 1
         }
         guard let position = Timetoken(exactly: id) else { throw Self.refusal }
         let isKnown = state.withLock { state in
@@ -158,12 +158,12 @@ final class StreamTickets: Sendable {
             guard isResuming ? now <= ticket.issued.adding(StreamTicket.resumeLife) : true else { throw Self.refusal }
             if let use = state.uses[ticket.nonce], use.isShown {
                 guard use.doubts < Self.mostWrongIDs, isResuming,
-                    use.stream != nil || now <= use.broke.adding(Self.resumeWindow)
+                    use.stream != nil || now <= use.disconnected.adding(Self.resumeWindow)
                 else {
                     throw Self.refusal
                 }
                 guard !use.isFinished else { return .finished }
-                state.uses[ticket.nonce]?.broke = now
+                state.uses[ticket.nonce]?.disconnected = now
                 return .admitted
             }
             guard isResuming && isOfBeforeTheStart(ticket, now) || isFresh(ticket, now) else { throw Self.refusal }
@@ -171,9 +171,9 @@ final class StreamTickets: Sendable {
             guard known != nil || state.uses.count < capacity else {
                 throw ChatError(.overloaded, "too many tickets are in use", retryAfter: .seconds(10))
             }
-            var use = known ?? Use(broke: now)
+            var use = known ?? Use(disconnected: now)
             guard use.doubts < Self.mostWrongIDs else { throw Self.refusal }
-            (use.broke, use.isShown) = (now, true)
+            (use.disconnected, use.isShown) = (now, true)
             state.uses[ticket.nonce] = use
             return .admitted
         }
@@ -199,7 +199,7 @@ final class StreamTickets: Sendable {
                 return ticket.issued < started
             }
             // Timetokens of a burst run ahead of the clock.
-            let end = max(use.broke, use.sent.max() ?? .zero)
+            let end = max(use.disconnected, use.sent.max() ?? .zero)
             guard event.timetoken > began, use.stream != nil || event.timetoken <= end else { return false }
             let subject = FilterSubject(event)
             // The channels of a user's device are those of which the user is a member.
@@ -220,7 +220,7 @@ final class StreamTickets: Sendable {
         let now = service.clock.now
         return state.withLock { state in
             // The entry is missing when the ticket was presented twice at once and the other use was given back.
-            var use = state.uses[nonce] ?? Use(broke: now)
+            var use = state.uses[nonce] ?? Use(disconnected: now)
             let old = use.stream
             (use.stream, use.isShown, use.hasOpened, use.began) = (stream, true, true, start)
             use.selection = selection
@@ -231,7 +231,7 @@ final class StreamTickets: Sendable {
 
     /// Handles a presentation that opened no stream: unless the ticket had opened one before, the presentation is
     /// undone.
-    func giveBack(_ nonce: StreamTicket.Nonce) {
+    func release(_ nonce: StreamTicket.Nonce) {
         state.withLock { state in
             guard let use = state.uses[nonce], !use.hasOpened else { return }
             // Wrong ids remain counted.
@@ -242,12 +242,12 @@ final class StreamTickets: Sendable {
     /// Records that the stream has ended. The ticket can resume it for a limited time.
     ///
     /// - Parameter sent: the newest ids that it was sent.
-    func broke(_ nonce: StreamTicket.Nonce, _ stream: UInt64, sent: [Timetoken]) {
+    func disconnected(_ nonce: StreamTicket.Nonce, _ stream: UInt64, sent: [Timetoken]) {
         let now = service.clock.now
         state.withLock { state in
             guard state.uses[nonce]?.stream == stream else { return }
             state.uses[nonce]?.stream = nil
-            state.uses[nonce]?.broke = now
+            state.uses[nonce]?.disconnected = now
             state.uses[nonce]?.sent = sent
         }
     }
@@ -265,7 +265,9 @@ final class StreamTickets: Sendable {
             state.sweepAfter = now.adding(.seconds(10))
             // The window is longer than a ticket's validity, so a removed ticket cannot be used for a new stream
             // either.
-            state.uses = state.uses.filter { $0.value.stream != nil || now <= $0.value.broke.adding(Self.resumeWindow) }
+            state.uses = state.uses.filter {
+                $0.value.stream != nil || now <= $0.value.disconnected.adding(Self.resumeWindow)
+            }
         }
     }
 }

@@ -12,11 +12,11 @@ extension NativeAPI {
         let fields = try Fields(request.body.bytes, limits: limits, known: Self.tokenMembers)
         let user = try fields.required("user", try fields.string("user"))
         try Names.check(user: user)
-        let scopes = try askedScopes(fields) ?? [.read]
+        let scopes = try requestedScopes(fields) ?? [.read]
         guard scopes.isSubset(of: UserToken.possible) else {
             throw fields.fault("scopes", "enum", "must be 'read', 'emit', or both; other scopes need an API key")
         }
-        for word in Scopes.words where scopes.contains(word.scope) { try caller.demand(word.scope) }
+        for word in Scopes.words where scopes.contains(word.scope) { try caller.require(word.scope) }
         // The end of a token is stated in whole seconds.
         let expires = service.clock.now.adding(try lifetime(fields)).secondsUp
         let channels = try fields.channelPatterns("channels", most: limits.streamChannels)

@@ -79,7 +79,7 @@ final class UserTokens: Sendable {
         guard !service.isRevoked(caller) else {
             throw Self.refusal("the tokens of its user were revoked; get a new one")
         }
-        service.keyring.noteUse(ofKey: known.credential, in: known.app)
+        service.keyring.recordUse(ofKey: known.credential, in: known.app)
         return caller
     }
 

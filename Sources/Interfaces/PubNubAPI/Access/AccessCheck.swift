@@ -15,8 +15,8 @@ extension PubNubAPI {
         guard let rule, let app = request.segment(rule.keyAt).flatMap({ service.keyring.app(subscribeKey: $0) }) else {
             return nil
         }
-        request.request.notes?.credential = app.id.name
-        let token = app.demandsTokens ? try proof(of: request, rule, app) : nil
+        request.request.annotations?.credential = app.id.name
+        let token = app.requiresTokens ? try proof(of: request, rule, app) : nil
         try app.meters?.admitRequest(at: service.clock.now)
         return token
     }
@@ -47,7 +47,7 @@ extension PubNubAPI {
     /// Requires a signature with the app's secret key, even in an app that does not require tokens.
     ///
     /// - Throws: `WireError.denied`.
-    func demandSignature(_ request: WireRequest, _ keyset: Keyset) throws(WireError) {
+    func requireSignature(_ request: WireRequest, _ keyset: Keyset) throws(WireError) {
         guard RequestSignature.check(request, of: keyset.record, at: service.clock.now) == true else { throw .denied }
     }
 }

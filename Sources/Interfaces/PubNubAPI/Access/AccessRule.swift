@@ -19,10 +19,10 @@ struct AccessRule: Sendable {
     let needs: @Sendable (WireRequest) throws -> [RequiredPermission]
 
     /// Requires any valid token of the app. The response shows only what the token grants (`mayRead`).
-    static func anybody(key: Int) -> AccessRule { AccessRule(keyAt: key) { _ in [] } }
+    static func everyone(key: Int) -> AccessRule { AccessRule(keyAt: key) { _ in [] } }
 
     static func signed(key: Int) -> AccessRule {
-        var rule = anybody(key: key)
+        var rule = everyone(key: key)
         rule.isSigned = true
         return rule
     }

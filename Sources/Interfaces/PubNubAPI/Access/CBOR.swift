@@ -110,8 +110,8 @@ extension CBOR {
             switch major {
             case 0: return .unsigned(number)
             case 1: return .negative(number)
-            case 2: return take(number).map { .bytes($0) }
-            case 3: return take(number).flatMap { String(validating: $0, as: UTF8.self) }.map { .text($0) }
+            case 2: return read(number).map { .bytes($0) }
+            case 3: return read(number).flatMap { String(validating: $0, as: UTF8.self) }.map { .text($0) }
             case 4:
                 var elements: [CBOR] = []
                 // Each element takes at least one byte, so reading ends with the bytes even for a large count.
@@ -136,16 +136,16 @@ extension CBOR {
 
         /// The major type and its number; 8 stands for a double.
         private mutating func head() -> (major: UInt8, number: UInt64)? {
-            guard let first = take(1)?.first else { return nil }
+            guard let first = read(1)?.first else { return nil }
             let (major, info) = (first >> 5, first & 31)
             if info < 24 { return (major, UInt64(info)) }
-            guard info < 28, let digits = take(1 << UInt64(info - 24)) else { return nil }
+            guard info < 28, let digits = read(1 << UInt64(info - 24)) else { return nil }
             let number = digits.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
             if major == 7 { return info == 27 ? (8, number) : nil }
             return (major, number)
         }
 
-        private mutating func take(_ count: UInt64) -> [UInt8]? {
+        private mutating func read(_ count: UInt64) -> [UInt8]? {
             guard count <= UInt64(bytes.count - at) else { return nil }
             defer { at += Int(count) }
             return Array(bytes[at..<at + Int(count)])

@@ -19,7 +19,7 @@ extension PubNubAPI {
         let grant = try Grant(payload)
         let token = AccessToken.text(
             grant.members(at: service.clock.now), secret: Secret(text: keyset.record.secretKey))
-        await note("token.grant", request, keyset)
+        await record("token.grant", request, keyset)
         var response = Self.success { $0.member("token", token) }
         response.headers.append(("Cache-Control", "no-store"))
         return response
@@ -33,7 +33,7 @@ extension PubNubAPI {
         }
         guard token.expires > service.clock.now else { throw WireError.invalidToken("Token is expired.") }
         try await chat(keyset, for: request).revoke(token: text.bareToken, until: token.expires)
-        await note("token.revoke", request, keyset)
+        await record("token.revoke", request, keyset)
         return Self.success { _ in }
     }
 
@@ -41,17 +41,17 @@ extension PubNubAPI {
     /// the app's rates, as `admit` does.
     private func signedKeyset(of request: WireRequest) throws -> Keyset {
         let keyset = try Keyset(request.segment(2), service)
-        try demandSignature(request, keyset)
+        try requireSignature(request, keyset)
         try keyset.record.meters?.admitRequest(at: service.clock.now)
         return keyset
     }
 
     /// Writes an entry to the app's audit log. The actor is the subscribe key, since the keys identify no user.
-    func note(_ action: String, _ request: WireRequest, _ keyset: Keyset, resource: String? = nil) async {
-        let deed = AuditOperation(
+    func record(_ action: String, _ request: WireRequest, _ keyset: Keyset, resource: String? = nil) async {
+        let operation = AuditOperation(
             action: action, actor: keyset.record.subscribeKey, address: request.request.remoteAddress.description,
             request: request.request.id, resource: resource)
-        await service.audit.write(deed, in: keyset.app)
+        await service.audit.write(operation, in: keyset.app)
     }
 
     private static func success(_ data: (inout JSONWriter) -> Void) -> Response {

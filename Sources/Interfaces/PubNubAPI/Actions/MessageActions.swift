@@ -22,7 +22,7 @@ extension PubNubAPI {
     private func postAction(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(2), service)
         let (channel, message) = try Self.message(of: request)
-        let user = try request.demandUser()
+        let user = try request.requireUser()
         let (type, value) = try action(in: request.body)
         do throws(ChatError) {
             let chat = chat(keyset, for: request, in: channel)
@@ -46,7 +46,7 @@ extension PubNubAPI {
         let keyset = try Keyset(request.segment(2), service)
         let (channel, message) = try Self.message(of: request)
         guard let place = request.segment(8).flatMap({ Timetoken(wire: $0) }) else { throw WireError.unreadable }
-        let user = try request.demandUser()
+        let user = try request.requireUser()
         let chat = chat(keyset, for: request, in: channel)
         let home = try await self.place(of: message, on: channel, chat)
         guard let action = try await chat.action(place, of: message, in: home) else { throw WireError.noAction }

@@ -7,7 +7,7 @@ import JSON
 extension PubNubAPI {
     func addGroupRoutes(to router: inout Router) {
         let base = "/v1/channel-registration/sub-key/{s}/channel-group"
-        add(.get, RoutePattern(base), in: .registry, for: .anybody(key: 3), to: &router, getGroups)
+        add(.get, RoutePattern(base), in: .registry, for: .everyone(key: 3), to: &router, getGroups)
         add(.get, RoutePattern(base + "/{g}"), in: .registry, for: .group, to: &router, getGroup)
         add(.get, RoutePattern(base + "/{g}/remove"), in: .registry, for: .group, to: &router, removeGroup)
     }

@@ -18,7 +18,7 @@ extension PubNubAPI {
             try await deleteReplies(of: thread, after: start, before: end.after, keyset, chat)
         }
         _ = try await chat.deleteEvents(after: start, before: end.after, in: channels[0])
-        await note("events.delete", request, keyset, resource: channels[0])
+        await record("events.delete", request, keyset, resource: channels[0])
         return .wire { writer in
             writer.beginObject()
             writer.member("status", 200)

@@ -35,9 +35,9 @@ extension PubNubAPI {
         let tag = request.ifMatch
         let channel = try await Self.writing("Channel") { () async throws(ChatError) in
             if let tag {
-                let demand = try Self.demand(
+                let precondition = try Self.require(
                     tag, try await chat.channelView(id).map { ($0.channel.updated, $0.channel.etag) })
-                return try await chat.update(channel: id, edit, demand: demand).channel
+                return try await chat.update(channel: id, edit, precondition: precondition).channel
             }
             return try await Self.upsert { () async throws(ChatError) in
                 try await chat.update(channel: id, edit).channel
@@ -62,12 +62,12 @@ extension PubNubAPI {
         let chat = chat(keyset, for: request)
         let tag = request.ifMatch
         try await Self.writing("Channel") { () async throws(ChatError) in
-            var demand = RecordChange.Precondition.none
+            var precondition = RecordChange.Precondition.none
             if let tag {
-                demand = try Self.demand(
+                precondition = try Self.require(
                     tag, try await chat.channelView(id).map { ($0.channel.updated, $0.channel.etag) })
             }
-            try await chat.delete(channel: id, demand: demand)
+            try await chat.delete(channel: id, precondition: precondition)
         }
         return Self.deleted
     }

@@ -12,7 +12,7 @@ public enum ImportMembership {
         if let type = value?["type"]?.string { edit.type = .set(type) }
         if let status = value?["status"]?.string { edit.status = .set(status) }
         if value?["custom"]?.kind == .object, let custom = object.rawMember("custom") { edit.custom = .set(custom) }
-        edit.takeFacts()
+        edit.applyFacts()
         return edit
     }
 }

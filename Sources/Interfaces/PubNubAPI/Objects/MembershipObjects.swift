@@ -32,7 +32,7 @@ extension PubNubAPI {
             afterChanging: setting + removing, chat)
         try Names.check(user: user)
         for (channel, _) in setting + removing { try Names.check(channel: channel) }
-        try demandModerator(for: (setting + removing).map(\.id), request, keyset)
+        try requireModerator(for: (setting + removing).map(\.id), request, keyset)
         let actor = try request.user()
         for (channel, edit) in setting { try await Self.set([(user, edit)], in: channel, by: actor, chat) }
         for (channel, _) in removing { try await Self.remove([user], from: channel, by: actor, chat) }
@@ -87,7 +87,7 @@ extension PubNubAPI {
             for: request, afterChanging: setting + removing, chat)
         try Names.check(channel: channel)
         for (user, _) in setting + removing { try Names.check(user: user) }
-        try demandModerator(for: [channel], request, keyset)
+        try requireModerator(for: [channel], request, keyset)
         let actor = try request.user()
         try await Self.set(setting.map { ($0.id, $0.edit) }, in: channel, by: actor, chat)
         try await Self.remove(removing.map(\.id), from: channel, by: actor, chat)
@@ -113,7 +113,7 @@ extension PubNubAPI {
             page.print(members, to: &writer) { membership, writer in
                 membership.print(include.own, "uuid", to: &writer) { writer in
                     if let fields = include.other, let user = known[ExactText(membership.user)] {
-                        keyset.shown(user, to: request).print(fields, to: &writer)
+                        keyset.visible(user, to: request).print(fields, to: &writer)
                     } else {
                         writer.bareID(membership.user)
                     }

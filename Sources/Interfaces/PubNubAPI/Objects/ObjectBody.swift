@@ -67,7 +67,7 @@ struct ObjectBody {
         edit.type = try text("type")
         edit.status = try text("status")
         edit.custom = try custom()
-        edit.takeFacts()
+        edit.applyFacts()
         return edit
     }
 

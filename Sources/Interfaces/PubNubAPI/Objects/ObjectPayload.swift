@@ -16,9 +16,9 @@ struct ObjectPayload {
         let text = event.draft.wire ?? event.data
         var fields: [(name: String, value: JSONText)] = []
         switch event.type {
-        case "user.created": fields = Self.shown(text.rawMember("user"), Self.userFields)
+        case "user.created": fields = Self.visible(text.rawMember("user"), Self.userFields)
         case "user.updated": fields = Self.changed(text, Self.userFields)
-        case "channel.created": fields = Self.shown(event.data.rawMember("channel"), Self.channelFields)
+        case "channel.created": fields = Self.visible(event.data.rawMember("channel"), Self.channelFields)
         case "channel.updated": fields = Self.changed(event.data, Self.channelFields)
         default: break
         }
@@ -91,7 +91,7 @@ struct ObjectPayload {
         "name": "name", "description": "description", "type": "type", "status": "status", "custom": "custom",
     ]
 
-    private static func shown(_ object: JSONText?, _ names: [String: String]) -> [(name: String, value: JSONText)] {
+    private static func visible(_ object: JSONText?, _ names: [String: String]) -> [(name: String, value: JSONText)] {
         (object?.rawMembers() ?? []).compactMap { member in
             member.value == .null ? nil : names[member.name].map { ($0, member.value) }
         }

@@ -28,7 +28,7 @@ extension PubNubAPI {
             page.print(restrictions, to: &writer) { restriction, writer in
                 restriction.print(include.own, "uuid", to: &writer) { writer in
                     if let fields = include.other, let user = known[ExactText(restriction.user)] {
-                        keyset.shown(user, to: request).print(fields, to: &writer)
+                        keyset.visible(user, to: request).print(fields, to: &writer)
                     } else {
                         writer.bareID(restriction.user)
                     }
@@ -81,11 +81,11 @@ extension PubNubAPI {
     ///
     /// In such an app everybody has the publish and subscribe keys, so a banned user could otherwise lift the ban. Chat
     /// SDKs sign these requests.
-    func demandModerator(for channels: [String], _ request: WireRequest, _ keyset: Keyset) throws(WireError) {
-        guard !keyset.record.demandsTokens, channels.contains(where: { WireNames.moderated(on: $0) != nil }) else {
+    func requireModerator(for channels: [String], _ request: WireRequest, _ keyset: Keyset) throws(WireError) {
+        guard !keyset.record.requiresTokens, channels.contains(where: { WireNames.moderated(on: $0) != nil }) else {
             return
         }
-        try demandSignature(request, keyset)
+        try requireSignature(request, keyset)
     }
 
     /// Sets a user's restriction from the membership that a Chat SDK writes. Lifts it when the membership has neither a

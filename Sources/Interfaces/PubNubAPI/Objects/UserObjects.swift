@@ -15,13 +15,13 @@ extension PubNubAPI {
             let pattern = RoutePattern("/v2/objects/{s}" + pattern)
             self.add(method, pattern, method == .get ? .none : body, in: family, for: rule, to: &router, action)
         }
-        add(.get, "/uuids", for: .anybody(key: 2), getUsers)
+        add(.get, "/uuids", for: .everyone(key: 2), getUsers)
         add(.get, "/uuids/{u}", for: .user(.get, at: 4, key: 2), getUser)
         add(.patch, "/uuids/{u}", for: .user(.update, at: 4, key: 2), patchUser)
         add(.delete, "/uuids/{u}", for: .user(.delete, at: 4, key: 2), deleteUser)
         add(.get, "/uuids/{u}/channels", for: .user(.get, at: 4, key: 2), getMemberships)
         add(.patch, "/uuids/{u}/channels", for: .memberships(limits), patchMemberships)
-        add(.get, "/channels", for: .anybody(key: 2), getChannels)
+        add(.get, "/channels", for: .everyone(key: 2), getChannels)
         add(.get, "/channels/{c}", for: .channels(.get, at: 4, key: 2), getChannel)
         add(.patch, "/channels/{c}", for: .channels(.update, at: 4, key: 2), patchChannel)
         add(.delete, "/channels/{c}", for: .channels(.delete, at: 4, key: 2), deleteChannel)
@@ -38,7 +38,7 @@ extension PubNubAPI {
         }
         return .structured { writer in
             page.print(users, to: &writer) { user, writer in
-                keyset.shown(user, to: request).print(include.own, to: &writer)
+                keyset.visible(user, to: request).print(include.own, to: &writer)
             }
         }
     }
@@ -59,13 +59,13 @@ extension PubNubAPI {
         let tag = request.ifMatch
         let user = try await Self.writing("User") { () async throws(ChatError) in
             if let tag {
-                let demand = try Self.demand(tag, try await chat.user(id).map { ($0.updated, $0.etag) })
-                return try await chat.update(user: id, edit, demand: demand)
+                let precondition = try Self.require(tag, try await chat.user(id).map { ($0.updated, $0.etag) })
+                return try await chat.update(user: id, edit, precondition: precondition)
             }
             return try await Self.upsert { () async throws(ChatError) in
                 try await chat.update(user: id, edit)
             } orMake: { () async throws(ChatError) in
-                try await chat.put(user: id, edit, demand: .absent).record
+                try await chat.put(user: id, edit, precondition: .absent).record
             }
         }
         return Self.answer(user, request)
@@ -77,9 +77,9 @@ extension PubNubAPI {
         let chat = chat(keyset, for: request)
         let tag = request.ifMatch
         try await Self.writing("User") { () async throws(ChatError) in
-            var demand = RecordChange.Precondition.none
-            if let tag { demand = try Self.demand(tag, try await chat.user(id).map { ($0.updated, $0.etag) }) }
-            try await chat.delete(user: id, demand: demand)
+            var precondition = RecordChange.Precondition.none
+            if let tag { precondition = try Self.require(tag, try await chat.user(id).map { ($0.updated, $0.etag) }) }
+            try await chat.delete(user: id, precondition: precondition)
         }
         return Self.deleted
     }
@@ -100,9 +100,9 @@ extension PubNubAPI {
 /// PubNub.
 extension Keyset {
     /// The part of a user's record that a list shows to the caller.
-    func shown(_ user: UserRecord, to request: WireRequest) -> UserRecord {
+    func visible(_ user: UserRecord, to request: WireRequest) -> UserRecord {
         guard let token = request.token, !token.allows(.get, .user, user.id) else { return user }
-        return record.publicUserFields.shown(user)
+        return record.publicUserFields.visible(user)
     }
 
     /// The fields by which the caller may filter and sort a list.
@@ -146,7 +146,7 @@ extension PubNubAPI {
     /// Translates an `eTag` of the PubNub API to a precondition on the stored version.
     ///
     /// - Throws: `ChatError.stale` when the record has another version or does not exist.
-    static func demand(
+    static func require(
         _ tag: String, _ record: (updated: Timetoken, etag: String)?
     ) throws(ChatError) -> RecordChange.Precondition {
         guard let record, ObjectTag.text(record.updated) == tag else {

@@ -38,7 +38,7 @@ extension MembershipEdit {
     ///
     /// The status `pending` invites the user. Any other status joins, and so does an edit without any field. An edit of
     /// other fields leaves an invitation as it is, because SDKs write the read mark of invited users.
-    mutating func takeFacts() {
+    mutating func applyFacts() {
         switch (status, custom, type) {
         case (.set(WireMembership.pending), _, _):
             status = .keep

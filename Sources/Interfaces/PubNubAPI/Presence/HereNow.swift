@@ -12,13 +12,13 @@ extension PubNubAPI {
         let wanted = try HereNowRequest(request)
         let place = try await place(request, chat)
         if let channel = place.single {
-            let room = try await room(channel, wanted, chat)
+            let entry = try await describeChannel(channel, wanted, chat)
             return .presence { writer in
-                room.print(wanted, to: &writer)
-                if let next = wanted.next(after: [room]) { writer.member("next_offset", next) }
+                entry.print(wanted, to: &writer)
+                if let next = wanted.next(after: [entry]) { writer.member("next_offset", next) }
             }
         }
-        return try await rooms(of: place.channels, wanted, chat)
+        return try await describeChannels(of: place.channels, wanted, chat)
     }
 
     /// `GET /v2/presence/sub-key/{s}`: counts all occupied channels, and lists the users of the first 1000.
@@ -26,54 +26,57 @@ extension PubNubAPI {
         let keyset = try Keyset(request.segment(3), service)
         let chat = chat(keyset, for: request)
         let occupied = try await chat.occupied()
-        return try await rooms(
-            of: occupied.prefix(Self.roomsMost).map(\.channel), beside: occupied.dropFirst(Self.roomsMost).map(\.count),
+        return try await describeChannels(
+            of: occupied.prefix(Self.channelsMost).map(\.channel),
+            beside: occupied.dropFirst(Self.channelsMost).map(\.count),
             try HereNowRequest(request), chat)
     }
 
-    private static let roomsMost = 1000
+    private static let channelsMost = 1000
 
     /// - Parameter others: the occupancy of each channel that is counted but not listed.
-    private func rooms(
+    private func describeChannels(
         of channels: [String], beside others: [Int] = [], _ wanted: HereNowRequest, _ chat: ChatAccess
     ) async throws -> Response {
-        var rooms: [HereNowChannel] = []
+        var entries: [HereNowChannel] = []
         for channel in channels {
-            let room = try await room(channel, wanted, chat)
-            if room.count > 0 { rooms.append(room) }
+            let entry = try await describeChannel(channel, wanted, chat)
+            if entry.count > 0 { entries.append(entry) }
         }
-        return .presence { [rooms] writer in
+        return .presence { [entries] writer in
             writer.key("payload")
             writer.beginObject()
             writer.key("channels")
             writer.beginObject()
-            for room in rooms {
-                writer.key(text: room.channel)
+            for entry in entries {
+                writer.key(text: entry.channel)
                 writer.beginObject()
-                room.print(wanted, to: &writer)
+                entry.print(wanted, to: &writer)
                 writer.endObject()
             }
             writer.endObject()
-            writer.member("total_channels", rooms.count + others.count)
-            writer.member("total_occupancy", rooms.reduce(0) { $0 + $1.count } + others.reduce(0, +))
+            writer.member("total_channels", entries.count + others.count)
+            writer.member("total_occupancy", entries.reduce(0) { $0 + $1.count } + others.reduce(0, +))
             writer.endObject()
-            if let next = wanted.next(after: rooms) { writer.member("next_offset", next) }
+            if let next = wanted.next(after: entries) { writer.member("next_offset", next) }
         }
     }
 
     /// Reads page by page up to the offset, because the list of occupants has no numeric positions.
-    private func room(_ channel: String, _ wanted: HereNowRequest, _ chat: ChatAccess) async throws -> HereNowChannel {
-        var room = HereNowChannel(channel: channel)
+    private func describeChannel(
+        _ channel: String, _ wanted: HereNowRequest, _ chat: ChatAccess
+    ) async throws -> HereNowChannel {
+        var entry = HereNowChannel(channel: channel)
         let names = wanted.showsUsers ? wanted.limit : 0
         var after: String?
         while true {
-            let left = names == 0 ? 0 : wanted.offset + names - room.seen
+            let left = names == 0 ? 0 : wanted.offset + names - entry.seen
             let page = try await chat.occupants(of: channel, after: after, limit: min(left, limits.pageMost))
-            room.count = page.count
-            room.occupants += page.occupants.dropFirst(max(0, wanted.offset - room.seen))
-            room.seen += page.occupants.count
-            room.hasMore = page.hasMore
-            guard page.hasMore, room.seen < wanted.offset + names, let last = page.occupants.last else { return room }
+            entry.count = page.count
+            entry.occupants += page.occupants.dropFirst(max(0, wanted.offset - entry.seen))
+            entry.seen += page.occupants.count
+            entry.hasMore = page.hasMore
+            guard page.hasMore, entry.seen < wanted.offset + names, let last = page.occupants.last else { return entry }
             after = last.user
         }
     }
@@ -98,8 +101,8 @@ struct HereNowRequest: Sendable {
     }
 
     /// The offset of the next page; nil when no names were left out.
-    func next(after rooms: [HereNowChannel]) -> Int? {
-        showsUsers && limit > 0 && rooms.contains { $0.hasMore } ? offset + limit : nil
+    func next(after entries: [HereNowChannel]) -> Int? {
+        showsUsers && limit > 0 && entries.contains { $0.hasMore } ? offset + limit : nil
     }
 }
 

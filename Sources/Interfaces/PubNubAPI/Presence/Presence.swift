@@ -16,7 +16,7 @@ extension PubNubAPI {
         add(
             .get, RoutePattern(base + "/channel/{C}/uuid/{u}/data"), in: .presence,
             for: .channels(.read, at: 5, by: 7, key: 3), to: &router, setState)
-        add(.get, RoutePattern(base + "/uuid/{u}"), in: .presence, for: .anybody(key: 3), to: &router, getWhereNow)
+        add(.get, RoutePattern(base + "/uuid/{u}"), in: .presence, for: .everyone(key: 3), to: &router, getWhereNow)
     }
 
     /// - Parameter isWanted: selects the channels of the groups that count towards the target.
@@ -30,7 +30,7 @@ extension PubNubAPI {
     private func getHeartbeat(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(3), service)
         let chat = chat(keyset, for: request)
-        let user = try request.demandUser()
+        let user = try request.requireUser()
         let place = try await place(request, chat)
         try await chat.appear(
             user, onAll: place.channels, for: request.heartbeat(limits), showing: place.states(request["state"], limits)
@@ -41,7 +41,7 @@ extension PubNubAPI {
     private func getLeave(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(3), service)
         let chat = chat(keyset, for: request)
-        let user = try request.demandUser()
+        let user = try request.requireUser()
         // Only channels where the user is present count, so leaving succeeds however much the groups have grown.
         let place = try await place(request, chat) { channel in
             service.presence.isPresent(user, ChannelID(channel, in: keyset.app))

@@ -56,7 +56,7 @@ extension WireRequest {
     }
 
     /// - Throws: `WireError.missingUser` when the request has no `uuid`.
-    func demandUser() throws -> String {
+    func requireUser() throws -> String {
         guard let user = try user() else { throw WireError.missingUser }
         return user
     }

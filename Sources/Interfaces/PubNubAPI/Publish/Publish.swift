@@ -36,7 +36,7 @@ extension PubNubAPI {
         let (keyset, channel) = try place(of: request)
         let payload = try payload(Array(text.utf8), limit: limits.signalDataBytes, .signalTooLarge)
         let typing = WireEventMapper(channel: channel, payload, user: try request.user(), label: try label(request))
-        if let place = try await take(typing, chat(keyset, for: request)) { return Self.sent(at: place) }
+        if let place = try await applySignal(typing, chat(keyset, for: request)) { return Self.sent(at: place) }
         return try await sent(typing.signal(), keyset, request)
     }
 
@@ -64,10 +64,10 @@ extension PubNubAPI {
         _ draft: EventDraft, in thread: MappedThread, _ keyset: Keyset, _ request: WireRequest
     ) async throws -> Response? {
         let reply = draft.on(channel: thread.parent)
-        var ties = MessageLinks(threadOf: thread.root)
-        ties.keepsMeta = true
+        var links = MessageLinks(threadOf: thread.root)
+        links.keepsMeta = true
         do throws(ChatError) {
-            return Self.sent(try await chat(keyset, for: request).post(reply, ties))
+            return Self.sent(try await chat(keyset, for: request).post(reply, links))
         } catch {
             guard error.code == .notFound || error.code == .conflict else { throw error }
             return nil
@@ -80,7 +80,7 @@ extension PubNubAPI {
     /// - Throws: `WireError.invalidSubscribeKey`, `invalidKey` or `invalidChannel`.
     private func place(of request: WireRequest, shiftedBy shift: Int = 0) throws -> (Keyset, String) {
         let keyset = try Keyset(request.segment(2 + shift), service)
-        try keyset.demand(publishKey: request.segment(1 + shift))
+        try keyset.require(publishKey: request.segment(1 + shift))
         guard let channel = request.segment(4 + shift), !channel.readsLikePresence,
             channel != ChannelID.systemName
         else {

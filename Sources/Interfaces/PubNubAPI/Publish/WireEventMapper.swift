@@ -232,7 +232,7 @@ extension PubNubAPI {
     /// Applies a typing signal or a read receipt to the state that it changes.
     ///
     /// - Returns: a timetoken by which subscribers have received it; nil for an ordinary signal.
-    func take(_ signal: WireEventMapper, _ chat: ChatAccess) async throws -> Timetoken? {
+    func applySignal(_ signal: WireEventMapper, _ chat: ChatAccess) async throws -> Timetoken? {
         guard let user = signal.user else { return nil }
         let (channel, text) = (signal.channel, signal.payload.text)
         switch signal.signalFact {
@@ -243,7 +243,7 @@ extension PubNubAPI {
             try await chat.stopTyping(user, on: channel, showing: text)
             return try await chat.watermark()
         case .read(let timetoken):
-            switch try await chat.take(receiptOf: user, in: channel, at: timetoken, showing: text) {
+            switch try await chat.process(receiptOf: user, in: channel, at: timetoken, showing: text) {
             case .moved(let place): return place
             case .unmoved:
                 var draft = signal.signal()

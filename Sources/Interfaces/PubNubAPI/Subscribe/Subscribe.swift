@@ -21,32 +21,32 @@ extension PubNubAPI {
             let position = watermark > .zero ? watermark : service.clock.now.adding(.zero - limits.pubnubCatchUp)
             if let user = wanted.user {
                 try await chat.appear(
-                    user, onAll: wanted.place.channels, for: wanted.lasting, showing: wanted.states)
+                    user, onAll: wanted.place.channels, for: wanted.duration, showing: wanted.states)
             }
             return SubscribePrinter.answer(PollBatch([], limit: 1, upTo: position), to: wanted.subscriber)
         }
         // An older cursor is moved up to the oldest position, and one beyond the log is moved back to its end.
         let oldest = service.clock.now.adding(.zero - limits.pubnubCatchUp)
         let position = max(min(wanted.cursor, try await chat.watermark()), oldest)
-        let voice = SubscribeFormatter(wanted, print: print, service, shown: request.shownToken(tokens))
+        let formatter = SubscribeFormatter(wanted, print: print, service, shown: request.shownToken(tokens))
         var caller = keyset.caller
         caller.expires = request.token?.expires
         var order = PollRequest(
             caller: caller, selection: wanted.subscriber.selection, limit: Self.itemsMost, after: position,
-            hold: limits.pubnubPollHold, voice: voice)
+            hold: limits.pubnubPollHold, formatter: formatter)
         order.groups = wanted.groups
         if wanted.user != nil { order.audienceChanges = wanted.audienceChanges }
         do {
-            if let user = wanted.user, let holder = voice.holder {
+            if let user = wanted.user, let holder = formatter.holder {
                 try await chat.appear(
-                    user, onAll: wanted.place.channels, for: wanted.lasting, by: holder, showing: wanted.states)
+                    user, onAll: wanted.place.channels, for: wanted.duration, by: holder, showing: wanted.states)
             }
             switch try await polls.follow(order, in: chat) {
             case .now(let batch): return await batch.printed { SubscribePrinter.answer($0, to: wanted.subscriber) }
-            case .later(let opening): return .late(opening)
+            case .deferred(let opening): return .deferred(opening)
             }
         } catch {
-            voice.ended()
+            formatter.ended()
             throw error
         }
     }
@@ -60,7 +60,7 @@ private final class SubscribeFormatter: PollFormatter {
     private let reader: Subscriber
     private let print: SubscribePrinter
     private let service: ChatService
-    private let lasting: Duration
+    private let duration: Duration
     private let user: String?
     /// Keeps the user present while the poll waits; nil when the poll makes nobody present. The id is short enough for
     /// Swift to store it inline.
@@ -74,14 +74,14 @@ private final class SubscribeFormatter: PollFormatter {
         reader = wanted.subscriber
         self.print = print
         self.service = service
-        lasting = wanted.lasting
+        duration = wanted.duration
         user = wanted.user
         holder =
             wanted.user == nil || wanted.place.channels.isEmpty
             ? nil : HolderID(SystemRandomSource().token(prefix: "p_", bytes: 9))
     }
 
-    var asksFilters: Bool { reader.filter != nil }
+    var hasFilter: Bool { reader.filter != nil }
 
     func shows(_ event: Event) -> Bool { reader.wants(event, print) || isBanOrItsEnd(event) }
 
@@ -97,7 +97,7 @@ private final class SubscribeFormatter: PollFormatter {
 
     /// True when the app has begun to require tokens and the poll presented none. A signed poll must repeat its request
     /// too, and is accepted again.
-    var isToBeAskedAgain: Bool { shown == nil && app?.demandsTokens == true }
+    var needsRecheck: Bool { shown == nil && app?.requiresTokens == true }
 
     private var app: AppRecord? {
         service.keyring.app(subscribeKey: reader.subscribeKey).flatMap { $0.id == reader.app ? $0 : nil }
@@ -115,6 +115,6 @@ private final class SubscribeFormatter: PollFormatter {
 
     func ended() {
         guard let holder else { return }
-        service.presence.concluded(holder, lasting: lasting)
+        service.presence.concluded(holder, lasting: duration)
     }
 }

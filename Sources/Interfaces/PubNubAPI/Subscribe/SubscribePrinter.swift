@@ -42,17 +42,17 @@ final class SubscribePrinter: Sendable {
     private let seen = Lock<Lock<Seen>?>(nil)
 
     /// The event as PubNub readers see it; nil for an event that they do not see.
-    func shown(_ event: Event) -> VisiblePayload? { look(at: event, \.shown) }
+    func shown(_ event: Event) -> VisiblePayload? { printed(at: event, \.shown) }
 
     /// True when a reader with this filter sees the event.
     func isShown(_ event: Event, by filter: Filter) -> Bool {
-        look(at: event) { seen in
+        printed(at: event) { seen in
             guard let shown = seen.shown, let subject = seen.subject else { return false }
             return shown.isNeverFiltered || filter.accepts(subject)
         }
     }
 
-    private func look<Value: Sendable>(at event: Event, _ body: (Seen) -> Value) -> Value {
+    private func printed<Value: Sendable>(at event: Event, _ body: (Seen) -> Value) -> Value {
         let last = seen.withLock { last in
             defer { last = nil }
             return last

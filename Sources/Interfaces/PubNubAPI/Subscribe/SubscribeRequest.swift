@@ -9,7 +9,7 @@ struct SubscribeRequest: Sendable {
     let subscriber: Subscriber
     let user: String?
     /// The time that the user stays present after this request.
-    let lasting: Duration
+    let duration: Duration
     /// The channels on which this request makes the user present.
     let place: PresenceTarget
     let states: [(channel: String, state: JSONText)]
@@ -30,7 +30,7 @@ struct SubscribeRequest: Sendable {
         }
         cursor = try request.timetoken("tt") ?? .zero
         user = try request.user()
-        lasting = request.heartbeat(chat.limits)
+        duration = request.heartbeat(chat.limits)
         let filter = try request["filter-expr"].map { text throws(ChatError) in
             try Filter(text, dialect: .pubnub, limits: chat.limits)
         }

@@ -112,7 +112,7 @@ struct SubscriptionMatch: Sendable {
     /// Every channel of which any event is wanted.
     func channels(in app: AppID) -> ChannelSet {
         var channels = ChannelSet(app: app)
-        channels.hearsEchoes = true
+        channels.receivesEchoes = true
         // Most subscribers name only plain channels. Their selection then shares one table with `messages` while they
         // wait.
         channels.names = messages.names

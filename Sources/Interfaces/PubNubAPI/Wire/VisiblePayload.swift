@@ -21,7 +21,7 @@ struct VisiblePayload {
     init?(_ event: Event) {
         self.init(payloadOf: event)
         guard event.kind != .presence else { return }
-        if kind != Self.record { user = Self.typist(event) ?? event.user }
+        if kind != Self.record { user = Self.typingUser(event) ?? event.user }
         meta = event.draft.thread == nil ? event.meta : event.meta?.withoutThread
     }
 
@@ -80,7 +80,7 @@ struct VisiblePayload {
     private static let signals: Set<String> = ["typing.started", "typing.stopped", "receipt.read"]
 
     /// The user whose typing state expired. Such an event has no `user` of its own.
-    private static func typist(_ event: Event) -> String? {
+    private static func typingUser(_ event: Event) -> String? {
         guard event.type == "typing.stopped", event.user == nil else { return nil }
         return (try? JSONDocument(event.data))?.root["user"]?["id"]?.string
     }

@@ -130,7 +130,7 @@ struct Keyset: Sendable {
     }
 
     /// - Throws: `WireError.invalidKey` unless this is the app's publish key.
-    func demand(publishKey: String?) throws(WireError) {
+    func require(publishKey: String?) throws(WireError) {
         guard let publishKey, ExactText(publishKey) == ExactText(record.publishKey) else { throw .invalidKey }
     }
 }

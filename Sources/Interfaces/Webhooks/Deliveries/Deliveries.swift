@@ -41,7 +41,7 @@ public struct Deliveries: Sendable {
     ///
     /// - Throws: `.forbidden` without the scope `manage`; `.malformed` for an invalid cursor.
     public func list(_ wanted: Query, by caller: Caller) async throws(ChatError) -> Page<Delivery> {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         let list = wanted.list
         var query = DeliveryQuery(app: caller.app, limit: list.limit)
         query.subscriber = wanted.subscriber
@@ -79,7 +79,7 @@ public struct Deliveries: Sendable {
     public func delivery(
         _ id: String, by caller: Caller
     ) async throws(ChatError) -> (delivery: Delivery, attempts: [DeliveryAttempt]) {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         guard let found = try await queue.delivery(id, in: caller.app), caller.reaches(found.0) else {
             throw ChatError(.notFound, "no such delivery")
         }
@@ -123,7 +123,7 @@ public struct Deliveries: Sendable {
         guard webhook.status == .enabled || registry.hasConsent(webhook) else {
             throw ChatError(.conflict, "the receiver has not consented yet; ask it by verifying the webhook")
         }
-        return try await registry.trials.pass(webhook.subscriber) { () async throws(ChatError) in
+        return try await registry.manualPosts.pass(webhook.subscriber) { () async throws(ChatError) in
             try await test(webhook, by: caller)
         }
     }
@@ -141,7 +141,7 @@ public struct Deliveries: Sendable {
             draft: EventDraft(
                 channel: ChannelID(ChannelID.systemName, in: caller.app), type: "webhook.test", retention: .passing,
                 data: data))
-        let batch = try await registry.trial(of: event, for: webhook, at: start)
+        let batch = try await registry.preview(of: event, for: webhook, at: start)
         let answered: CompletedAttempt
         if let request = batch.requests.first, let sent = batch.sent.first {
             answered = CompletedAttempt(
@@ -162,7 +162,7 @@ public struct Deliveries: Sendable {
     }
 
     /// A delivery that is in no queue.
-    static func trial(of event: Event, for webhook: Webhook) -> PreparedDelivery {
+    static func preview(of event: Event, for webhook: Webhook) -> PreparedDelivery {
         let delivery = Delivery(
             id: deliveryID(of: event.timetoken, to: webhook.id), subscriber: webhook.subscriber, event: event.timetoken,
             type: event.type, channel: event.channel.name, status: .pending, attempts: 0, due: nil)

@@ -11,10 +11,10 @@ final class JobRunner: Sendable {
     private let registry: WebhookRegistry
     private let logger: Logger
     /// The due time of each job's next step; ``stepping`` while a step runs.
-    private let alive = Lock<[RecordKey: Timetoken]>([:])
+    private let running = Lock<[RecordKey: Timetoken]>([:])
     private static let stepping = Timetoken.distantFuture
     /// A step that starts later than this after its due time is not made up for, because that would cause a burst.
-    private static let mostLate: Duration = .seconds(1)
+    private static let longestDelay: Duration = .seconds(1)
     private let wakes: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
 
@@ -30,7 +30,7 @@ final class JobRunner: Sendable {
 
     /// Schedules a job that is new or was changed.
     func wake(_ key: RecordKey) {
-        alive.withLock { $0[key] = .zero }
+        running.withLock { $0[key] = .zero }
         waker.yield()
     }
 
@@ -38,9 +38,9 @@ final class JobRunner: Sendable {
     func run() async {
         await loadUnfinished()
         for await _ in wakes {
-            while !Task.isCancelled, alive.withLock({ !$0.isEmpty }) {
+            while !Task.isCancelled, running.withLock({ !$0.isEmpty }) {
                 let now = clock.now
-                let due = alive.withLock { $0.filter { $0.value <= now }.map(\.key) }
+                let due = running.withLock { $0.filter { $0.value <= now }.map(\.key) }
                 for key in due { await step(key) }
                 // The head of the loop checks for cancellation.
                 if due.isEmpty { try? await Task.sleep(for: pause(at: now)) }
@@ -50,7 +50,7 @@ final class JobRunner: Sendable {
 
     /// The time until the next step is due, but at most the time within which a woken job must be seen.
     private func pause(at now: Timetoken) -> Duration {
-        let next = alive.withLock { $0.values.min() } ?? .distantFuture
+        let next = running.withLock { $0.values.min() } ?? .distantFuture
         guard next < now.adding(registry.options.jobPause) else { return registry.options.jobPause }
         return max(.nanoseconds(100 * Int64(next.rawValue - min(now, next).rawValue)), .milliseconds(1))
     }
@@ -59,7 +59,7 @@ final class JobRunner: Sendable {
         for app in registry.service.keyring.apps {
             while !Task.isCancelled {
                 do throws(ChatError) {
-                    let query = RecordQuery(.job, in: app.id, limit: Jobs.mostAlive + Jobs.mostKept + 1)
+                    let query = RecordQuery(.job, in: app.id, limit: Jobs.mostRunning + Jobs.mostKept + 1)
                     let jobs = try await directory.list(query).items.compactMap {
                         DeliveryJob($0, compilesFilter: false)
                     }
@@ -77,7 +77,7 @@ final class JobRunner: Sendable {
     /// Runs the next step of a job, or removes a job that is not to run.
     private func step(_ key: RecordKey) async {
         let begun = clock.now
-        let wasDue = alive.withLock { $0.updateValue(Self.stepping, forKey: key) } ?? .zero
+        let wasDue = running.withLock { $0.updateValue(Self.stepping, forKey: key) } ?? .zero
         var due = Timetoken.zero
         do throws(ChatError) {
             guard let job = try await read(key, compilesFilter: true), job.state == .running else {
@@ -89,7 +89,7 @@ final class JobRunner: Sendable {
             // The next step runs in the next round, or when the rate allows it. The time counts from when this step was
             // due; otherwise the duration of the step would be lost.
             let pause = job.rate.map { Duration.seconds(1) * part.count / $0 } ?? .zero
-            due = (wasDue.adding(Self.mostLate) < begun ? begun : wasDue).adding(pause)
+            due = (wasDue.adding(Self.longestDelay) < begun ? begun : wasDue).adding(pause)
             try await recordProgress(part, done, key)
         } catch {
             await recover(from: error, key)
@@ -141,7 +141,7 @@ final class JobRunner: Sendable {
     /// - Parameter due: the time of the next step; nil when there is none. A job that was woken in the meantime is
     ///   examined again, because the record that this step has read may be outdated.
     private func end(_ key: RecordKey, due: Timetoken?) {
-        alive.withLock { if $0[key] == Self.stepping { $0[key] = due } }
+        running.withLock { if $0[key] == Self.stepping { $0[key] = due } }
     }
 
     // MARK: Records
@@ -158,7 +158,8 @@ final class JobRunner: Sendable {
             let etag = job.etag
             alter(&job)
             do {
-                let record = try await directory.write([RecordChange(key, body: job.body, demand: .etag(etag))])[0]
+                let record = try await directory.write([RecordChange(key, body: job.body, precondition: .etag(etag))])[
+                    0]
                 return DeliveryJob(record, compilesFilter: false)
             } catch {
                 // The record was changed by another write.

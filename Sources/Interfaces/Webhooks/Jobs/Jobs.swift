@@ -8,7 +8,7 @@ import Locking
 /// everything.
 public struct Jobs: Sendable {
     /// The maximum number of an app's jobs that are not over.
-    static let mostAlive = 20
+    static let mostRunning = 20
     /// The number of finished jobs that are kept.
     static let mostKept = 100
 
@@ -56,10 +56,10 @@ public struct Jobs: Sendable {
         let pendingAnswer = PendingAnswer.change()
         let record: Record
         do throws(ChatError) {
-            let change = RecordChange(job.key, body: job.body, demand: .absent)
+            let change = RecordChange(job.key, body: job.body, precondition: .absent)
             record = try await directory.write([change] + [pendingAnswer].compactMap(\.self))[0]
         } catch {
-            if pendingAnswer != nil { PendingAnswer.takeBack() }
+            if pendingAnswer != nil { PendingAnswer.retract() }
             throw error
         }
         guard let stored = DeliveryJob(record, compilesFilter: false) else {
@@ -76,7 +76,7 @@ public struct Jobs: Sendable {
     public func list(
         _ list: RecordList, states: Set<DeliveryJob.State> = [], by caller: Caller
     ) async throws(ChatError) -> Page<DeliveryJob> {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         var query = RecordQuery(.job, in: caller.app, limit: list.limit)
         query.sort = [(.id, false)]
         var isAsked: (@Sendable (DeliveryJob) -> Bool)?
@@ -97,7 +97,7 @@ public struct Jobs: Sendable {
     ///
     /// - Throws: `.notFound`; `.forbidden` without the scope `manage`.
     public func job(_ id: String, by caller: Caller) async throws(ChatError) -> DeliveryJob {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         let record = try await directory.read(RecordKey(.job, id, in: caller.app))
         guard let job = record.flatMap({ DeliveryJob($0, compilesFilter: false) }), await isSeen(job, by: caller) else {
             throw ChatError(.notFound, "no such job")
@@ -128,7 +128,7 @@ public struct Jobs: Sendable {
     // MARK: Permissions
 
     private func requireReach(of scope: DeliveryScope, by caller: Caller) async throws(ChatError) {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         if let webhook = scope.webhook {
             return try await registry.requireReach(of: SubscriberID(webhook, in: caller.app), by: caller)
         }
@@ -159,12 +159,12 @@ public struct Jobs: Sendable {
     }
 
     private func makeRoom(in app: AppID) async throws(ChatError) {
-        var query = RecordQuery(.job, in: app, limit: Self.mostAlive + Self.mostKept + 1)
+        var query = RecordQuery(.job, in: app, limit: Self.mostRunning + Self.mostKept + 1)
         query.sort = [(.id, false)]
         let jobs = try await directory.list(query).items.compactMap { DeliveryJob($0, compilesFilter: false) }
-        guard jobs.count(where: { !$0.state.isOver }) < Self.mostAlive else {
+        guard jobs.count(where: { !$0.state.isOver }) < Self.mostRunning else {
             throw ChatError(
-                .invalid, "an app may have at most \(Self.mostAlive) unfinished jobs", slug: "too_many_jobs")
+                .invalid, "an app may have at most \(Self.mostRunning) unfinished jobs", slug: "too_many_jobs")
         }
         let old = jobs.filter(\.state.isOver).dropFirst(Self.mostKept)
         if !old.isEmpty { _ = try await directory.write(old.map { RecordChange($0.key, body: nil) }) }

@@ -13,7 +13,7 @@ extension WebhookMatcher {
         let subject = FilterSubject(event)
         let isFrequent = BuiltInTypes.isFrequent(event.type)
         return entries.map { entry in
-            let obstacle = Self.obstacle(entry, event, subject, isFrequent, mayShow)
+            let obstacle = Self.reason(entry, event, subject, isFrequent, mayShow)
             // The settings at the time of the event are not stored.
             let isChanged = entry.since < event.timetoken && event.timetoken < entry.updated
             let why = obstacle ?? Self.way(entry, event, isFrequent)
@@ -23,7 +23,7 @@ extension WebhookMatcher {
         }
     }
 
-    private static func obstacle(
+    private static func reason(
         _ entry: Entry, _ event: Event, _ subject: FilterSubject, _ isFrequent: Bool,
         _ mayShow: (WebhookSettings) -> Bool
     ) -> String? {

@@ -146,7 +146,7 @@ extension Subscriptions {
     // MARK: Leases
 
     private func readable(_ id: String, _ caller: Caller) throws(ChatError) -> Subscription {
-        try caller.demand(.read)
+        try caller.require(.read)
         try caller.demandNoUser()
         let subscriber = SubscriberID(id, in: caller.app)
         guard let subscription = registry.snapshot.withLock({ $0.subscription(subscriber) }) else { throw Self.unknown }

@@ -32,7 +32,7 @@ public final class Subscriptions: Sendable {
     /// - Throws: `.forbidden` for events that the caller may not read; `.invalid` past `Limits.webhooksPerApp`, which
     ///   webhooks and subscriptions share.
     public func create(_ settings: SubscriptionSettings, by caller: Caller) async throws(ChatError) -> Subscription {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         try registry.requireReach(of: settings.selection, by: caller)
         let most = registry.service.limits.webhooksPerApp
         guard registry.snapshot.withLock({ $0.count(in: caller.app) }) < most else {
@@ -45,14 +45,14 @@ public final class Subscriptions: Sendable {
             since: try await registry.service.engine.log.watermark(of: caller.app), created: now, updated: now)
         // The lane is set first: in a lane that is not known to be pulled, an event would go to the sender.
         try await queue.set(subscription.lane, of: subscription.subscriber)
-        return try await withBacklog(write(subscription, demand: .absent))
+        return try await withBacklog(write(subscription, precondition: .absent))
     }
 
     /// One subscription.
     ///
     /// - Throws: `.notFound`.
     public func subscription(_ id: String, by caller: Caller) async throws(ChatError) -> Subscription {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         return try await withBacklog(current(id, caller))
     }
 
@@ -80,7 +80,7 @@ public final class Subscriptions: Sendable {
     ///
     /// - Throws: `.malformed` for an invalid cursor.
     public func list(_ list: RecordList, by caller: Caller) async throws(ChatError) -> Page<Subscription> {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         var page = try await list.page(
             of: RecordQuery(.subscription, in: caller.app, limit: list.limit), in: directory,
             limits: registry.service.limits, created: \.created
@@ -101,7 +101,7 @@ public final class Subscriptions: Sendable {
         _ id: String, ifMatch etag: String?, by caller: Caller,
         _ alter: (inout SubscriptionSettings) throws(ChatError) -> Void
     ) async throws(ChatError) -> Subscription {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         for _ in 0..<8 {
             var subscription = try await current(id, caller)
             if let etag, etag != subscription.etag {
@@ -111,7 +111,7 @@ public final class Subscriptions: Sendable {
             try alter(&subscription.settings)
             try registry.requireReach(of: subscription.settings.selection, by: caller)
             do {
-                let stored = try await write(subscription, demand: .etag(subscription.etag))
+                let stored = try await write(subscription, precondition: .etag(subscription.etag))
                 try await registry.updateLane(of: stored.subscriber)
                 return try await withBacklog(stored)
             } catch {
@@ -126,12 +126,12 @@ public final class Subscriptions: Sendable {
     ///
     /// - Throws: `.stale`, `.notFound`.
     public func delete(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         var subscription = try await current(id, caller)
         try registry.requireReach(of: subscription.settings.selection, by: caller)
         subscription.isDeleted = true
         do {
-            _ = try await write(subscription, demand: etag.map { .etag($0) } ?? .present)
+            _ = try await write(subscription, precondition: etag.map { .etag($0) } ?? .present)
         } catch {
             throw error.code == .notFound ? Self.unknown : error
         }
@@ -209,10 +209,11 @@ public final class Subscriptions: Sendable {
     }
 
     private func write(
-        _ subscription: Subscription, demand: RecordChange.Precondition
+        _ subscription: Subscription, precondition: RecordChange.Precondition
     ) async throws(ChatError) -> Subscription {
         let key = Subscription.recordKey(of: subscription.subscriber)
-        let record = try await mirror.write([RecordChange(key, body: subscription.body, demand: demand)], apply)[0]
+        let record = try await mirror.write(
+            [RecordChange(key, body: subscription.body, precondition: precondition)], apply)[0]
         var stored = subscription
         stored.etag = record.etag
         stored.updated = record.updated

@@ -80,7 +80,7 @@ extension WebhookRegistry {
             if let record = try await directory.read(recordKey) { return try open(record) }
             let made = AppSigningKey(Ed25519PrivateKey.generate(from: options.random))
             do {
-                try await write(made, to: recordKey, demand: .absent)
+                try await write(made, to: recordKey, precondition: .absent)
                 return made
             } catch {
                 // Another caller created the key in the meantime; its key is used.
@@ -99,7 +99,7 @@ extension WebhookRegistry {
     public func rotateSigningKey(
         overlap: Duration = .seconds(24 * 3600), by caller: Caller
     ) async throws(ChatError) -> RotatedSigningKey {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         guard caller.channels.contains(.all), caller.types.contains(.all) else {
             throw ChatError(
                 .forbidden, "the key signs for every webhook of the app, and this credential does not reach all of them"
@@ -115,7 +115,7 @@ extension WebhookRegistry {
             let present = try open(record)
             made.previous = AppSigningKey.Previous(key: present.key, until: service.clock.now.adding(overlap))
         }
-        try await write(made, to: recordKey, demand: record.map { .etag($0.etag) } ?? .absent)
+        try await write(made, to: recordKey, precondition: record.map { .etag($0.etag) } ?? .absent)
         try await updateSigningKeyCopies(of: caller.app)
         return RotatedSigningKey(made)
     }
@@ -138,7 +138,7 @@ extension WebhookRegistry {
     }
 
     private func write(
-        _ key: AppSigningKey, to recordKey: RecordKey, demand: RecordChange.Precondition
+        _ key: AppSigningKey, to recordKey: RecordKey, precondition: RecordChange.Precondition
     ) async throws(ChatError) {
         let body = JSONText { writer in
             writer.beginObject()
@@ -149,7 +149,7 @@ extension WebhookRegistry {
             }
             writer.endObject()
         }
-        _ = try await directory.write([RecordChange(recordKey, body: body, demand: demand)])
+        _ = try await directory.write([RecordChange(recordKey, body: body, precondition: precondition)])
         published.withLock { $0.until = .zero }
     }
 

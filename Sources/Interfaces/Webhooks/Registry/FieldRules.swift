@@ -17,7 +17,7 @@ enum FieldRules {
     private static let reservedPrefixes = ["webhook-", "proxy-", "ce-"]
 
     /// The reason why a name cannot be used; nil when it can.
-    static func obstacle(name: String) -> String? {
+    static func error(name: String) -> String? {
         guard (1...nameLimitBytes).contains(name.utf8.count), name.utf8.allSatisfy(isToken) else {
             return "a header's name must be 1 to \(nameLimitBytes) letters, digits or !#$%&'*+-.^_`|~"
         }
@@ -30,7 +30,7 @@ enum FieldRules {
 
     /// The reason why a value cannot be used; nil when it can. CR, LF and NUL would end the field and begin another
     /// one.
-    static func obstacle(value: String) -> String? {
+    static func error(value: String) -> String? {
         guard value.utf8.count <= valueLimitBytes, value.utf8.allSatisfy({ (0x20...0x7E).contains($0) || $0 == 0x09 })
         else { return "a header's value must be at most \(valueLimitBytes) printable ASCII characters" }
         guard value.utf8.first != 0x20, value.utf8.first != 0x09, value.utf8.last != 0x20, value.utf8.last != 0x09
@@ -130,9 +130,9 @@ extension WebhookSettingsReader {
         let text = try headers.string(name)
         // A field stored before its name was reserved for the gateway can still be removed.
         if text == nil, settings.headers.count < former { return }
-        if let obstacle = FieldRules.obstacle(name: name) { throw headers.fault(name, "name", obstacle) }
+        if let obstacle = FieldRules.error(name: name) { throw headers.fault(name, "name", obstacle) }
         guard let text else { return }
-        if let obstacle = FieldRules.obstacle(value: text) { throw headers.fault(name, "value", obstacle) }
+        if let obstacle = FieldRules.error(value: text) { throw headers.fault(name, "value", obstacle) }
         settings.headers.append(HeaderField(name, text))
         headersWithValue.insert(name.lowercased())
     }
@@ -173,7 +173,7 @@ extension WebhookSettingsReader {
         var known: String?
         if case .bearer(let token) = settings.auth { known = token }
         let token = try required("token", auth, try secret("token", auth), or: known)
-        if let obstacle = FieldRules.obstacle(value: token) { throw auth.fault("token", "value", obstacle) }
+        if let obstacle = FieldRules.error(value: token) { throw auth.fault("token", "value", obstacle) }
         settings.auth = .bearer(token: token)
     }
 

@@ -45,7 +45,7 @@ extension WebhookRegistry {
             if let caller { try await requireReach(ofWhatWaitsFor: old, turnedTo: new.settings, by: caller) }
             try await complete(&new, from: old)
             do {
-                let stored = try await write(new, demand: .etag(old.etag), from: old)
+                let stored = try await write(new, precondition: .etag(old.etag), from: old)
                 try await updateLane(of: subscriber)
                 return stored
             } catch {
@@ -58,15 +58,17 @@ extension WebhookRegistry {
     }
 
     func write(
-        _ webhook: Webhook, demand: RecordChange.Precondition, from old: Webhook? = nil
+        _ webhook: Webhook, precondition: RecordChange.Precondition, from old: Webhook? = nil
     ) async throws(ChatError) -> Webhook {
         var changes = [
-            RecordChange(Webhook.recordKey(of: webhook.subscriber), body: webhook.body(service.vault), demand: demand)
+            RecordChange(
+                Webhook.recordKey(of: webhook.subscriber), body: webhook.body(service.vault), precondition: precondition
+            )
         ]
         let isRevived = old.map { $0.status != .enabled } == true && webhook.status == .enabled
         // A webhook that is enabled starts afresh: earlier failures must not disable it at the next one.
         if isRevived { changes.append(RecordChange(WebhookHealth.recordKey(of: webhook.subscriber), body: nil)) }
-        let events = old.map { news(from: $0, to: webhook) } ?? []
+        let events = old.map { notices(from: $0, to: webhook) } ?? []
         let record = try await mirror.write(changes, events: events, apply)[0]
         if isRevived { runtime(of: webhook.subscriber)?.forgetFailures() }
         if isRevived || old?.settings.url != webhook.settings.url { await resetCircuit(of: webhook.subscriber) }
@@ -240,7 +242,7 @@ extension WebhookRegistry {
     /// Requires that the caller may read everything that the settings match; otherwise it may neither see nor change
     /// the webhook. Objects included beside events require the scope `read`.
     func requireReach(of settings: WebhookSettings, by caller: Caller) throws(ChatError) {
-        if !settings.included.isEmpty { try caller.demand(.read) }
+        if !settings.included.isEmpty { try caller.require(.read) }
         for pattern in settings.channels where !caller.reaches(channels: pattern) {
             throw ChatError(.forbidden, "this credential does not reach the channels '\(pattern)'")
         }
@@ -262,7 +264,7 @@ extension WebhookRegistry {
         guard caller.channels.contains(.all), caller.types.contains(.all) else { throw Self.unreadable }
     }
 
-    private func news(from old: Webhook, to new: Webhook) -> [EventDraft] {
+    private func notices(from old: Webhook, to new: Webhook) -> [EventDraft] {
         guard old.status != .disabled, new.status == .disabled else { return [] }
         return [
             Self.notice("webhook.disabled", of: new.subscriber) { writer in

@@ -23,7 +23,7 @@ public final class WebhookRegistry: Sendable {
     let health: WebhookHealth
     let logger: Logger
     let plans: PostPlans
-    let trials = ManualPostLimit()
+    let manualPosts = ManualPostLimit()
     let snapshot = Lock(RegistrySnapshot())
     let mirror: RecordMirror
     /// Subscribers whose lanes ``updatePendingLanes()`` has to update.
@@ -53,7 +53,7 @@ public final class WebhookRegistry: Sendable {
     /// - Throws: `.malformed` with the slug `url_refused` for a URL that the address guard rejects; `.forbidden`;
     ///   `.invalid` past `Limits.webhooksPerApp`.
     public func create(_ settings: WebhookSettings, by caller: Caller) async throws(ChatError) -> IssuedWebhook {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         try check(settings, by: caller)
         let most = service.limits.webhooksPerApp
         guard snapshot.withLock({ $0.count(in: caller.app) }) < most else {
@@ -69,7 +69,7 @@ public final class WebhookRegistry: Sendable {
         // The lane is set first: a lane without a webhook is harmless, but a webhook without its lane would wait for
         // the next start.
         try await queue.set(lane(of: webhook), of: webhook.subscriber)
-        let stored = try await write(webhook, demand: .absent)
+        let stored = try await write(webhook, precondition: .absent)
         return IssuedWebhook(webhook: stored, secret: key.text)
     }
 
@@ -77,7 +77,7 @@ public final class WebhookRegistry: Sendable {
     ///
     /// - Throws: `.notFound`; `.forbidden` when it matches more than the caller may read.
     public func webhook(_ id: String, by caller: Caller) async throws(ChatError) -> Webhook {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         let webhook = try await current(SubscriberID(id, in: caller.app))
         try requireReach(of: webhook.settings, by: caller)
         return webhook
@@ -92,7 +92,7 @@ public final class WebhookRegistry: Sendable {
     public func list(
         _ list: RecordList, statuses: Set<Webhook.Status> = [], by caller: Caller
     ) async throws(ChatError) -> Page<Webhook> {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         let isEverywhere = caller.channels.contains(.all) && caller.types.contains(.all)
         var isAsked: (@Sendable (Webhook) -> Bool)?
         if !statuses.isEmpty { isAsked = { (webhook: Webhook) -> Bool in statuses.contains(webhook.status) } }
@@ -126,7 +126,7 @@ public final class WebhookRegistry: Sendable {
     public func patch(
         _ id: String, with patch: JSONDocument, ifMatch etag: String? = nil, by caller: Caller
     ) async throws(ChatError) -> Webhook {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         return try await change(id, ifMatch: etag, by: caller) { (webhook) throws(ChatError) in
             webhook.settings = try webhook.settings.merging(patch, limits: self.service.limits)
             try self.check(webhook.settings, by: caller)
@@ -137,12 +137,12 @@ public final class WebhookRegistry: Sendable {
     ///
     /// - Throws: `.stale`, `.notFound`.
     public func delete(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         let subscriber = SubscriberID(id, in: caller.app)
         try await requireReach(of: subscriber, by: caller)
         do {
             let removal = RecordChange(
-                Webhook.recordKey(of: subscriber), body: nil, demand: etag.map { .etag($0) } ?? .present)
+                Webhook.recordKey(of: subscriber), body: nil, precondition: etag.map { .etag($0) } ?? .present)
             _ = try await mirror.write(
                 [removal, RecordChange(WebhookHealth.recordKey(of: subscriber), body: nil)], apply)
         } catch {
@@ -152,7 +152,7 @@ public final class WebhookRegistry: Sendable {
     }
 
     /// The handling of held deliveries when a webhook is enabled.
-    public enum HeldDeliveryPolicy: Sendable { case deliver, giveUp }
+    public enum HeldDeliveryPolicy: Sendable { case deliver, discard }
 
     /// Enables a webhook once its receiver has consented, when that is required. Held deliveries are sent or given up.
     /// Does nothing when the webhook is already enabled.
@@ -162,10 +162,10 @@ public final class WebhookRegistry: Sendable {
     public func enable(
         _ id: String, held: HeldDeliveryPolicy = .deliver, ifMatch etag: String? = nil, by caller: Caller
     ) async throws(ChatError) -> Webhook {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         let present = try await webhook(id, by: caller)
         if let etag { try RecordChange.Precondition.etag(etag).check(present.etag) }
-        if held == .giveUp, present.status != .enabled {
+        if held == .discard, present.status != .enabled {
             try requireReach(of: present.settings, by: caller)
             guard hasConsent(present) else {
                 throw ChatError(.conflict, "the receiver has not consented yet, and nothing has been given up")
@@ -192,7 +192,7 @@ public final class WebhookRegistry: Sendable {
     public func disable(
         _ id: String, reason: String = "disabled by hand", ifMatch etag: String? = nil, by caller: Caller
     ) async throws(ChatError) -> Webhook {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         return try await change(id, ifMatch: etag, by: caller) { $0.disable(reason) }
     }
 
@@ -207,7 +207,7 @@ public final class WebhookRegistry: Sendable {
         of id: String, to secret: String? = nil, overlap: Duration = .seconds(24 * 3600),
         ifMatch etag: String? = nil, by caller: Caller
     ) async throws(ChatError) -> IssuedWebhook {
-        try caller.demand(.manage)
+        try caller.require(.manage)
         guard overlap >= .zero, overlap <= Self.longestOverlap else {
             throw ChatError(.malformed, "the overlap must be between 0 and 168 hours")
         }

@@ -97,8 +97,8 @@ extension WebhookRegistry {
     /// take long.
     ///
     /// - Throws: what the store throws.
-    func trial(of event: Event, for webhook: Webhook, at start: Timetoken) async throws(ChatError) -> PostBatch {
-        let sent = try await Deliveries.trial(of: event, for: webhook).including(
+    func preview(of event: Event, for webhook: Webhook, at start: Timetoken) async throws(ChatError) -> PostBatch {
+        let sent = try await Deliveries.preview(of: event, for: webhook).including(
             webhook.settings.included, from: service)
         return await asLongWork {
             var batch = PostBatch(at: start)

@@ -70,9 +70,9 @@ extension WebhookRegistry {
     public func preview(_ id: String, of event: Event, by caller: Caller) async throws(ChatError) -> PostPreview {
         let webhook = try await self.webhook(id, by: caller)
         try requireReach(of: webhook.settings, by: caller)
-        try caller.demand(channel: event.channel.name)
-        try caller.demand(type: event.type)
-        let batch = try await trial(of: event, for: webhook, at: service.clock.now)
+        try caller.require(channel: event.channel.name)
+        try caller.require(type: event.type)
+        let batch = try await preview(of: event, for: webhook, at: service.clock.now)
         guard let request = batch.requests.first else {
             let detail = batch.unsent.first?.result.failure?.detail ?? "nothing to send"
             throw ChatError(.invalid, "the event cannot be sent: \(detail)", slug: "not_composed")

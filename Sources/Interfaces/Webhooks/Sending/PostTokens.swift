@@ -66,7 +66,7 @@ final class PostTokens: Sendable {
             case .failure(let failure): return OutboundResult(failure: failure)
             }
             let timeLeft = end - .now
-            guard timeLeft > .zero else { return OutboundResult(failure: Self.tooLate) }
+            guard timeLeft > .zero else { return OutboundResult(failure: Self.timedOut) }
             var authorized = request
             authorized.totalTimeout = timeLeft
             authorized.headers.append(("authorization", "Bearer " + token))
@@ -76,7 +76,7 @@ final class PostTokens: Sendable {
         return result
     }
 
-    private static let tooLate = OutboundFailure(
+    private static let timedOut = OutboundFailure(
         .timeout, detail: "token endpoint: no time is left for the post",
         sentence: "The token endpoint took all the time of the attempt. Nothing was sent to the receiver.")
 
@@ -155,7 +155,7 @@ final class PostTokens: Sendable {
         }
         let root = (try? JSONDocument(result.body))?.root  // A response that is not JSON has no token.
         guard (200..<300).contains(status), let token = root?["access_token"]?.string,
-            FieldRules.obstacle(value: token) == nil
+            FieldRules.error(value: token) == nil
         else {
             let reason = root?["error"]?.string.map { ", \($0.prefix(64))" } ?? ""
             let isRefusal = !(200..<300).contains(status)

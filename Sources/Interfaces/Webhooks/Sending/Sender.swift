@@ -187,7 +187,7 @@ final class Sender: Sendable {
         // A content that is not stored was deleted since it was looked up.
         for lease in leases where stored[lease.fence] == nil {
             do throws(ChatError) {
-                try await bury(lease, DeliveryState.eventGone)
+                try await markDead(lease, DeliveryState.eventGone)
             } catch {
                 // The lease runs out, and the delivery is looked up again.
                 logger.warning(
@@ -261,7 +261,7 @@ final class Sender: Sendable {
                 (snapshot.enabled(subscriber), snapshot.known(subscriber) != nil || snapshot.isUnreadable(subscriber))
             }
             if let enabled { return enabled }
-            if !isKnown { return try await webhookOutOfSight(subscriber, attempt) }
+            if !isKnown { return try await webhookWithoutAccess(subscriber, attempt) }
             // Disabled or unreadable since the leases began. They run out at once, and the deliveries are held.
             try await registry.updateLane(of: subscriber)
             try await queue.renew(Array(attempt), for: .zero)
@@ -273,7 +273,7 @@ final class Sender: Sendable {
     }
 
     /// A webhook that was created a moment ago on another node; nil when it is deleted or posts may not be sent to it.
-    private func webhookOutOfSight(
+    private func webhookWithoutAccess(
         _ subscriber: SubscriberID, _ attempt: ArraySlice<Lease>
     ) async throws(ChatError) -> CachedWebhook? {
         do throws(ChatError) {
@@ -283,7 +283,7 @@ final class Sender: Sendable {
             switch error.code {
             case .notFound:
                 try await queue.set(.closed, of: subscriber, concurrency: 1)
-                for lease in attempt { try await bury(lease, DeliveryState.webhookDeleted) }
+                for lease in attempt { try await markDead(lease, DeliveryState.webhookDeleted) }
             case .conflict: try await registry.hold(subscriber)
             default: throw error
             }
@@ -309,7 +309,7 @@ final class Sender: Sendable {
         if let event {
             return PreparedDelivery(lease: lease, body: event.envelope.bytes, trace: event.draft.trace?.stored)
         }
-        try await bury(lease, DeliveryState.eventGone)
+        try await markDead(lease, DeliveryState.eventGone)
         return nil
     }
 
@@ -320,7 +320,7 @@ final class Sender: Sendable {
     }
 
     /// Gives up a delivery that cannot be attempted.
-    private func bury(_ lease: Lease, _ reason: String) async throws(ChatError) {
+    private func markDead(_ lease: Lease, _ reason: String) async throws(ChatError) {
         counters.addDead()
         let attempt = DeliveryAttempt(
             at: service.clock.now, status: nil, error: "cancelled", durationMilliseconds: 0, isManual: lease.isManual)

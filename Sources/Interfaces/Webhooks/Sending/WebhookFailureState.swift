@@ -86,8 +86,8 @@ struct WebhookFailureState: Sendable {
     }
 
     /// - Parameter news: the stored notice; nil when it could not be stored.
-    mutating func endWriting(_ news: OperatorNotice?) {
-        switch news {
+    mutating func endWriting(_ notices: OperatorNotice?) {
+        switch notices {
         case .failing(let since): written.end(.some(since))
         case .recovered: written.end(.some(nil))
         case nil: written.end(nil)

@@ -12,13 +12,13 @@ struct WebhookHealth: Sendable {
     /// Stores a change together with the event that reports it. False when another node or an earlier run has stored it
     /// already.
     func write(
-        _ news: WebhookFailureState.OperatorNotice, of subscriber: SubscriberID, _ event: EventDraft
+        _ notices: WebhookFailureState.OperatorNotice, of subscriber: SubscriberID, _ event: EventDraft
     ) async throws(ChatError) -> Bool {
         let change =
-            switch news {
+            switch notices {
             case .failing(let since):
-                RecordChange(Self.recordKey(of: subscriber), body: Self.body(since), demand: .absent)
-            case .recovered: RecordChange(Self.recordKey(of: subscriber), body: nil, demand: .present)
+                RecordChange(Self.recordKey(of: subscriber), body: Self.body(since), precondition: .absent)
+            case .recovered: RecordChange(Self.recordKey(of: subscriber), body: nil, precondition: .present)
             }
         do {
             _ = try await directory.write([change], events: [event])

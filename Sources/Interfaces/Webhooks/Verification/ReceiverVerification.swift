@@ -18,7 +18,7 @@ public struct ReceiverVerification: Sendable {
     public func verify(_ id: String, by caller: Caller) async throws(ChatError) -> Webhook {
         let webhook = try await registry.webhook(id, by: caller)
         try registry.requireReach(of: webhook.settings, by: caller)
-        let allowed = try await registry.trials.pass(webhook.subscriber) { () async throws(ChatError) -> Int? in
+        let allowed = try await registry.manualPosts.pass(webhook.subscriber) { () async throws(ChatError) -> Int? in
             switch registry.options.verification(of: webhook.settings) {
             case .none: throw ChatError(.conflict, "this webhook needs no verification")
             case .echo:

@@ -19,7 +19,7 @@ final class RetentionTable: Sendable {
 
     /// The time that retention waits for a planner's cursor (3 days). Without this bound, a planner that has stopped
     /// would keep all events forever.
-    private static let patience: Duration = .seconds(3 * 24 * 3600)
+    private static let gracePeriod: Duration = .seconds(3 * 24 * 3600)
 
     fileprivate struct State: Sendable {
         var apps: [AppID: Entry] = [:]
@@ -39,7 +39,7 @@ final class RetentionTable: Sendable {
             guard let entry = state.apps[app] else { return .zero }
             guard let age = entry.age else { return entry.cutoff }
             // Events that a planner has not passed yet do not expire.
-            let needed = max(state.cursors.values.min() ?? .distantFuture, now.adding(.zero - Self.patience))
+            let needed = max(state.cursors.values.min() ?? .distantFuture, now.adding(.zero - Self.gracePeriod))
             let cutoff = max(entry.cutoff, min(now.adding(.zero - age), needed))
             state.apps[app]?.cutoff = cutoff
             return cutoff

@@ -49,7 +49,7 @@ extension SQLiteLog {
                 seen += commits.reduce(0) { $0 + $1.events.count }
                 if seen > Self.scanLimit, let names = channels.onlyNames {
                     let found = eventsInIndex(
-                        names, echoes: channels.hearsEchoes, after: position, limit: limit, now: now)
+                        names, echoes: channels.receivesEchoes, after: position, limit: limit, now: now)
                     if let found { return found }
                     return page.position == position ? nil : page.toBeContinued
                 }

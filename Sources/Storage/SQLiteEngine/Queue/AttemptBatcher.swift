@@ -15,7 +15,7 @@ struct FinishedAttempts: Sendable {
 final class AttemptBatcher: Sendable {
     /// The time that the first attempt waits (10 ms), and the number of attempts that are written without waiting
     /// longer.
-    static let patience: UInt64 = 10_000_000
+    static let longestWait: UInt64 = 10_000_000
     private static let enough = 128
 
     private struct State {
@@ -41,7 +41,7 @@ final class AttemptBatcher: Sendable {
             state.attempts += finished.attempts.count
             if state.attempts >= Self.enough { return (state.removeAll(), nil) }
             guard state.due == nil else { return ([], nil) }
-            let due = uptimeNanoseconds() + Self.patience
+            let due = uptimeNanoseconds() + Self.longestWait
             state.due = due
             return ([], due)
         }

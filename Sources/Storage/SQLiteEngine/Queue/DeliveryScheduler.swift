@@ -52,7 +52,7 @@ final class DeliveryScheduler: Sendable {
         let fence: UInt64
         let batch: UInt64
         /// The number of further items of the chain that may join this attempt.
-        var room = 0
+        var freeCapacity = 0
     }
 
     /// The state of a lane, as the writer reads it.
@@ -137,7 +137,7 @@ final class DeliveryScheduler: Sendable {
 
     // MARK: Changes from the writer, after its commit
 
-    func set(_ stored: StoredSubscriber) { change { $0.become(stored) } }
+    func set(_ stored: StoredSubscriber) { change { $0.update(stored) } }
 
     func pace(_ number: Int64, concurrency: Int?, notBefore: UInt64) {
         change { state in

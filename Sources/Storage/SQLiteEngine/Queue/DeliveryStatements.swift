@@ -9,7 +9,7 @@ struct DeliveryStatements {
     let putSubscriber: Statement
     let subscriber: Statement
     let setReordering: Statement
-    let loosen: Statement
+    let release: Statement
     let findUnchained: Statement
     let putInLine: Statement
     let nextChain: Statement
@@ -17,9 +17,9 @@ struct DeliveryStatements {
     let leader: Statement
     let lead: Statement
     let purge: Statement
-    let giveUp: Statement
+    let abandon: Statement
     let findAged: Statement
-    let bury: Statement
+    let markDead: Statement
     let findDue: Statement
     let finish: Statement
     let keep: Statement
@@ -63,12 +63,12 @@ struct DeliveryStatements {
             """)
         subscriber = try prepare("SELECT \(columns) FROM subscriber WHERE id=?")
         setReordering = try prepare("UPDATE subscriber SET reordering=?2 WHERE id=?1 RETURNING \(columns)")
-        bury = try prepare(
+        markDead = try prepare(
             """
             UPDATE delivery SET state=2, reason=?2, touched=?3, chain=NULL WHERE (tt, ep) IN
             (SELECT tt, ep FROM delivery INDEXED BY delivery_due WHERE state=0 AND ep=?1 LIMIT \(Writer.turnRows))
             """)
-        loosen = try prepare(
+        release = try prepare(
             """
             UPDATE delivery SET chain=NULL, due=min(due, ?2) WHERE (tt, ep) IN (SELECT tt, ep FROM delivery
             INDEXED BY delivery_chain WHERE chain IS NOT NULL AND ep=?1 LIMIT \(Writer.turnRows))
@@ -88,7 +88,7 @@ struct DeliveryStatements {
             SELECT tt FROM delivery INDEXED BY delivery_leader WHERE ep=? AND chain=? AND due < \(Writer.inLine) LIMIT 1
             """)
         lead = try prepare("UPDATE delivery SET due=?3 WHERE tt=?1 AND ep=?2")
-        giveUp = try prepare("UPDATE delivery SET state=2, reason=?3, touched=?4, chain=NULL WHERE tt=?1 AND ep=?2")
+        abandon = try prepare("UPDATE delivery SET state=2, reason=?3, touched=?4, chain=NULL WHERE tt=?1 AND ep=?2")
         // Compares the time of the last change as well: an old event may have been requested again, and a retry may be
         // due far in the future.
         findAged = try prepare(

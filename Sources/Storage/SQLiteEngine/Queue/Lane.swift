@@ -109,7 +109,7 @@ final class Lane: @unchecked Sendable, Scheduled {
         }
     }
 
-    func become(_ stored: StoredSubscriber) {
+    func update(_ stored: StoredSubscriber) {
         if stored.settings.rate != settings.rate { rateLimit = stored.settings.rate.map { LanePace(perSecond: $0) } }
         settings = stored.settings
         isReordering = stored.reordering != .done

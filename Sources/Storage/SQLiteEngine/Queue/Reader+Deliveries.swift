@@ -50,7 +50,7 @@ extension Reader {
     func followers(of grants: [DeliveryScheduler.Grant]) throws(SQLiteFailure) -> [DeliveryKey: [DueItem]] {
         var followers: [DeliveryKey: [DueItem]] = [:]
         var room: [UInt64: Int] = [:]
-        for grant in grants where grant.room > 0 { room[grant.batch] = grant.room }
+        for grant in grants where grant.freeCapacity > 0 { room[grant.batch] = grant.freeCapacity }
         let find = statements.followers
         for grant in grants {
             guard let left = room[grant.batch], left > 0 else { continue }

@@ -36,13 +36,13 @@ struct SQLiteDeliveries: DeliveryQueue {
     }
 
     private func leases(of grants: [DeliveryScheduler.Grant]) async throws(ChatError) -> [Lease] {
-        guard grants.contains(where: { $0.planned == nil || $0.room > 0 }) else {
+        guard grants.contains(where: { $0.planned == nil || $0.freeCapacity > 0 }) else {
             return grants.compactMap(\.leaseOfPlanned)
         }
         var all = grants
         let facts: [DeliveryKey: Lease]
         do throws(ChatError) {
-            if grants.contains(where: { $0.room > 0 }) { all = try await withFollowers(grants) }
+            if grants.contains(where: { $0.freeCapacity > 0 }) { all = try await withFollowers(grants) }
             let wanted = all
             facts = try await readers.run { (reader) throws(SQLiteFailure) in try reader.leases(wanted) }
         } catch {
@@ -106,7 +106,7 @@ struct SQLiteDeliveries: DeliveryQueue {
         // The items of a long queue are ended or reordered in batches, so that other requests are served in between.
         if settings.state == .closed {
             while try await writerHandle.run({ [scheduler] (writer) throws(SQLiteFailure) in
-                .success(try writer.bury(stored.number, scheduler: scheduler))
+                .success(try writer.markDead(stored.number, scheduler: scheduler))
             }) {}
         }
         if stored.reordering != .done { try await reorder(stored.number) }

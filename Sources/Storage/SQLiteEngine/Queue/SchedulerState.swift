@@ -71,8 +71,8 @@ extension SchedulerState {
         timerQueue.schedule(lane.group, due: due)
     }
 
-    mutating func become(_ stored: StoredSubscriber) {
-        if let lane = lanes[stored.number] { lane.become(stored) } else { insert(stored) }
+    mutating func update(_ stored: StoredSubscriber) {
+        if let lane = lanes[stored.number] { lane.update(stored) } else { insert(stored) }
         schedule(stored.number)
     }
 
@@ -210,7 +210,7 @@ extension SchedulerState {
             room -= 1
         }
         // The items that wait in line behind them are in the file.
-        if lanes[number]?.settings.ordering != DeliveryOrdering.none { grants[first].room = room }
+        if lanes[number]?.settings.ordering != DeliveryOrdering.none { grants[first].freeCapacity = room }
     }
 
     @discardableResult

@@ -15,7 +15,7 @@ struct StoredSubscriber: Sendable {
 enum Reordering: Int, Sendable {
     case done = 0
     /// Dissolves the chains of an earlier ordering.
-    case loosen = 1
+    case release = 1
     /// Assigns every item to a chain and puts it in line.
     case chain = 2
     /// Makes the first item of each chain due.

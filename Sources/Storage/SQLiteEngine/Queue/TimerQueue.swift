@@ -32,7 +32,7 @@ struct TimerQueue<Member: Scheduled>: Sendable {
         guard let due, due < (member.scheduledDue ?? .max) else { return }
         member.scheduledDue = due
         entries.push(Entry(due: due, member: member))
-        if entries.count > most { tidy() }
+        if entries.count > most { compact() }
     }
 
     /// Removes and returns the earliest member that is due.
@@ -48,7 +48,7 @@ struct TimerQueue<Member: Scheduled>: Sendable {
 
     /// Removes stale entries. A member that alternates between now and a time far ahead leaves an entry there each
     /// time.
-    private mutating func tidy() {
+    private mutating func compact() {
         var kept: [Entry] = []
         while let entry = entries.popFirst() {
             guard entry.member.scheduledDue == entry.due else { continue }

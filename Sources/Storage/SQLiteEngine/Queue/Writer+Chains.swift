@@ -94,8 +94,8 @@ extension Writer {
         guard let stored else { return nil }
         switch stored.reordering {
         case .done: return nil
-        case .loosen:
-            if try loosen(stored) { return place }
+        case .release:
+            if try release(stored) { return place }
             return try record(stored.settings.ordering == .none ? .done : .chain, place, scheduler)
         case .chain: return try chain(stored) ? place : try record(.lead, place, scheduler)
         case .lead:
@@ -129,8 +129,8 @@ extension Writer {
     /// Dissolves chains of an earlier ordering in one batch.
     ///
     /// - Returns: true when more is left.
-    private func loosen(_ stored: StoredSubscriber) throws(SQLiteFailure) -> Bool {
-        let loosen = statements.deliveries.loosen
+    private func release(_ stored: StoredSubscriber) throws(SQLiteFailure) -> Bool {
+        let loosen = statements.deliveries.release
         loosen.bind(stored.number, at: 1)
         loosen.bind(Int64(now.rawValue), at: 2)
         try loosen.run()

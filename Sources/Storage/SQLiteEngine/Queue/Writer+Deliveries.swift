@@ -159,8 +159,8 @@ extension Writer {
     }
 
     /// Ends one batch of a closed subscriber's waiting items. Returns true when there may be more.
-    func bury(_ number: Int64, scheduler: DeliveryScheduler) throws(SQLiteFailure) -> Bool {
-        let bury = statements.deliveries.bury
+    func markDead(_ number: Int64, scheduler: DeliveryScheduler) throws(SQLiteFailure) -> Bool {
+        let bury = statements.deliveries.markDead
         bury.bind(number, at: 1)
         bury.bind(Self.closedReason, at: 2)
         bury.bind(Int64(now.rawValue), at: 3)

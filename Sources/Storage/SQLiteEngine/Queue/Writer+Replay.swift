@@ -54,7 +54,7 @@ extension Writer {
                 processed += 1
                 continue
             }
-            guard hasRoom(number, revival, scheduler) else {
+            guard hasCapacity(number, revival, scheduler) else {
                 // An item that already waits needs no room.
                 guard try row(of: key)?.isWaiting == true else { break }
                 processed += 1
@@ -89,13 +89,15 @@ extension Writer {
         let events = try statements.deliveries.walk.events(
             DeliveryScan.Part(subscriber: number, state: .waiting), after: after, before: event + 1, .oldestFirst,
             limit: Self.turnRows)
-        let count = try giveUp(events, of: number, because: "skipped", scheduler)
+        let count = try abandon(events, of: number, because: "skipped", scheduler)
         return (count, events.count == Self.turnRows ? events.last : nil)
     }
 
     /// Ends one batch of a subscriber's items that have waited too long: deliveries that it holds, or that were not
     /// pulled. Returns true when there may be more.
-    func buryAged(_ number: Int64, before edge: Timetoken, scheduler: DeliveryScheduler) throws(SQLiteFailure) -> Bool {
+    func markAgedDead(
+        _ number: Int64, before edge: Timetoken, scheduler: DeliveryScheduler
+    ) throws(SQLiteFailure) -> Bool {
         let find = statements.deliveries.findAged
         find.bind(number, at: 1)
         find.bind(Int64(edge.rawValue), at: 2)
@@ -105,11 +107,11 @@ extension Writer {
             return true
         }
         guard !events.isEmpty else { return false }
-        return try giveUp(events, of: number, because: "held_too_long", scheduler) == Self.turnRows
+        return try abandon(events, of: number, because: "held_too_long", scheduler) == Self.turnRows
     }
 
     /// Ends waiting items that are not under way, and lets the items behind them advance. Returns their number.
-    private func giveUp(
+    private func abandon(
         _ events: [UInt64], of number: Int64, because reason: String, _ scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> Int {
         let ordering = scheduler.snapshot(of: number)?.settings.ordering ?? .none
@@ -117,7 +119,7 @@ extension Writer {
         var count = 0
         for row in try find(events.map { DeliveryKey(event: $0, subscriber: number) })
         where !scheduler.isLeased(row.key) {
-            let giveUp = statements.deliveries.giveUp
+            let giveUp = statements.deliveries.abandon
             giveUp.bind(Int64(row.key.event), at: 1)
             giveUp.bind(number, at: 2)
             giveUp.bind(reason, at: 3)
@@ -161,14 +163,14 @@ extension Writer {
         scheduler.snapshot(of: key.subscriber)?.state != .closed && !scheduler.isLeased(key)
     }
 
-    private func hasRoom(_ number: Int64, _ revival: RescheduledBatch, _ scheduler: DeliveryScheduler) -> Bool {
+    private func hasCapacity(_ number: Int64, _ revival: RescheduledBatch, _ scheduler: DeliveryScheduler) -> Bool {
         scheduler.snapshot(of: number).map { $0.waiting + revival.lanes[number, default: 0] < mostWaiting($0) } ?? true
     }
 
     private func revive(
         _ row: DeliveryRow, _ revival: inout RescheduledBatch, _ scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) {
-        guard row.isWaiting || hasRoom(row.key.subscriber, revival, scheduler) else { return }
+        guard row.isWaiting || hasCapacity(row.key.subscriber, revival, scheduler) else { return }
         let ordering = scheduler.snapshot(of: row.key.subscriber)?.settings.ordering ?? .none
         let chain = Chain(ordering, subscriber: row.key.subscriber, channel: row.channel)
         let revive = statements.deliveries.revive

@@ -23,7 +23,7 @@ extension Reader {
             }
             seen += 1
             page.position = Timetoken(UInt64(row.integer(0)))
-            if try rowFilter.lets(row, names) { page.items.append(try EventRow.read(row, names)) }
+            if try rowFilter.admits(row, names) { page.items.append(try EventRow.read(row, names)) }
             return true
         }
         return page
@@ -71,7 +71,7 @@ extension Reader {
         var (rowFilter, found) = (rowFilter, 0)
         bind(rows, channel, request, cutoff)
         try rows.forEachRow { (row) throws(SQLiteFailure) in
-            if try rowFilter.lets(row, names) { found += 1 }
+            if try rowFilter.admits(row, names) { found += 1 }
             return found < request.countMost
         }
         return found
@@ -114,7 +114,7 @@ private struct RowFilter {
     /// True when only expiry and kind are checked.
     var isOfKindsAlone: Bool { types.isEmpty && user == nil }
 
-    mutating func lets(_ row: Statement, _ names: NameTable) throws(SQLiteFailure) -> Bool {
+    mutating func admits(_ row: Statement, _ names: NameTable) throws(SQLiteFailure) -> Bool {
         if let expires = row.optionalInteger(7), UInt64(expires) <= now.rawValue { return false }
         if !kinds.isEmpty, !kinds.contains(where: { $0.rawValue == row.integer(2) }) { return false }
         if isOutsideThreads, !row.isNull(17) { return false }

@@ -182,7 +182,7 @@ extension RecordChange {
     /// The reason why the current record forbids this change; nil when it does not.
     fileprivate func refusal(_ current: Record?) -> ChatError? {
         var refusal: ChatError
-        switch demand {
+        switch precondition {
         case .none: return nil
         case .absent:
             guard current != nil else { return nil }

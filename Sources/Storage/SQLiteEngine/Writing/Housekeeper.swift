@@ -12,7 +12,7 @@ final class Housekeeper {
     private(set) var nextTurn: UInt64
     /// The time that a due turn may wait behind requests (1 s). After that it goes first; otherwise a store that is
     /// always busy would never shrink.
-    let patience: UInt64 = 1_000_000_000
+    let longestWait: UInt64 = 1_000_000_000
 
     private let interval: UInt64
     private let statements: HousekeepingStatements
@@ -28,7 +28,7 @@ final class Housekeeper {
     }
 
     /// Starts a whole round as soon as possible, then answers.
-    func hurry(_ completion: Completion<Void>) {
+    func runSoon(_ completion: Completion<Void>) {
         waiting.append(completion)
         left = RemovalKind.allCases[...]
         nextTurn = 0
@@ -59,7 +59,7 @@ final class Housekeeper {
         case .outlived: try statements.removeOutlived(writer)
         case .expired: try statements.removeExpired(writer)
         case .repeats: try statements.forget(writer)
-        case .held: try statements.buryHeld(writer)
+        case .held: try statements.markHeldDead(writer)
         case .finished: try statements.removeFinished(writer)
         }
     }
@@ -82,7 +82,7 @@ struct HousekeepingStatements {
     private let removeExpired: Statement
     private let forgetting: [Statement]
     private let removeTombstones: Statement
-    private let buryClosed: Statement
+    private let markClosedDead: Statement
     private let removeFinished: Statement
 
     init(_ database: Database) throws(SQLiteFailure) {
@@ -111,7 +111,7 @@ struct HousekeepingStatements {
             DELETE FROM removed WHERE (revision, app, kind, id) IN
             (SELECT revision, app, kind, id FROM removed WHERE at < ?1 ORDER BY revision LIMIT \(rows))
             """)
-        buryClosed = try prepare(
+        markClosedDead = try prepare(
             """
             UPDATE delivery SET state=2, reason='\(Writer.closedReason)', touched=?1, chain=NULL WHERE (tt, ep) IN
             (SELECT tt, ep FROM delivery INDEXED BY delivery_due
@@ -134,13 +134,13 @@ struct HousekeepingStatements {
 
     /// Ends deliveries that a disabled webhook has held for too long, deliveries that were not pulled in time, and
     /// those of deleted webhooks that a crash left behind.
-    func buryHeld(_ writer: Writer) throws(SQLiteFailure) -> Bool {
-        buryClosed.bind(Int64(writer.now.rawValue), at: 1)
-        try buryClosed.run()
+    func markHeldDead(_ writer: Writer) throws(SQLiteFailure) -> Bool {
+        markClosedDead.bind(Int64(writer.now.rawValue), at: 1)
+        try markClosedDead.run()
         guard writer.database.changes < Writer.turnRows else { return true }
         guard let scheduler = writer.engineState.scheduler.withLock({ $0 }) else { return false }
         let edge = writer.now.adding(.zero - writer.engineState.limits.deliveriesKept)
-        for lane in scheduler.patientLanes where try writer.buryAged(lane, before: edge, scheduler: scheduler) {
+        for lane in scheduler.patientLanes where try writer.markAgedDead(lane, before: edge, scheduler: scheduler) {
             return true
         }
         return false
@@ -250,7 +250,7 @@ final class HousekeepingRequest: WriteRequest {
     var needsTransaction: Bool { false }
 
     func perform(on writer: Writer) throws(SQLiteFailure) {
-        writer.effects.append { [completion] in writer.housekeeper.hurry(completion) }
+        writer.effects.append { [completion] in writer.housekeeper.runSoon(completion) }
     }
 
     func fail(_ error: ChatError) { completion.answer(.failure(error)) }

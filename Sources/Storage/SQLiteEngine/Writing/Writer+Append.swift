@@ -13,7 +13,7 @@ extension Writer {
             return .success(try repeated(earlier, drafts))
         }
         if let revision, self.revision > revision {
-            let keys = drafts.reduce(into: Set<RecordKey>()) { $0.formUnion($1.standingKeys) }
+            let keys = drafts.reduce(into: Set<RecordKey>()) { $0.formUnion($1.rightsKeys) }
             guard try !haveChanged(keys, since: revision) else {
                 return .failure(ChatError(.stale, "a record that decides who may write has changed in the meantime"))
             }

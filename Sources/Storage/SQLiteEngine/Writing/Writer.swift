@@ -66,7 +66,7 @@ final class Writer {
     /// Works until the write queue is finished. Calls `drained` when all accepted requests are done.
     func run(reader: Reader, drained: () -> Void) {
         while true {
-            switch writeQueue.next(housekeepingAt: housekeeper.nextTurn, patience: housekeeper.patience) {
+            switch writeQueue.next(housekeepingAt: housekeeper.nextTurn, patience: housekeeper.longestWait) {
             case .batch(let requests): process(requests)
             case .reads(let jobs): for job in jobs { job.run(reader) }
             case .housekeeping: housekeeper.turn(on: self)

@@ -7,27 +7,27 @@ struct Setting {
 
     init(_ curl: UnsafeMutableRawPointer) { self.curl = curl }
 
-    mutating func long(_ option: CURLoption, _ value: Int) { note(shim_easy_set_long(curl, option, value)) }
+    mutating func long(_ option: CURLoption, _ value: Int) { check(shim_easy_set_long(curl, option, value)) }
 
-    mutating func offset(_ option: CURLoption, _ value: curl_off_t) { note(shim_easy_set_offset(curl, option, value)) }
+    mutating func offset(_ option: CURLoption, _ value: curl_off_t) { check(shim_easy_set_offset(curl, option, value)) }
 
     /// Sets a text, which libcurl copies.
     mutating func text(_ option: CURLoption, _ value: UnsafePointer<CChar>?) {
-        note(shim_easy_set_text(curl, option, value))
+        check(shim_easy_set_text(curl, option, value))
     }
 
     /// Sets a pointer, which libcurl keeps.
     mutating func pointer(_ option: CURLoption, _ value: UnsafeMutableRawPointer?) {
-        note(shim_easy_set_pointer(curl, option, value))
+        check(shim_easy_set_pointer(curl, option, value))
     }
 
     /// Sets the header list, to which libcurl keeps a pointer.
-    mutating func headers(_ value: UnsafeMutablePointer<curl_slist>?) { note(shim_easy_set_headers(curl, value)) }
+    mutating func headers(_ value: UnsafeMutablePointer<curl_slist>?) { check(shim_easy_set_headers(curl, value)) }
 
     /// Sets bytes, which libcurl copies; `nil` for none.
     mutating func bytes(_ option: CURLoption, _ value: [UInt8]?) {
-        guard let value else { return note(shim_easy_set_bytes(curl, option, nil, 0)) }
-        value.withUnsafeBytes { note(shim_easy_set_bytes(curl, option, $0.baseAddress, $0.count)) }
+        guard let value else { return check(shim_easy_set_bytes(curl, option, nil, 0)) }
+        value.withUnsafeBytes { check(shim_easy_set_bytes(curl, option, $0.baseAddress, $0.count)) }
     }
 
     /// Sets the time within which the whole response must arrive; `nil` for a response that is read as it arrives.
@@ -50,22 +50,22 @@ struct Setting {
     }
 
     mutating func onBytes(_ option: CURLoption, _ callback: curl_write_callback) {
-        note(shim_easy_on_bytes(curl, option, callback))
+        check(shim_easy_on_bytes(curl, option, callback))
     }
 
     mutating func onOpenSocket(_ callback: curl_opensocket_callback) {
-        note(shim_easy_on_open_socket(curl, callback))
+        check(shim_easy_on_open_socket(curl, callback))
     }
 
-    mutating func onRequest(_ callback: curl_prereq_callback) { note(shim_easy_on_request(curl, callback)) }
+    mutating func onRequest(_ callback: curl_prereq_callback) { check(shim_easy_on_request(curl, callback)) }
 
-    mutating func onHandshake(_ callback: curl_ssl_ctx_callback) { note(shim_easy_on_handshake(curl, callback)) }
+    mutating func onHandshake(_ callback: curl_ssl_ctx_callback) { check(shim_easy_on_handshake(curl, callback)) }
 
     mutating func onCloseSocket(_ callback: curl_closesocket_callback) {
-        note(shim_easy_on_close_socket(curl, callback))
+        check(shim_easy_on_close_socket(curl, callback))
     }
 
-    private mutating func note(_ result: CURLcode) {
+    private mutating func check(_ result: CURLcode) {
         if code == CURLE_OK { code = result }
     }
 }

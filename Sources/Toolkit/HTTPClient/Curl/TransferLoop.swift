@@ -31,18 +31,18 @@ final class TransferLoop: @unchecked Sendable {
     /// Runs until the mailbox is closed, then ends everything.
     func run() {
         while true {
-            let (commands, isClosed) = mailbox.take()
+            let (commands, isClosed) = mailbox.drain()
             for command in commands { perform(command) }
             multi.runTimer()
-            settle()
-            handOver()
+            finishTransfers()
+            submit()
             if isClosed { break }
             // After work there may be more commands already: check the sockets without sleeping.
             multi.wait(until: commands.isEmpty ? nextDeadline : 0)
             endSilentStreams()
-            settle()
+            finishTransfers()
             endLongWaits()
-            handOver()
+            submit()
         }
         stop()
     }
@@ -54,10 +54,10 @@ final class TransferLoop: @unchecked Sendable {
         return next == .max ? nil : next
     }
 
-    private func handOver() {
+    private func submit() {
         guard !lingering.isEmpty else { return }
         let now = uptimeNanoseconds()
-        lingering.removeAll { $0.handOver(at: now) }
+        lingering.removeAll { $0.submit(at: now) }
     }
 
     private func stop() {
@@ -66,7 +66,7 @@ final class TransferLoop: @unchecked Sendable {
         for handle in handles {
             if let transfer = handle.transfer { finish(transfer, reason) }
         }
-        for group in lingering { _ = group.handOver(at: .max) }
+        for group in lingering { _ = group.submit(at: .max) }
         lingering = []
         idle = []
         handles = []
@@ -163,7 +163,7 @@ final class TransferLoop: @unchecked Sendable {
         }
         transfer.started = uptimeNanoseconds()
         transfer.lastArrival = transfer.started
-        guard let handle = takeHandle() else {
+        guard let handle = reuseHandle() else {
             hostLimits.release(lane)
             return drop(transfer, OutboundFailure(.overloaded, detail: "no memory for a handle"))
         }
@@ -184,7 +184,7 @@ final class TransferLoop: @unchecked Sendable {
         }
     }
 
-    private func takeHandle() -> EasyHandle? {
+    private func reuseHandle() -> EasyHandle? {
         if let handle = idle.popLast() { return handle }
         guard let handle = EasyHandle(transferLoop: self, options: options, multi: multi) else { return nil }
         handles.append(handle)
@@ -192,7 +192,7 @@ final class TransferLoop: @unchecked Sendable {
     }
 
     /// Delivers the results of finished transfers, and starts waiting requests in the freed places.
-    private func settle() {
+    private func finishTransfers() {
         while true {
             while let (handle, code) = multi.nextFinished() {
                 guard let transfer = handle.transfer else { continue }
@@ -239,7 +239,7 @@ final class TransferLoop: @unchecked Sendable {
 
     /// Handles a header line. Called by libcurl.
     func received(header line: UnsafeRawBufferPointer, for transfer: Transfer) -> Int {
-        switch transfer.response.take(headerLine: line, limit: options.responseHeaderLimitBytes) {
+        switch transfer.response.receive(headerLine: line, limit: options.responseHeaderLimitBytes) {
         case .more: break
         case .stop: return 0
         case .complete:
@@ -261,7 +261,7 @@ final class TransferLoop: @unchecked Sendable {
             transfer.lastArrival = uptimeNanoseconds()
             return bytes.count
         }
-        let goesOn = transfer.response.take(
+        let goesOn = transfer.response.receive(
             body: bytes, keeping: options.keptResponseBytes, limit: options.responseLimitBytes)
         return goesOn ? bytes.count : 0
     }

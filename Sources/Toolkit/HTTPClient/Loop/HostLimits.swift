@@ -51,7 +51,7 @@ struct HostLimits<Item: AnyObject> {
         }
         waiting += 1
         lane.waiting.append(item)
-        takeTurn(lane)
+        startTurn(lane)
         return .wait(lane)
     }
 
@@ -63,7 +63,7 @@ struct HostLimits<Item: AnyObject> {
             waiting -= 1
             active += 1
             lane.active += 1
-            takeTurn(lane)
+            startTurn(lane)
             return (item, lane)
         }
         return nil
@@ -73,7 +73,7 @@ struct HostLimits<Item: AnyObject> {
     mutating func release(_ lane: Lane) {
         active -= 1
         lane.active -= 1
-        takeTurn(lane)
+        startTurn(lane)
         closeIfUnused(lane)
     }
 
@@ -108,7 +108,7 @@ struct HostLimits<Item: AnyObject> {
         if lane.active == 0, lane.waiting.isEmpty { hostLimits[lane.key] = nil }
     }
 
-    private mutating func takeTurn(_ lane: Lane) {
+    private mutating func startTurn(_ lane: Lane) {
         guard !lane.isInTurn, !lane.waiting.isEmpty, lane.active < hostLimit else { return }
         lane.isInTurn = true
         turns.append(lane)

@@ -38,7 +38,7 @@ final class Mailbox: Sendable {
 
     /// Returns everything posted since the last call, and true for `isClosed` when the loop must stop. When there is
     /// nothing to do, the next command wakes the loop.
-    func take() -> (commands: [Command], isClosed: Bool) {
+    func drain() -> (commands: [Command], isClosed: Bool) {
         state.withLock { state in
             let commands = state.commands
             state.commands.removeAll(keepingCapacity: commands.count <= 1024)

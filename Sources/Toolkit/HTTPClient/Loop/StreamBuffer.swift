@@ -36,7 +36,7 @@ final class StreamBuffer: Sendable {
     func deliver(_ head: Head) {
         let waiter = state.withLock { state in
             state.head = head
-            return state.headWaiter.take()
+            return state.headWaiter.consume()
         }
         waiter?.resume(returning: .success(head))
     }
@@ -45,7 +45,7 @@ final class StreamBuffer: Sendable {
     func offer(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let piece = [UInt8](bytes)
         let (accepted, reader) = state.withLock { state in
-            if let reader = state.reader.take() { return (true, Optional(reader)) }
+            if let reader = state.reader.consume() { return (true, Optional(reader)) }
             guard state.bytes.count < Self.limitBytes else {
                 state.isPaused = true
                 return (false, nil)
@@ -61,7 +61,7 @@ final class StreamBuffer: Sendable {
     func finish(_ failure: OutboundFailure?) {
         let (headWaiter, reader) = state.withLock { state in
             state.ending = .some(failure)
-            return (state.headWaiter.take(), state.reader.take())
+            return (state.headWaiter.consume(), state.reader.consume())
         }
         let early = OutboundFailure(.responseInvalid, detail: "ended without an answer")
         headWaiter?.resume(returning: .failure(failure ?? early))
@@ -98,7 +98,7 @@ final class StreamBuffer: Sendable {
 
 extension Optional {
     /// Removes and returns the value.
-    fileprivate mutating func take() -> Wrapped? {
+    fileprivate mutating func consume() -> Wrapped? {
         defer { self = nil }
         return self
     }

@@ -271,7 +271,7 @@ extension Broadcast {
                     index &+= 1
                 } else {
                     bytes &+= UInt64(max(0, sent))
-                    fellShort(at: index, sent: sent)
+                    sentPart(at: index, sent: sent)
                 }
             }
         }
@@ -325,7 +325,7 @@ extension Broadcast {
             UnsafeRawBufferPointer(start: ring!, count: length &- room))
     }
 
-    private func fellShort(at index: Int, sent: Int) {
+    private func sentPart(at index: Int, sent: Int) {
         let entry = entries + index
         if sent < 0 {
             let code = errno
@@ -336,14 +336,14 @@ extension Broadcast {
             }
         } else {
             entry.pointee.cursor &+= UInt64(sent)
-            noteBoundary(entry)
+            recordBoundary(entry)
         }
         entry.pointee.place |= StreamEntry.blocked
         waitingLow = min(waitingLow, entry.pointee.cursor)
         self.index &+= index == self.index ? 1 : 0
     }
 
-    private func noteBoundary(_ entry: UnsafeMutablePointer<StreamEntry>) {
+    private func recordBoundary(_ entry: UnsafeMutablePointer<StreamEntry>) {
         let cursor = entry.pointee.cursor
         let end = UInt64(wireEnd.count)
         var isBoundary = cursor >= oldestPosition &+ end
@@ -360,7 +360,7 @@ extension Broadcast {
 
     private func checkLag(at index: Int) {
         if entries[index].cursor < oldestPosition {
-            connection(at: index).fellBehind()
+            connection(at: index).closeAsSlow()
         } else {
             self.index &+= 1
         }
@@ -370,7 +370,7 @@ extension Broadcast {
         let isLost = entries[index].cursor < oldestPosition
         let connection = connection(at: index)
         if isLost {
-            connection.fellBehind()
+            connection.closeAsSlow()
         } else {
             self.index &+= 1
             connection.wakePuller()
@@ -446,7 +446,7 @@ extension Broadcast {
         guard !entries[index].isWaiting else { return }
         let entry = entries + index
         if entry.pointee.cursor < oldestPosition {
-            connection(at: index).fellBehind()
+            connection(at: index).closeAsSlow()
             return
         }
         let pending = headPosition &- entry.pointee.cursor
@@ -458,7 +458,7 @@ extension Broadcast {
             entry.pointee.cursor = headPosition
         } else {
             let served = self.index
-            fellShort(at: index, sent: sent)
+            sentPart(at: index, sent: sent)
             self.index = min(served, count)
         }
     }

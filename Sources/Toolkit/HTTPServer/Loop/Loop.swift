@@ -117,7 +117,7 @@ extension Loop {
     }
 
     private func close() {
-        repeat { runJobs(limit: .max) } while takeJobs()
+        repeat { runJobs(limit: .max) } while drainJobs()
         owner.store(0, ordering: .sequentiallyConsistent)
         inbox.withLock { $0.isClosed = true }
         // Runs jobs that were posted just before the inbox was closed.
@@ -167,7 +167,7 @@ extension Loop {
         guard timers.count > 0 else { return }
         let now = MonotonicTime.now
         var left = Self.jobsPerTurn
-        while left > 0, let timer = timers.takeDue(at: now) {
+        while left > 0, let timer = timers.removeDue(at: now) {
             timer.fire()
             left -= 1
         }
@@ -184,13 +184,13 @@ extension Loop {
     }
 
     /// Moves posted jobs to the loop's own list. Returns true when there are jobs to run.
-    private func takeJobs() -> Bool {
+    private func drainJobs() -> Bool {
         if nextRunning == running.count {
             running.removeAll(keepingCapacity: true)
             nextRunning = 0
             inbox.withLock { swap(&$0.work, &running) }
         }
-        for timer in inbox.withLock({ $0.takeTimers() }) { timers.insert(timer) }
+        for timer in inbox.withLock({ $0.removeTimers() }) { timers.insert(timer) }
         return nextRunning < running.count
     }
 
@@ -199,7 +199,7 @@ extension Loop {
     private func runWaitingJobs() {
         var left = Self.jobsPerTurn
         let end = MonotonicTime.now + Self.swarmTime
-        repeat { left -= runJobs(limit: left) } while left > 0 && MonotonicTime.now < end && takeJobs()
+        repeat { left -= runJobs(limit: left) } while left > 0 && MonotonicTime.now < end && drainJobs()
     }
 
     /// Runs up to `limit` jobs. A job may call `runJobs(atMost:until:)` and replace the list, so the list and the
@@ -222,7 +222,7 @@ extension Loop {
     /// about to wait for one of these jobs: waiting would cost more than running them.
     func runJobs(atMost limit: Int, until isDone: () -> Bool) {
         for _ in 0..<limit {
-            guard !isDone(), nextRunning < running.count || takeJobs() else { return }
+            guard !isDone(), nextRunning < running.count || drainJobs() else { return }
             runJobs(limit: 1)
         }
     }
@@ -357,7 +357,7 @@ extension Loop {
 
         var isEmpty: Bool { work.isEmpty && timers.isEmpty }
 
-        mutating func takeTimers() -> [LoopTimer] {
+        mutating func removeTimers() -> [LoopTimer] {
             guard !timers.isEmpty else { return [] }
             defer { timers.removeAll() }
             return timers

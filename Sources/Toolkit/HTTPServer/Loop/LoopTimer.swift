@@ -45,7 +45,7 @@ struct TimerHeap {
     }
 
     /// Removes and returns a timer that is due at `now` or was cancelled.
-    mutating func takeDue(at now: MonotonicTime) -> LoopTimer? {
+    mutating func removeDue(at now: MonotonicTime) -> LoopTimer? {
         guard let next = heap.first, next.deadline <= now || next.isCancelled else { return nil }
         removeFirst()
         return next

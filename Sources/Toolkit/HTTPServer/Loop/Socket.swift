@@ -42,7 +42,7 @@ enum Socket {
     }
 
     /// The time after which the kernel ends a connection that was given this `silence`.
-    static func patience(for silence: Duration) -> Duration {
+    static func timeout(for silence: Duration) -> Duration {
         let (seconds, interval) = questions(within: silence)
         return .seconds(seconds - interval)
     }

@@ -14,7 +14,7 @@ public final class StreamConnection: @unchecked Sendable {
     /// The reason why a stream ended.
     public enum CloseReason: Sendable, Equatable {
         /// The client closed the connection, or its network failed.
-        case peerGone
+        case peerDisconnected
         /// The client did not read fast enough: it fell out of the log, its backlog was full, or it read nothing for
         /// the stall time.
         case tooSlow
@@ -141,7 +141,7 @@ extension StreamConnection {
     @discardableResult
     public func send(_ block: [UInt8]) -> Bool {
         loop.checkIsolated()
-        guard state == .open, takeUnsent() else { return false }
+        guard state == .open, keepUnsent() else { return false }
         return enqueue(block)
     }
 
@@ -188,7 +188,7 @@ extension StreamConnection {
     public func leave() -> Bool {
         loop.checkIsolated()
         guard broadcast != nil else { return state == .open }
-        guard takeUnsent() else { return false }
+        guard keepUnsent() else { return false }
         forgetBroadcast()
         return true
     }
@@ -245,11 +245,11 @@ extension StreamConnection {
     private var entry: StreamEntry? { broadcast?.entry(at: entryIndex) }
 
     /// Moves the unsent bytes of the broadcast into the backlog, so that other bytes can follow them.
-    private func takeUnsent() -> Bool {
+    private func keepUnsent() -> Bool {
         guard let broadcast, broadcast.entry(at: entryIndex).cursor != broadcast.head else { return true }
         let before = backlog.count
         guard broadcast.drainUnsent(at: entryIndex, into: &backlog) else {
-            fellBehind()
+            closeAsSlow()
             return false
         }
         // The cursor's jump counted these bytes as sent from the log; they are counted again when they are written.
@@ -281,7 +281,7 @@ extension StreamConnection {
     private func flushBacklog() {
         if hasBacklog, !isBlocked, !isCorked {
             switch outlet.write(backlog[backlogSent...]) {
-            case .took(let count):
+            case .accepted(let count):
                 directBytes &+= UInt64(count)
                 backlogSent += count
                 isAtBoundary = !hasBacklog
@@ -297,10 +297,10 @@ extension StreamConnection {
             backlog.removeFirst(backlogSent)
             backlogSent = 0
         }
-        settleBacklog()
+        finishBacklog()
     }
 
-    private func settleBacklog() {
+    private func finishBacklog() {
         if let broadcast { broadcast.setHeld(at: entryIndex, hasBacklog) }
         if backlog.count - backlogSent <= limits.lowMarkBytes { resumePages(.success(())) }
         if state == .finishing, !hasBacklog { close(.finished) }
@@ -312,7 +312,7 @@ extension StreamConnection {
         guard state == .open else {
             return continuation.resume(throwing: StreamClosedError(reason: reason ?? .finished))
         }
-        guard takeUnsent(), enqueue(page) else {
+        guard keepUnsent(), enqueue(page) else {
             return continuation.resume(throwing: StreamClosedError(reason: reason ?? .tooSlow))
         }
         guard backlog.count - backlogSent > limits.lowMarkBytes else { return continuation.resume() }
@@ -346,7 +346,7 @@ extension StreamConnection: LoopSource {
     func ready(_ events: UInt32) {
         guard state != .closed else { return }
         guard events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) == 0 else {
-            return lost(.peerGone)
+            return lost(.peerDisconnected)
         }
         if events & EPOLLOUT.rawValue != 0 { writable() }
     }
@@ -401,7 +401,7 @@ extension StreamConnection: LoopSource {
 
     /// Handles a stream whose unsent bytes are overwritten: the owner may send a last block, then the stream is
     /// closed.
-    func fellBehind() {
+    func closeAsSlow() {
         guard state == .open || state == .finishing, let broadcast else { return close(.tooSlow) }
         let entry = broadcast.entry(at: entryIndex)
         isAtBoundary = !hasBacklog && isAtBoundary && entry.place & StreamEntry.atBoundary != 0
@@ -419,7 +419,7 @@ extension StreamConnection: LoopSource {
 
     func lost(_ reason: CloseReason) {
         switch reason {
-        case .failed(EPIPE), .failed(ECONNRESET), .failed(ETIMEDOUT): close(.peerGone)
+        case .failed(EPIPE), .failed(ECONNRESET), .failed(ETIMEDOUT): close(.peerDisconnected)
         default: close(reason)
         }
     }

@@ -16,7 +16,7 @@ protocol StreamOutlet: AnyObject {
 
 /// The result of a write.
 enum StreamWrite {
-    case took(Int)
+    case accepted(Int)
     case failed(Int32)
 }
 
@@ -47,9 +47,9 @@ final class SocketOutlet: StreamOutlet {
         loop.delivery.statistics.sendCalls &+= 1
         guard sent < 0 else {
             loop.delivery.statistics.bytesSent &+= UInt64(sent)
-            return .took(sent)
+            return .accepted(sent)
         }
-        return code == EAGAIN || code == EWOULDBLOCK || code == EINTR ? .took(0) : .failed(code)
+        return code == EAGAIN || code == EWOULDBLOCK || code == EINTR ? .accepted(0) : .failed(code)
     }
 
     func wake() {}

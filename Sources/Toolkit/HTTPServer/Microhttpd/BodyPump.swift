@@ -12,7 +12,7 @@ final class BodyPump: @unchecked Sendable {
     private var outcome: Result<Void, any Error>?
     private var waiting: CheckedContinuation<[UInt8]?, any Error>?
     /// Called when there is room again after the buffer was full.
-    var onRoom: (() -> Void)?
+    var onWritable: (() -> Void)?
 
     init(loop: Loop) {
         self.loop = loop
@@ -36,7 +36,7 @@ final class BodyPump: @unchecked Sendable {
     private func end(_ outcome: Result<Void, any Error>) {
         guard self.outcome == nil else { return }
         self.outcome = outcome
-        onRoom = nil
+        onWritable = nil
         guard let waiting else { return }
         self.waiting = nil
         waiting.resume(with: outcome.map { nil })
@@ -47,20 +47,20 @@ final class BodyPump: @unchecked Sendable {
         try Task.checkCancellation()
         return try await withCheckedThrowingContinuation { continuation in
             if loop.isCurrent {
-                take(continuation)
+                receive(continuation)
             } else {
-                loop.post { self.take(continuation) }
+                loop.post { self.receive(continuation) }
             }
         }
     }
 
-    private func take(_ continuation: CheckedContinuation<[UInt8]?, any Error>) {
+    private func receive(_ continuation: CheckedContinuation<[UInt8]?, any Error>) {
         if !pieces.isEmpty {
             let wasFull = isFull
             let piece = pieces
             pieces = []
             continuation.resume(returning: piece)
-            if wasFull { onRoom?() }
+            if wasFull { onWritable?() }
         } else if let outcome {
             continuation.resume(with: outcome.map { nil })
         } else if waiting != nil {

@@ -45,7 +45,7 @@ final class BodyReceiver {
         if !trustsCoding, wireLength == 0, let first = bytes.first, !Inflate.mayBegin(with: first) { inflate = nil }
         guard let inflate else {
             wireLength += bytes.count
-            return (bytes.count, take(bytes))
+            return (bytes.count, receive(bytes))
         }
         return offer(bytes, through: inflate)
     }
@@ -66,13 +66,13 @@ final class BodyReceiver {
             } catch {
                 return (used, .refuse(.malformedRequest("The compressed body is corrupt")))
             }
-            let verdict = piece.withUnsafeBytes { take($0) }
+            let verdict = piece.withUnsafeBytes { receive($0) }
             if case .refuse = verdict { return (used, verdict) }
         }
         return (used, .goOn)
     }
 
-    private func take(_ bytes: UnsafeRawBufferPointer) -> Verdict {
+    private func receive(_ bytes: UnsafeRawBufferPointer) -> Verdict {
         length += bytes.count
         guard length <= limit, wireLength <= limit + 1024 else { return .refuse(.bodyTooLong(limit: limit)) }
         if let pump {

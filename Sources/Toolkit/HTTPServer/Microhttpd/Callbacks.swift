@@ -42,7 +42,7 @@ enum Callbacks {
             // after the target. Nothing reads the target again: the version and the header fields have pointers of
             // their own.
             if let mark = strchr(target, Int32(UInt8(ascii: "?"))) { mark[1] = 0 }
-            return Unmanaged.passRetained(exchange).toOpaque()  // released in `completed`, or by `letGo`
+            return Unmanaged.passRetained(exchange).toOpaque()  // released in `completed`, or by `release`
         }
 
     /// A request has progressed. The library calls it once when the header fields are complete (`begin`), then with each

@@ -42,7 +42,7 @@ final class DeferredSocket {
     /// Sends a response. Unless the connection ends with it, the connection then continues with the next request.
     func send(_ head: [UInt8], _ body: UnsafeRawBufferPointer) {
         let sent = head.withUnsafeBytes { Socket.send(descriptor, $0, body) }
-        if sent == head.count + body.count { return giveBack() }
+        if sent == head.count + body.count { return returnSocket() }
         guard sent >= 0 || errno == EAGAIN || errno == EINTR else { return close() }
         unsent = (head + body)[max(0, sent)...]
         sendRestWhenWritable()
@@ -66,7 +66,7 @@ final class DeferredSocket {
             return
         }
         unsent = unsent.dropFirst(sent)
-        if unsent.isEmpty { giveBack() }
+        if unsent.isEmpty { returnSocket() }
     }
 
     /// Closes a connection whose client has taken nothing of the response for ``ServerOptions/Deadlines/replyIdle``.
@@ -80,14 +80,14 @@ final class DeferredSocket {
 
     /// Returns the connection to the library, which must be the only one to watch the socket: otherwise its end would
     /// be noticed twice.
-    private func giveBack() {
-        core.giveBack(self, leave())
+    private func returnSocket() {
+        core.returnSocket(self, leave())
     }
 
     /// Stops watching the descriptor and passes it to the caller.
     func leave() -> Int32 {
         end()
-        reply.settle(in: .over)
+        reply.setPlace(in: .over)
         return descriptor
     }
 
@@ -96,7 +96,7 @@ final class DeferredSocket {
         end()
         Glibc.close(descriptor)
         core.released(self)
-        reply.gone()
+        reply.disconnected()
     }
 
     private func end() {

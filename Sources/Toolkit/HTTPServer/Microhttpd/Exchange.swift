@@ -25,7 +25,7 @@ final class Exchange: @unchecked Sendable {
     private var pump: BodyPump?
     private var task: Task<Void, Never>?
     /// The deferred response, when the handler has returned without the final one.
-    private var late: DeferredResponse?
+    private var deferred: DeferredResponse?
     /// The response, once it is known. If the body has not ended by then, the rest of it is discarded.
     private var decision: Response?
     private var drained = 0
@@ -101,7 +101,7 @@ extension Exchange {
             return .YES
         case .refuse(let problem):
             pump?.fail(problem)
-            if problem.status == 413, let plan, let head { plan.noteTooLarge(head, query) }
+            if problem.status == 413, let plan, let head { plan.recordTooLarge(head, query) }
             return refuse(problem)
         }
     }
@@ -127,8 +127,8 @@ extension Exchange {
         isOver = true
         task?.cancel()
         task = nil
-        late?.gone()
-        late = nil
+        deferred?.disconnected()
+        deferred = nil
         pump?.fail(CancellationError())
         pump = nil
         intake = nil
@@ -140,7 +140,7 @@ extension Exchange {
 extension Exchange {
     /// Releases the reference that the library's request context held. For the one case in which the completion
     /// callback does not release it.
-    func letGo() {
+    func release() {
         Unmanaged.passUnretained(self).release()  // retained in `Callbacks.requestLine`
     }
 }
@@ -154,7 +154,7 @@ extension Exchange {
     private func beginBody(_ plan: RoutePlan, _ head: Request.Head) -> MHD_Result {
         let limit = plan.bodyPolicy.limit
         if let length = fields.contentLength, length > UInt64(limit) {
-            plan.noteTooLarge(head, query)
+            plan.recordTooLarge(head, query)
             // Before any of the body is read: a client that asks first (`Expect`) need not send it at all.
             return refuse(.bodyTooLong(limit: limit))
         }
@@ -171,7 +171,7 @@ extension Exchange {
         }
         if case .streamed = plan.bodyPolicy {
             let pump = BodyPump(loop: core.loop)
-            pump.onRoom = { [unowned self] in resume() }
+            pump.onWritable = { [unowned self] in resume() }
             self.pump = pump
         }
         intake = BodyReceiver(
@@ -249,7 +249,7 @@ extension Exchange {
 
     func decide(_ response: Response) {
         guard !isOver, decision == nil else { return }
-        late = nil
+        deferred = nil
         decision = response
         resume()
     }
@@ -276,7 +276,7 @@ extension Exchange {
         task?.cancel()
         pump?.fail(CancellationError())
         // A deferred response would otherwise never end the request.
-        if late != nil { abandon() }
+        if deferred != nil { abandon() }
     }
 
     /// Ends the request when the server stops waiting for it. The library then drops the connection.
@@ -307,7 +307,7 @@ extension Exchange {
             guard fields.framingProblem != nil || !fields.hasBody else { return .YES }
             return core.queue(finish(response), isHead: head?.method == .head, on: self, closing: true)
         }
-        return core.takeOver(self, saying: finish(response))
+        return core.adopt(self, saying: finish(response))
     }
 
     private func reply(_ response: Response) -> MHD_Result {
@@ -315,7 +315,7 @@ extension Exchange {
         if case .stream(let opening) = response.body, head.method != .head {
             return core.openStream(opening, for: self, headers: finish(response).headers)
         }
-        if case .late(let opening) = response.body { return open(opening, head) }
+        if case .deferred(let opening) = response.body { return open(opening, head) }
         let complete = finish(response)
         core.move(peer, to: .reply)
         return core.queue(complete, isHead: head.method == .head, on: self, closing: false)
@@ -331,10 +331,10 @@ extension Exchange {
         opening.open(reply)
         decision = reply.answer
         if let answer = reply.answer { return self.reply(answer) }
-        if canLeave(head), core.park(reply, of: self, isLast: head.asksToClose) { return .NO }
-        late = reply
+        if canLeave(head), core.suspend(reply, of: self, isLast: head.wantsClose) { return .NO }
+        deferred = reply
         guard !peer.hasEnded else { return .NO }
-        reply.settle(in: .suspended(self))
+        reply.setPlace(in: .suspended(self))
         Socket.watchForSilence(peer.descriptor)
         suspend()
         return .YES
@@ -361,7 +361,7 @@ extension Response {
 
 extension Request.Head {
     /// True when the client wants no further request on its connection (RFC 9112, 9.6).
-    fileprivate var asksToClose: Bool {
+    fileprivate var wantsClose: Bool {
         headers[all: "Connection"].contains { field in
             field.utf8.split(separator: UInt8(ascii: ",")).contains { option in
                 let option = option.drop(while: ASCII.isBlank)

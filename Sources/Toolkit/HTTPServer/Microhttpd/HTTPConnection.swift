@@ -110,14 +110,14 @@ final class HTTPConnection {
     }
 
     /// True when no byte has been sent to the client.
-    var hasHeardNothing: Bool { shim_tcp_has_said_nothing(descriptor) != 0 }
+    var hasReceivedNothing: Bool { shim_tcp_has_said_nothing(descriptor) != 0 }
 }
 
 extension HTTPConnection: LoopSource {
     /// Handles a client that has closed its side, or both sides.
     func ready(_ events: UInt32) {
         hasEnded = true
-        stream?.close(.peerGone)
+        stream?.close(.peerDisconnected)
         exchange?.clientLeft()
     }
 }

@@ -57,7 +57,7 @@ enum MHDErrorPages {
 
     fileprivate static func substitute() -> ReplacementPage {
         guard let raw = pthread_getspecific(running) else { return .none }
-        return Unmanaged<ServerCore>.fromOpaque(raw).takeUnretainedValue().takeRefusal()
+        return Unmanaged<ServerCore>.fromOpaque(raw).takeUnretainedValue().removeRefusal()
     }
 
     /// True when the library has rejected a Content-Length. It would then send its response header twice (0.9.75

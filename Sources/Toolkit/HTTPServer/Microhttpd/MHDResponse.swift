@@ -27,7 +27,7 @@ struct MHDResponse: ~Copyable {
         case .pieces(let pieces):
             knownLength = 0
             made = isHead ? Self.withoutLength() : PieceSource(pieces, exchange: exchange).makeResponse()
-        case .stream, .late:
+        case .stream, .deferred:
             knownLength = 0
             made = Self.withoutLength()
         }

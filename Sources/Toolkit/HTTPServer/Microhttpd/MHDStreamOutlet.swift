@@ -61,7 +61,7 @@ final class MHDStreamOutlet: StreamOutlet {
 
     func write(_ bytes: ArraySlice<UInt8>) -> StreamWrite {
         wake()
-        return .took(0)
+        return .accepted(0)
     }
 
     func wake() {
@@ -83,7 +83,7 @@ final class MHDStreamOutlet: StreamOutlet {
 
     private func freed() {
         isFreed = true
-        connection?.close(.peerGone)
+        connection?.close(.peerDisconnected)
     }
 }
 

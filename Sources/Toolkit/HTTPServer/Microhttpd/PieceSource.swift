@@ -83,14 +83,14 @@ final class PieceSource: @unchecked Sendable {
         guard !piece.isEmpty else { return }
         try await withCheckedThrowingContinuation { continuation in
             if core.loop.isCurrent {
-                take(piece, continuation)
+                receive(piece, continuation)
             } else {
-                core.loop.post { self.take(piece, continuation) }
+                core.loop.post { self.receive(piece, continuation) }
             }
         }
     }
 
-    private func take(_ piece: [UInt8], _ continuation: CheckedContinuation<Void, any Error>) {
+    private func receive(_ piece: [UInt8], _ continuation: CheckedContinuation<Void, any Error>) {
         guard outcome == nil else { return continuation.resume(throwing: CancellationError()) }
         self.piece = piece
         taken = 0

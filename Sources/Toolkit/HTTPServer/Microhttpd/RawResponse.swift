@@ -35,7 +35,7 @@ enum RawResponse {
         switch response.body {
         case .bytes(let bytes): body = bytes
         case .fixed(let bytes): body = Array(bytes.buffer)
-        case .empty, .pieces, .stream, .late: body = []
+        case .empty, .pieces, .stream, .deferred: body = []
         }
         let head = head(
             status: response.status, headers: response.headers, contentLength: body.count, requestID: requestID,

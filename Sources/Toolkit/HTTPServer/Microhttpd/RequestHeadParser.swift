@@ -36,7 +36,7 @@ struct RequestHeadParser {
                 connection, .HEADER_KIND,
                 { context, _, name, nameLength, value, valueLength in
                     let reader = context!.assumingMemoryBound(to: RequestHeadParser.self)
-                    reader.pointee.take(
+                    reader.pointee.receive(
                         name: UnsafeRawBufferPointer(start: name, count: nameLength),
                         value: UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueLength))
                     return .YES
@@ -44,7 +44,7 @@ struct RequestHeadParser {
         }
     }
 
-    private mutating func take(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+    private mutating func receive(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
         headers.append(name: name, value: value)
         if let start = name.baseAddress, start - lineEnd != 2 { refuse("A line does not end with CR LF") }
         if let start = value.baseAddress { lineEnd = start + value.count }
@@ -53,11 +53,11 @@ struct RequestHeadParser {
         }
         switch name.count {
         case 4 where Self.equals(name, "host"): fields.hosts += 1
-        case 6 where Self.equals(name, "expect"): takeExpectation(Self.text(value))
+        case 6 where Self.equals(name, "expect"): readExpectation(Self.text(value))
         case 12 where Self.equals(name, "x-request-id"): fields.requestID = RequestID.accepted(Self.text(value))
-        case 14 where Self.equals(name, "content-length"): takeLength(Self.text(value))
-        case 16 where Self.equals(name, "content-encoding"): takeCoding(Self.text(value))
-        case 17 where Self.equals(name, "transfer-encoding"): takeTransferEncoding(Self.text(value))
+        case 14 where Self.equals(name, "content-length"): readLength(Self.text(value))
+        case 16 where Self.equals(name, "content-encoding"): readCoding(Self.text(value))
+        case 17 where Self.equals(name, "transfer-encoding"): readTransferEncoding(Self.text(value))
         default: break
         }
         if value.contains(where: { ASCII.isControl($0) && $0 != 0x09 }) {
@@ -65,7 +65,7 @@ struct RequestHeadParser {
         }
     }
 
-    private mutating func takeLength(_ text: String) {
+    private mutating func readLength(_ text: String) {
         fields.lengths += 1
         guard !text.isEmpty, text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let length = UInt64(text) else {
             return refuse("Content-Length is not a number")
@@ -74,19 +74,19 @@ struct RequestHeadParser {
         fields.contentLength = length
     }
 
-    private mutating func takeTransferEncoding(_ text: String) {
+    private mutating func readTransferEncoding(_ text: String) {
         fields.transferEncodings += 1
         fields.isChunked = true
         if text.lowercased() != "chunked" { refuse("Transfer-Encoding must be 'chunked'") }
     }
 
-    private mutating func takeCoding(_ text: String) {
+    private mutating func readCoding(_ text: String) {
         let coding = text.lowercased()
         guard coding != "identity", !coding.isEmpty else { return }
         fields.contentEncoding = fields.contentEncoding.map { $0 + ", " + coding } ?? coding
     }
 
-    private mutating func takeExpectation(_ text: String) {
+    private mutating func readExpectation(_ text: String) {
         if text.lowercased() == "100-continue" {
             fields.isExpectingContinue = true
         } else {

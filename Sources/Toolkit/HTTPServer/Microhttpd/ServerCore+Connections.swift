@@ -14,11 +14,11 @@ extension ServerCore {
         if let limit = options.limits.connectionsPerAddress, addressCounts[remote, default: 0] >= limit,
             options.isTrustedProxy?(remote) != true
         {
-            turnAway(socket, "Too many connections from this address")
+            reject(socket, "Too many connections from this address")
             return true
         }
         if connectionCount >= options.limits.connections, !makeRoom() {
-            turnAway(socket, "Too many connections")
+            reject(socket, "Too many connections")
             return true
         }
         incoming = (remote, 0)
@@ -31,7 +31,7 @@ extension ServerCore {
 
     /// The number of open connections. Includes clients that wait for a deferred response, whose connections return to
     /// the library.
-    var connectionCount: Int { peers.count + parkedSockets.count }
+    var connectionCount: Int { peers.count + deferredSockets.count }
 
     /// Closes the connection that has waited the longest for a request. Returns false when there is none.
     private func makeRoom() -> Bool {
@@ -42,7 +42,7 @@ extension ServerCore {
         return true
     }
 
-    private func turnAway(_ socket: Int32, _ reason: String) {
+    private func reject(_ socket: Int32, _ reason: String) {
         counters.refused += 1
         guard !isSecure, lingering < 256 else {
             Glibc.close(socket)
@@ -104,7 +104,7 @@ extension ServerCore {
         if let exchange = peer.exchange {
             // When the library got no response from this server, it ends the request without the completion callback.
             exchange.completed(.REQUEST_TERMINATED_WITH_ERROR)
-            exchange.letGo()
+            exchange.release()
             refuseLength(peer)
         } else if !peer.isSilenced, !isDraining {
             explainEnd(of: peer)
@@ -139,7 +139,7 @@ extension ServerCore {
     /// Sends an error response when the library drops a connection silently because the first line contains no method
     /// and target. That is the reason when nothing was ever sent on the connection and the client has not ended it.
     private func explainEnd(of peer: HTTPConnection) {
-        guard !isSecure, peer.phase == .header, peer.hasHeardNothing else { return }
+        guard !isSecure, peer.phase == .header, peer.hasReceivedNothing else { return }
         var byte: UInt8 = 0
         let count = recv(peer.descriptor, &byte, 1, Socket.peek | Socket.sendFlags)
         guard count > 0 || (count < 0 && errno == EAGAIN) else { return }
@@ -191,7 +191,7 @@ extension ServerCore {
     }
 
     /// Returns the replacement for the error page that the library has just announced.
-    func takeRefusal() -> MHDErrorPages.ReplacementPage {
+    func removeRefusal() -> MHDErrorPages.ReplacementPage {
         guard let status = refusal else { return .none }
         refusal = nil
         guard !isRefusalDropped else {

@@ -6,18 +6,18 @@ import Glibc
 extension ServerCore {
     /// The most deferred responses that are sent in one turn. Thousands of clients may wait for the same event, and
     /// all other work waits for them.
-    private static let lateAnswersPerTurn = 256
+    private static let deferredResponsesPerTurn = 256
 
     /// Duplicates the socket of a request whose response is deferred, so that the library drops the connection when
     /// the callback returns `MHD_NO`. Returns false when there are no descriptors left.
     ///
     /// - Parameter isLast: true when the connection ends with the response.
-    func park(_ reply: DeferredResponse, of exchange: Exchange, isLast: Bool) -> Bool {
+    func suspend(_ reply: DeferredResponse, of exchange: Exchange, isLast: Bool) -> Bool {
         guard let descriptor = duplicate(exchange.peer) else { return false }
         let socket = DeferredSocket(
             descriptor: descriptor, reply: reply, received: exchange.peer.received, isLast: isLast, core: self)
-        reply.settle(in: .parked(socket))
-        parkedSockets[ObjectIdentifier(socket)] = socket
+        reply.setPlace(in: .released(socket))
+        deferredSockets[ObjectIdentifier(socket)] = socket
         countAddress(reply.peer)
         Socket.watchForSilence(descriptor)
         do {
@@ -32,9 +32,9 @@ extension ServerCore {
     /// then returns to the library.
     func answered(_ socket: DeferredSocket) { answeredSockets.append(socket) }
 
-    func sendLateAnswers() {
+    func sendDeferredResponses() {
         guard !answeredSockets.isEmpty else { return }
-        let due = answeredSockets.prefix(Self.lateAnswersPerTurn)
+        let due = answeredSockets.prefix(Self.deferredResponsesPerTurn)
         answeredSockets.removeFirst(due.count)
         for socket in due where !socket.isOver { sendAnswer(on: socket) }
     }
@@ -57,7 +57,7 @@ extension ServerCore {
     }
 
     /// Returns the connection to the library for the next request, after the response was sent.
-    func giveBack(_ socket: DeferredSocket, _ descriptor: Int32) {
+    func returnSocket(_ socket: DeferredSocket, _ descriptor: Int32) {
         released(socket)
         guard let daemon, !isDraining else {
             Glibc.close(descriptor)
@@ -71,7 +71,7 @@ extension ServerCore {
     }
 
     func released(_ socket: DeferredSocket) {
-        parkedSockets[ObjectIdentifier(socket)] = nil
+        deferredSockets[ObjectIdentifier(socket)] = nil
         uncountAddress(socket.reply.peer)
         if isDraining { checkDrained() }
     }
@@ -83,7 +83,7 @@ extension ResponseBody {
         switch self {
         case .bytes(let bytes): bytes.withUnsafeBytes(use)
         case .fixed(let bytes): use(bytes.buffer)
-        case .empty, .pieces, .stream, .late: use(UnsafeRawBufferPointer(start: nil, count: 0))
+        case .empty, .pieces, .stream, .deferred: use(UnsafeRawBufferPointer(start: nil, count: 0))
         }
     }
 }

@@ -18,11 +18,11 @@ extension ServerCore {
 
     func releaseBodyMemory(_ count: Int) { counters.bodyBytesInFlight -= count }
 
-    func suspended(_ waiting: any Suspendable) { parked[ObjectIdentifier(waiting)] = waiting }
+    func suspended(_ waiting: any Suspendable) { suspendables[ObjectIdentifier(waiting)] = waiting }
 
     /// Records a resumed connection. Call it with every resume: the library notices one only when it runs.
     func resumed(_ waiting: any Suspendable) {
-        parked[ObjectIdentifier(waiting)] = nil
+        suspendables[ObjectIdentifier(waiting)] = nil
         counters.resumes += 1
         daemon?.needsRun = true
     }

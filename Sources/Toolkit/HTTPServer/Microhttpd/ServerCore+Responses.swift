@@ -49,7 +49,7 @@ extension ServerCore {
 
     /// Sends a response on a duplicate of the socket and lets the library drop the connection. This is the way to
     /// respond in the middle of a body, where the library offers none.
-    func takeOver(_ exchange: Exchange, saying response: Response) -> MHD_Result {
+    func adopt(_ exchange: Exchange, saying response: Response) -> MHD_Result {
         guard lingering < 4096, let head = exchange.head, let socket = duplicate(exchange.peer) else { return .NO }
         let isHead = head.method == .head
         linger(

@@ -17,7 +17,7 @@ extension ServerCore {
             guard !isDraining else { throw .overloaded("The server is stopping") }
             try streams.check(head.remoteAddress)
             if isSecure { return openLibraryStream(opening, for: exchange, headers: headers) }
-            if let result = takeStream(opening, for: exchange, headers: headers) { return result }
+            if let result = adoptStream(opening, for: exchange, headers: headers) { return result }
             throw .overloaded("The server has no file descriptors left")
         } catch {
             refusal = error
@@ -27,7 +27,7 @@ extension ServerCore {
             exchange.finish(exchange.response(to: refusal)), isHead: false, on: exchange, closing: false)
     }
 
-    private func takeStream(
+    private func adoptStream(
         _ opening: StreamOpening, for exchange: Exchange, headers: [(name: String, value: String)]
     ) -> MHD_Result? {
         guard let head = exchange.head, let socket = duplicate(exchange.peer) else { return nil }
@@ -73,7 +73,7 @@ extension ServerCore {
     ) -> StreamConnection {
         let limits = StreamConnection.Limits(
             backlogBytes: options.limits.streamBacklogBytes, lowMarkBytes: options.limits.streamLowMarkBytes,
-            stall: min(options.deadlines.streamStall, Socket.patience(for: options.deadlines.silence) * 4 / 5))
+            stall: min(options.deadlines.streamStall, Socket.timeout(for: options.deadlines.silence) * 4 / 5))
         let connection = StreamConnection(
             id: StreamRegistry.nextID(), loop: loop, outlet: outlet, request: head, isChunked: isChunked, limits: limits
         ) { [weak self] in self?.released($0) }

@@ -36,10 +36,10 @@ final class ServerCore: @unchecked Sendable {
     var lastExhaustion: MonotonicTime?
 
     /// The suspended requests and bodies. None may be left when the library stops.
-    var parked: [ObjectIdentifier: any Suspendable] = [:]
+    var suspendables: [ObjectIdentifier: any Suspendable] = [:]
     /// The clients that wait for deferred responses on duplicated sockets, and below it those whose responses have
     /// arrived, in order of arrival.
-    var parkedSockets: [ObjectIdentifier: DeferredSocket] = [:]
+    var deferredSockets: [ObjectIdentifier: DeferredSocket] = [:]
     var answeredSockets: [DeferredSocket] = []
     /// The connections whose responses the kernel holds back during this run, and the number of responses in this run
     /// and in the last.
@@ -93,7 +93,7 @@ extension ServerCore {
     /// Does the server's work of one turn of the loop.
     func drive() {
         guard let daemon, !daemon.isRunning else { return }
-        sendLateAnswers()
+        sendDeferredResponses()
         MHDErrorPages.withRunning(self) { daemon.runIfNeeded() }
         sendHeldAnswers()
         answersOfLastRun = answersOfRun
@@ -185,9 +185,9 @@ extension ServerCore {
         guard let daemon else { return }
         listener?.close()
         for stream in streams.all { stream.close(.drained) }
-        for socket in parkedSockets.values { socket.close() }
-        while !parked.isEmpty {
-            for waiting in parked.values { waiting.abandon() }
+        for socket in deferredSockets.values { socket.close() }
+        while !suspendables.isEmpty {
+            for waiting in suspendables.values { waiting.abandon() }
             daemon.needsRun = true
             drive()
         }
@@ -220,7 +220,7 @@ extension ServerCore {
     private var snapshot: ServerMetrics {
         var metrics = counters
         metrics.connections = connectionCount
-        metrics.parked = parkedSockets.count
+        metrics.suspended = deferredSockets.count
         metrics.streams = streams.count
         metrics.streamTraffic = loop.delivery.statistics
         return metrics

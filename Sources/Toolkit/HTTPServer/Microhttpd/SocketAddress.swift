@@ -29,10 +29,10 @@ struct SocketAddress {
     func text(port: UInt16) -> String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
     func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
-        family == AF_INET ? Self.lend(v4, body) : Self.lend(v6, body)
+        family == AF_INET ? Self.withPointer(v4, body) : Self.withPointer(v6, body)
     }
 
-    private static func lend<Address, Result>(
+    private static func withPointer<Address, Result>(
         _ address: Address, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
     ) -> Result {
         withUnsafeBytes(of: address) { bytes in

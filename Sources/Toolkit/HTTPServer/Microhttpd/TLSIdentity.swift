@@ -14,7 +14,7 @@ final class TLSIdentity {
     /// - Throws: ``ServerError`` when the files cannot be read, or certificate and key do not match.
     init(_ files: ServerOptions.TLSFiles) throws(ServerError) {
         let material = try TLSMaterial(files)
-        try Self.demandPair(material)
+        try Self.requirePair(material)
         (chain, length) = try Self.chain(material)
         do throws(ServerError) { key = try Self.key(material) } catch {
             Self.release(chain, length)
@@ -38,7 +38,7 @@ final class TLSIdentity {
     }
 
     /// Lets the TLS library check that the key belongs to the certificate.
-    private static func demandPair(_ material: TLSMaterial) throws(ServerError) {
+    private static func requirePair(_ material: TLSMaterial) throws(ServerError) {
         var credentials: gnutls_certificate_credentials_t?
         try check(gnutls_certificate_allocate_credentials(&credentials))
         defer { gnutls_certificate_free_credentials(credentials) }

@@ -110,8 +110,8 @@ final class RoutePlan: Sendable {
     }
 
     /// Reports a request whose body is larger than the route accepts, if the route asks for that.
-    func noteTooLarge(_ head: Request.Head, _ query: Query) {
-        guard let note = manners.noteTooLarge else { return }
+    func recordTooLarge(_ head: Request.Head, _ query: Query) {
+        guard let note = manners.recordTooLarge else { return }
         var request = Request(head: head, query: query, body: RequestBody(bytes: []))
         request.parameters = parameters
         note(request)
@@ -255,7 +255,7 @@ extension Router {
             switch response.body {
             case .bytes(let bytes): bytes.count
             case .fixed(let bytes): bytes.buffer.count
-            case .empty, .pieces, .stream, .late: 0
+            case .empty, .pieces, .stream, .deferred: 0
             }
         observer(
             Outcome(
@@ -313,7 +313,7 @@ public struct RouteOptions: Sendable {
     public var refusal: (@Sendable (Problem) -> Response)?
     /// Called for a request whose body is larger than the route accepts, which the handler never receives. The request
     /// has no body. Runs on the loop, so it must not block.
-    public var noteTooLarge: (@Sendable (Request) -> Void)?
+    public var recordTooLarge: (@Sendable (Request) -> Void)?
 
     /// Creates options; the defaults suit most routes.
     public init(

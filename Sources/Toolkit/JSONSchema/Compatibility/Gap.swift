@@ -19,17 +19,17 @@ extension Inclusion {
         _ wide: RuleRef, _ suffix: String, narrower: String, wider: String, _ samples: [JSONText]
     ) -> Bool {
         let text = direction == .backward ? narrower : wider
-        note(Gap(pointer: pair.pointer(wide, suffix), text: text, samples: Array(samples.prefix(Gap.sampleLimit))))
+        add(Gap(pointer: pair.pointer(wide, suffix), text: text, samples: Array(samples.prefix(Gap.sampleLimit))))
         return false
     }
 
     /// Records that the comparison is undecided. Always returns false.
-    mutating func miss(_ wide: RuleRef, _ suffix: String, _ text: String, samples: [JSONText]) -> Bool {
-        note(Gap(pointer: pair.pointer(wide, suffix), text: text, samples: Array(samples.prefix(Gap.sampleLimit))))
+    mutating func fail(_ wide: RuleRef, _ suffix: String, _ text: String, samples: [JSONText]) -> Bool {
+        add(Gap(pointer: pair.pointer(wide, suffix), text: text, samples: Array(samples.prefix(Gap.sampleLimit))))
         return false
     }
 
-    mutating func note(_ gap: Gap) {
+    mutating func add(_ gap: Gap) {
         if gaps.count < Self.gapLimit { gaps.append(gap) }
     }
 

@@ -2,9 +2,9 @@ import JSON
 
 extension Inclusion {
     mutating func impliesArray(
-        _ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef
+        _ part: ValueConstraints, _ requirement: KeywordRequirement, _ keyword: String, _ wide: RuleRef
     ) -> Bool {
-        switch demand {
+        switch requirement {
         case .minItems(let count):
             let least = part.contains.map(\.minimum).max() ?? 0
             if max(part.minItems, least) >= count { return true }
@@ -25,13 +25,13 @@ extension Inclusion {
                 samples)
         case .prefix(let rules):
             return impliesElements(part, rules.enumerated().map { ($0.offset, RuleRef(wide.side, $0.element)) })
-        case .rest(let rule, let after): return impliesRest(part, RuleRef(wide.side, rule), after, keyword, wide)
+        case .rest(let rule, let after): return impliesRemaining(part, RuleRef(wide.side, rule), after, keyword, wide)
         case .unevaluatedItems(let rule):
             guard let reach = pair[wide.side].reach(of: wide.id) else {
-                return miss(wide, "/" + keyword, "cannot be compared", samples: samples(of: part))
+                return fail(wide, "/" + keyword, "cannot be compared", samples: samples(of: part))
             }
             if reach.allElements { return true }
-            return impliesRest(part, RuleRef(wide.side, rule), reach.elements, keyword, wide)
+            return impliesRemaining(part, RuleRef(wide.side, rule), reach.elements, keyword, wide)
         case .contains(let rule, let minimum, let maximum, _):
             return impliesContains(part, RuleRef(wide.side, rule), minimum, maximum, keyword, wide)
         default: return true
@@ -65,12 +65,12 @@ extension Inclusion {
 
     /// Checks the elements from `after` on: each one that the narrow side distinguishes, and the first of those it
     /// treats alike.
-    private mutating func impliesRest(
+    private mutating func impliesRemaining(
         _ part: ValueConstraints, _ rule: RuleRef, _ after: Int, _ keyword: String, _ wide: RuleRef
     ) -> Bool {
         if pair.isTrivial(rule) { return true }
         let last = max(after, part.prefixLength)
-        guard last - after <= 1_000 else { return miss(wide, "/" + keyword, "is too large to compare", samples: []) }
+        guard last - after <= 1_000 else { return fail(wide, "/" + keyword, "is too large to compare", samples: []) }
         if pair.rule(rule).isFalse {
             if longest(part) <= after { return true }
             return gap(

@@ -31,13 +31,13 @@ extension Inclusion {
             return rules.indices.map { index in
                 var branch = adding([rules[index]], to: facts)
                 for other in rules.indices where other != index { branch.deny(rules[other], pair) }
-                branch.settle()
+                branch.conclude()
                 return branch
             }
         case .conditional(let test, let then, let otherwise):
             var failing = adding(otherwise.map { [$0] } ?? [], to: facts)
             failing.deny(test, pair)
-            failing.settle()
+            failing.conclude()
             return [adding([test] + (then.map { [$0] } ?? []), to: facts), failing]
         }
     }
@@ -47,12 +47,12 @@ extension Inclusion {
     /// True when certainly no value satisfies the constraints.
     mutating func isEmpty(_ facts: ValueConstraints, depth: Int = 2) -> Bool {
         if facts.isNothing { return true }
-        if depth > 0, facts.values == nil, facts.kinds.subtracting(hollow(facts, depth)).isEmpty { return true }
+        if depth > 0, facts.values == nil, facts.kinds.subtracting(emptyKinds(facts, depth)).isEmpty { return true }
         return facts.nots.contains { isCovered(facts, by: $0) }
     }
 
     /// The kinds without a value, because a required part of such a value cannot exist.
-    private mutating func hollow(_ facts: ValueConstraints, _ depth: Int) -> KindSet {
+    private mutating func emptyKinds(_ facts: ValueConstraints, _ depth: Int) -> KindSet {
         var hollow: KindSet = []
         if facts.kinds.contains(.object) {
             let isHollow = facts.required.prefix(64).contains { name in
@@ -129,7 +129,7 @@ extension Inclusion {
         if let otherwise, holds || !isTrying {
             var failing = part
             failing.deny(test, pair)
-            failing.settle()
+            failing.conclude()
             if !covers(failing, RuleRef(wide.side, otherwise)) { holds = false }
         }
         return holds

@@ -3,9 +3,9 @@ import JSON
 extension Inclusion {
     /// True when the values of one kind satisfy one keyword of the rule `wide`.
     mutating func implies(
-        _ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef
+        _ part: ValueConstraints, _ requirement: KeywordRequirement, _ keyword: String, _ wide: RuleRef
     ) -> Bool {
-        switch demand {
+        switch requirement {
         case .reference(let rule): return covers(part, RuleRef(wide.side, rule))
         case .allOf(let rules):
             var holds = true
@@ -23,10 +23,10 @@ extension Inclusion {
         case .oneOfValues(let values): return impliesValues(part, values, keyword, wide)
         default: break
         }
-        if part.kinds.isSubset(of: .number) { return impliesNumber(part, demand, keyword, wide) }
-        if part.kinds == .string { return impliesString(part, demand, keyword, wide) }
-        if part.kinds == .array { return impliesArray(part, demand, keyword, wide) }
-        if part.kinds == .object { return impliesObject(part, demand, keyword, wide) }
+        if part.kinds.isSubset(of: .number) { return impliesNumber(part, requirement, keyword, wide) }
+        if part.kinds == .string { return impliesString(part, requirement, keyword, wide) }
+        if part.kinds == .array { return impliesArray(part, requirement, keyword, wide) }
+        if part.kinds == .object { return impliesObject(part, requirement, keyword, wide) }
         return true
     }
 
@@ -54,12 +54,12 @@ extension Inclusion {
     // MARK: - Numbers
 
     private mutating func impliesNumber(
-        _ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef
+        _ part: ValueConstraints, _ requirement: KeywordRequirement, _ keyword: String, _ wide: RuleRef
     ) -> Bool {
         var range = NumberRange()
-        switch demand {
+        switch requirement {
         case .minimum(let value, let exclusive):
-            guard let bound = Number(value.node) else { return miss(wide, "/" + keyword, "is no number", samples: []) }
+            guard let bound = Number(value.node) else { return fail(wide, "/" + keyword, "is no number", samples: []) }
             range.require(atLeast: bound, exclusively: exclusive)
             if part.range(isInside: range) { return true }
             let text = JSONText(printing: value).description
@@ -67,7 +67,7 @@ extension Inclusion {
                 wide, "/" + keyword, narrower: "the lower bound is \(text) now",
                 wider: "the lower bound is no longer \(text)", numbers(part, below: bound))
         case .maximum(let value, let exclusive):
-            guard let bound = Number(value.node) else { return miss(wide, "/" + keyword, "is no number", samples: []) }
+            guard let bound = Number(value.node) else { return fail(wide, "/" + keyword, "is no number", samples: []) }
             range.require(atMost: bound, exclusively: exclusive)
             if part.range(isInside: range) { return true }
             let text = JSONText(printing: value).description
@@ -94,9 +94,9 @@ extension Inclusion {
     // MARK: - Strings
 
     private mutating func impliesString(
-        _ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef
+        _ part: ValueConstraints, _ requirement: KeywordRequirement, _ keyword: String, _ wide: RuleRef
     ) -> Bool {
-        switch demand {
+        switch requirement {
         case .minLength(let count):
             if part.minLength >= count { return true }
             return gap(

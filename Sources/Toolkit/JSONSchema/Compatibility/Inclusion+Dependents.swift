@@ -3,9 +3,9 @@ import JSON
 extension Inclusion {
     /// Checks the keywords that depend on the presence of a member.
     mutating func impliesDependents(
-        _ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef
+        _ part: ValueConstraints, _ requirement: KeywordRequirement, _ keyword: String, _ wide: RuleRef
     ) -> Bool {
-        switch demand {
+        switch requirement {
         case .dependentRequired(let needs): return implies(part, needs: needs, keyword, wide)
         case .dependentSchemas(let rules): return implies(part, rules: rules, wide)
         case .dependencies(let needs, let rules):

@@ -2,10 +2,10 @@ import JSON
 
 extension Inclusion {
     mutating func impliesObject(
-        _ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef
+        _ part: ValueConstraints, _ requirement: KeywordRequirement, _ keyword: String, _ wide: RuleRef
     ) -> Bool {
-        switch demand {
-        case .minProperties, .maxProperties: return impliesCount(part, demand, keyword, wide)
+        switch requirement {
+        case .minProperties, .maxProperties: return impliesCount(part, requirement, keyword, wide)
         case .required(let names): return impliesRequired(part, names, keyword, wide)
         case .properties(let rows):
             var holds = true
@@ -22,23 +22,23 @@ extension Inclusion {
             return holds
         case .additional(let rule, let names, let patterns):
             let texts = patterns.map { pair[wide.side].texts[$0] }
-            return impliesOthers(part, RuleRef(wide.side, rule), Set(names), texts, keyword, wide)
+            return impliesOtherMembers(part, RuleRef(wide.side, rule), Set(names), texts, keyword, wide)
         case .unevaluatedProperties(let rule):
             guard let reach = pair[wide.side].reach(of: wide.id) else {
-                return miss(wide, "/" + keyword, "cannot be compared", samples: samples(of: part))
+                return fail(wide, "/" + keyword, "cannot be compared", samples: samples(of: part))
             }
             if reach.allMembers { return true }
             let texts = reach.patterns.sorted().map { pair[wide.side].texts[$0] }
-            return impliesOthers(part, RuleRef(wide.side, rule), reach.names, texts, keyword, wide)
+            return impliesOtherMembers(part, RuleRef(wide.side, rule), reach.names, texts, keyword, wide)
         case .propertyNames(let rule): return impliesNames(part, RuleRef(wide.side, rule), wide)
-        default: return impliesDependents(part, demand, keyword, wide)
+        default: return impliesDependents(part, requirement, keyword, wide)
         }
     }
 
     private mutating func impliesCount(
-        _ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef
+        _ part: ValueConstraints, _ requirement: KeywordRequirement, _ keyword: String, _ wide: RuleRef
     ) -> Bool {
-        switch demand {
+        switch requirement {
         case .minProperties(let count):
             if max(part.minProperties, part.required.count) >= count { return true }
             return gap(
@@ -90,7 +90,7 @@ extension Inclusion {
         let text =
             direction == .backward
             ? "the optional member \(quoted) is described now" : "the optional member \(quoted) is no longer described"
-        note(Gap(pointer: pair.pointer(rule), text: text, samples: [], isTolerated: true))
+        add(Gap(pointer: pair.pointer(rule), text: text, samples: [], isTolerated: true))
     }
 
     /// True when every member whose name matches the pattern satisfies the rule.
@@ -104,7 +104,7 @@ extension Inclusion {
     }
 
     /// True when every member that the tables of the wide side neither name nor match satisfies the rule.
-    private mutating func impliesOthers(
+    private mutating func impliesOtherMembers(
         _ part: ValueConstraints, _ rule: RuleRef, _ names: Set<Name>, _ patterns: [TextPattern], _ keyword: String,
         _ wide: RuleRef
     ) -> Bool {
@@ -176,7 +176,7 @@ extension Inclusion {
     ) -> Bool {
         for outcome in outcomes(part, pattern, excluded) {
             let (holds, _) = attempt { $0.includes(outcome, in: rule) }
-            if !holds { return miss(wide, suffix, "cannot be compared for every name", samples: []) }
+            if !holds { return fail(wide, suffix, "cannot be compared for every name", samples: []) }
         }
         return true
     }

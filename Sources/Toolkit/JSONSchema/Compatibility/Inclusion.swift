@@ -50,7 +50,7 @@ struct Inclusion {
         let question = Question(narrow: narrow, kinds: kinds, wide: wide)
         if proved.contains(question) { return true }
         guard spend(), depth < Self.depthLimit, proved.count < Self.memoLimit else {
-            return miss(wide, "", "is too large to compare", samples: [])
+            return fail(wide, "", "is too large to compare", samples: [])
         }
         // A question that recurs inside itself is assumed to hold. Every cycle leads through a member or an element, so
         // this is an induction over the size of the value.
@@ -78,7 +78,7 @@ struct Inclusion {
 
     mutating func adding(_ rules: [RuleRef], to facts: ValueConstraints) -> ValueConstraints {
         var facts = facts
-        facts.take(rules, pair)
+        facts.add(rules, pair)
         // The existing constraints are copied as well, which costs steps.
         steps -= 4 + facts.rules.count
         return facts
@@ -90,7 +90,7 @@ struct Inclusion {
 
     /// True when every value that satisfies the constraints satisfies the rule.
     mutating func covers(_ facts: ValueConstraints, _ wide: RuleRef) -> Bool {
-        guard depth < Self.depthLimit else { return miss(wide, "", "is too deep to compare", samples: []) }
+        guard depth < Self.depthLimit else { return fail(wide, "", "is too deep to compare", samples: []) }
         depth += 1
         defer { depth -= 1 }
         if isEmpty(facts) { return true }
@@ -116,7 +116,7 @@ struct Inclusion {
 
     /// As above, for constraints on values of one kind.
     private mutating func satisfies(_ part: ValueConstraints, _ wide: RuleRef) -> Bool {
-        guard spend() else { return miss(wide, "", "is too large to compare", samples: []) }
+        guard spend() else { return fail(wide, "", "is too large to compare", samples: []) }
         let rule = pair.rule(wide)
         if rule.isFalse {
             return gap(
@@ -127,7 +127,8 @@ struct Inclusion {
         var holds = true
         for check in rule.checks where holds || !isTrying {
             let isImplied =
-                part.values.map { lists($0, part, check, wide) } ?? implies(part, check.demand, check.keyword, wide)
+                part.values.map { lists($0, part, check, wide) }
+                ?? implies(part, check.requirement, check.keyword, wide)
             if !isImplied { holds = false }
         }
         return holds
@@ -139,17 +140,17 @@ struct Inclusion {
     ) -> Bool {
         var failing: [JSONValue] = []
         var isSure = true
-        let known: ValueSet? = if case .oneOfValues(let allowed) = check.demand { ValueSet(allowed) } else { nil }
+        let known: ValueSet? = if case .oneOfValues(let allowed) = check.requirement { ValueSet(allowed) } else { nil }
         for value in values {
-            guard spend() else { return miss(wide, "/" + check.keyword, "is too large to compare", samples: []) }
-            let holds = known.map { $0.contains(value) } ?? holds(value, check.demand, of: wide)
+            guard spend() else { return fail(wide, "/" + check.keyword, "is too large to compare", samples: []) }
+            let holds = known.map { $0.contains(value) } ?? holds(value, check.requirement, of: wide)
             guard holds != true, belongs(value, to: part) else { continue }
             isSure = isSure && holds == false
             failing.append(value)
         }
         guard let first = failing.first else { return true }
         let texts = failing.prefix(8).map(JSONText.init(printing:))
-        if !isSure { return miss(wide, "/" + check.keyword, "cannot be compared", samples: texts) }
+        if !isSure { return fail(wide, "/" + check.keyword, "cannot be compared", samples: texts) }
         let names = ChangeText.list(texts)
         if failing.count == 1, first.kind == .null {
             return gap(wide, "/" + check.keyword, narrower: "no longer takes null", wider: "takes null now", texts)
@@ -170,10 +171,10 @@ struct Inclusion {
         return satisfaction.holds(value, ref)
     }
 
-    mutating func holds(_ value: JSONValue, _ demand: KeywordRequirement, of ref: RuleRef) -> Bool? {
+    mutating func holds(_ value: JSONValue, _ requirement: KeywordRequirement, of ref: RuleRef) -> Bool? {
         var satisfaction = ValueCheck(pair, steps: min(steps, Self.stepsPerValue))
         defer { steps -= satisfaction.taken }
-        return satisfaction.holds(value, demand, of: ref)
+        return satisfaction.holds(value, requirement, of: ref)
     }
 
     private static let stepsPerValue = 5_000

@@ -37,7 +37,7 @@ struct RuleEquality {
         depth += 1
         let isSame = one.checks.allSatisfy { check in
             other.checks.contains {
-                $0.keyword == check.keyword && areSame(check.demand, left.side, $0.demand, right.side)
+                $0.keyword == check.keyword && areSame(check.requirement, left.side, $0.requirement, right.side)
             }
         }
         depth -= 1

@@ -32,7 +32,7 @@ private struct ExampleMaker {
     mutating func add(_ node: Pattern.Node) {
         guard text.count <= Self.longest else { return }
         switch node {
-        case .empty, .edge, .look, .backReference, .namedReference: return
+        case .empty, .edge, .lookaround, .backReference, .namedReference: return
         case .scalar(let scalar): append(scalar)
         case .set(let characters): append(anyOf: characters.members)
         case .sequence(let nodes): for node in nodes { add(node) }

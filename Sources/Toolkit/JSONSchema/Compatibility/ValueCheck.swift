@@ -29,12 +29,12 @@ struct ValueCheck {
         defer { depth -= 1 }
         let rule = pair.rule(ref)
         if rule.isFalse { return false }
-        return Self.all(rule.checks.indices) { holds(value, rule.checks[$0].demand, of: ref) }
+        return Self.all(rule.checks.indices) { holds(value, rule.checks[$0].requirement, of: ref) }
     }
 
     /// Evaluates one keyword of the rule `ref`.
-    mutating func holds(_ value: JSONValue, _ demand: KeywordRequirement, of ref: RuleRef) -> Bool? {
-        switch demand {
+    mutating func holds(_ value: JSONValue, _ requirement: KeywordRequirement, of ref: RuleRef) -> Bool? {
+        switch requirement {
         case .kinds(let kinds): return !KindSet(of: value).isDisjoint(with: kinds)
         case .equals(let other): return ValueSet.areEqual(value, other)
         case .oneOfValues(let values):
@@ -51,18 +51,18 @@ struct ValueCheck {
         default: break
         }
         switch value.kind {
-        case .integer, .real: return number(value, demand)
-        case .string: return string(value, demand, ref.side)
-        case .array: return array(value, demand, ref)
-        case .object: return object(value, demand, ref)
+        case .integer, .real: return number(value, requirement)
+        case .string: return string(value, requirement, ref.side)
+        case .array: return array(value, requirement, ref)
+        case .object: return object(value, requirement, ref)
         case .boolean, .null: return true
         }
     }
 
-    private func number(_ value: JSONValue, _ demand: KeywordRequirement) -> Bool? {
+    private func number(_ value: JSONValue, _ requirement: KeywordRequirement) -> Bool? {
         guard let number = Number(value.node) else { return nil }
         var range = NumberRange()
-        switch demand {
+        switch requirement {
         case .minimum(let bound, let exclusive):
             guard let bound = Number(bound.node) else { return nil }
             range.require(atLeast: bound, exclusively: exclusive)
@@ -76,9 +76,9 @@ struct ValueCheck {
         return number.isInside(range)
     }
 
-    private func string(_ value: JSONValue, _ demand: KeywordRequirement, _ side: Side) -> Bool? {
+    private func string(_ value: JSONValue, _ requirement: KeywordRequirement, _ side: Side) -> Bool? {
         let text = value.string ?? ""
-        switch demand {
+        switch requirement {
         case .minLength(let count): return text.unicodeScalars.count >= count
         case .maxLength(let count): return text.unicodeScalars.count <= count
         case .pattern(let id): return pair[side].texts[id].matches(Array(text.utf8))
@@ -91,9 +91,9 @@ struct ValueCheck {
 
     // MARK: - Arrays and objects
 
-    private mutating func array(_ value: JSONValue, _ demand: KeywordRequirement, _ ref: RuleRef) -> Bool? {
+    private mutating func array(_ value: JSONValue, _ requirement: KeywordRequirement, _ ref: RuleRef) -> Bool? {
         let elements = value.elements ?? []
-        switch demand {
+        switch requirement {
         case .minItems(let count): return elements.count >= count
         case .maxItems(let count): return elements.count <= count
         case .uniqueItems:
@@ -116,10 +116,10 @@ struct ValueCheck {
         }
     }
 
-    private mutating func object(_ value: JSONValue, _ demand: KeywordRequirement, _ ref: RuleRef) -> Bool? {
+    private mutating func object(_ value: JSONValue, _ requirement: KeywordRequirement, _ ref: RuleRef) -> Bool? {
         let members = (value.members ?? []).map { (name: Name($0.name), value: $0.value) }
         func has(_ name: Name) -> Bool { members.contains { $0.name == name } }
-        switch demand {
+        switch requirement {
         case .minProperties(let count): return members.count >= count
         case .maxProperties(let count): return members.count <= count
         case .required(let names): return names.allSatisfy(has)
@@ -136,16 +136,16 @@ struct ValueCheck {
                 }
             }
         case .properties, .patternProperties, .additional:
-            return Self.all(members) { memberHolds($0.name, $0.value, demand, ref.side) }
+            return Self.all(members) { memberHolds($0.name, $0.value, requirement, ref.side) }
         case .unevaluatedProperties: return nil
         default: return true
         }
     }
 
     private mutating func memberHolds(
-        _ name: Name, _ value: JSONValue, _ demand: KeywordRequirement, _ side: Side
+        _ name: Name, _ value: JSONValue, _ requirement: KeywordRequirement, _ side: Side
     ) -> Bool? {
-        switch demand {
+        switch requirement {
         case .properties(let rows):
             return rows.first { $0.name == name }.map { holds(value, RuleRef(side, $0.rule)) } ?? true
         case .patternProperties(let rows):

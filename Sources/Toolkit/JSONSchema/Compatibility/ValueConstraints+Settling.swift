@@ -2,7 +2,7 @@ import JSON
 
 extension ValueConstraints {
     /// Derives the simple consequences: the remaining kinds and the effective range of numbers.
-    mutating func settle() {
+    mutating func conclude() {
         if steps.contains(where: \.isWhole) { kinds.subtract(.fraction) }
         tightenRange()
         if range.lowest > range.highest { kinds.subtract(.written) }

@@ -2,23 +2,23 @@ import JSON
 
 extension ValueConstraints {
     /// Adds rules and the rules they refer to. Terminates because no rule applies itself to the same value.
-    mutating func take(_ refs: [RuleRef], _ pair: VersionPair) {
+    mutating func add(_ refs: [RuleRef], _ pair: VersionPair) {
         var waiting = refs
         while let ref = waiting.popLast() {
             guard rules.insert(ref).inserted else { continue }
             let rule = pair.rule(ref)
             if rule.isFalse { isNothing = true }
-            takeTables(of: rule, ref, pair)
-            for check in rule.checks { take(check.demand, ref, pair, &waiting) }
+            addTables(of: rule, ref, pair)
+            for check in rule.checks { add(check.requirement, ref, pair, &waiting) }
         }
-        settle()
+        conclude()
     }
 
-    private mutating func take(
-        _ demand: KeywordRequirement, _ ref: RuleRef, _ pair: VersionPair, _ waiting: inout [RuleRef]
+    private mutating func add(
+        _ requirement: KeywordRequirement, _ ref: RuleRef, _ pair: VersionPair, _ waiting: inout [RuleRef]
     ) {
         func refs(_ ids: [Rule.ID]) -> [RuleRef] { ids.map { RuleRef(ref.side, $0) } }
-        switch demand {
+        switch requirement {
         case .reference(let rule): waiting.append(RuleRef(ref.side, rule))
         case .allOf(let rules): waiting += refs(rules)
         case .anyOf(let rules): rules.count == 1 ? waiting += refs(rules) : choices.append(.any(refs(rules)))
@@ -38,12 +38,12 @@ extension ValueConstraints {
         case .contains(let rule, let minimum, let maximum, _):
             contains.append(ContainsCheck(rule: RuleRef(ref.side, rule), minimum: minimum, maximum: maximum))
         case .pattern(let id): add(pair[ref.side].texts[id])
-        default: takePlain(demand)
+        default: addPlain(requirement)
         }
     }
 
-    private mutating func takePlain(_ demand: KeywordRequirement) {
-        switch demand {
+    private mutating func addPlain(_ requirement: KeywordRequirement) {
+        switch requirement {
         case .kinds(let allowed): kinds.formIntersection(allowed)
         case .equals(let value): restrict(to: [value])
         case .oneOfValues(let values): restrict(to: values)
@@ -85,7 +85,7 @@ extension ValueConstraints {
     /// Records that the value violates the rule. For a rule that is only about kinds, removes these kinds.
     mutating func deny(_ ref: RuleRef, _ pair: VersionPair) {
         let checks = pair.rule(ref).checks
-        if checks.count == 1, !pair.rule(ref).isFalse, case .kinds(let refused) = checks[0].demand {
+        if checks.count == 1, !pair.rule(ref).isFalse, case .kinds(let refused) = checks[0].requirement {
             kinds.subtract(refused)
         } else if pair.isTrivial(ref) {
             isNothing = true
@@ -96,12 +96,12 @@ extension ValueConstraints {
 
     // MARK: - Members and elements
 
-    private mutating func takeTables(of rule: Rule, _ ref: RuleRef, _ pair: VersionPair) {
+    private mutating func addTables(of rule: Rule, _ ref: RuleRef, _ pair: VersionPair) {
         var members = MemberTable()
         var elements = ElementTable()
         var (hasMembers, hasElements) = (false, false)
         for check in rule.checks {
-            switch check.demand {
+            switch check.requirement {
             case .properties(let rows): for row in rows { members.add(row.name, RuleRef(ref.side, row.rule)) }
             case .patternProperties(let rows):
                 members.patterns += rows.map { (pair[ref.side].texts[$0.pattern], RuleRef(ref.side, $0.rule)) }
@@ -114,8 +114,8 @@ extension ValueConstraints {
             case .unevaluatedItems(let rule): closeElements(ref, RuleRef(ref.side, rule), pair)
             default: continue
             }
-            hasMembers = hasMembers || check.demand.isAboutMembers
-            hasElements = hasElements || check.demand.isAboutElements
+            hasMembers = hasMembers || check.requirement.isAboutMembers
+            hasElements = hasElements || check.requirement.isAboutElements
         }
         if hasMembers { objects.append(members) }
         if hasElements { arrays.append(elements) }

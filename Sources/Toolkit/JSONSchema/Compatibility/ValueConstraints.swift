@@ -123,7 +123,7 @@ extension ValueConstraints {
     func restricted(to kinds: KindSet) -> ValueConstraints {
         var facts = self
         facts.kinds.formIntersection(kinds)
-        facts.settle()
+        facts.conclude()
         return facts
     }
 }

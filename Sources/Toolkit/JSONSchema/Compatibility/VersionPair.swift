@@ -63,7 +63,7 @@ struct VersionRules {
         self.schema = schema
         let compiled = schema.compiled
         texts = zip(compiled.patternSources, compiled.patterns).map(TextPattern.init)
-        let asks = compiled.rules.contains { $0.checks.contains { $0.demand.isUnevaluated } }
+        let asks = compiled.rules.contains { $0.checks.contains { $0.requirement.isUnevaluated } }
         // Both steps succeeded when the schema was compiled. If they exceed the time limit now, these keywords stay
         // undecided.
         evaluated =

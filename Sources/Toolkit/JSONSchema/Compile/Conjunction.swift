@@ -67,8 +67,8 @@ struct Conjunction {
 
 extension Conjunction {
     /// Adds a requirement that refers to no other rule. Returns false for a requirement of another sort.
-    mutating func take(plain demand: KeywordRequirement) -> Bool {
-        switch demand {
+    mutating func add(plain requirement: KeywordRequirement) -> Bool {
+        switch requirement {
         case .kinds(let allowed): kinds.formIntersection(allowed)
         case .equals(let value): enums.append([value])
         case .oneOfValues(let values): enums.append(values)
@@ -108,13 +108,13 @@ extension Conjunction {
     }
 
     /// Adds the requirements of a rule on members and elements. `checks` has them in the order of the schema.
-    mutating func takeChildren(of checks: [Check]) {
+    mutating func addChildren(of checks: [Check]) {
         var object = ObjectPart()
         var array = ArrayPart()
         var hasObject = false
         var hasArray = false
         for check in checks {
-            switch check.demand {
+            switch check.requirement {
             case .properties(let members):
                 object.names += members.map { ($0.name, [$0.rule]) }
                 hasObject = true

@@ -24,7 +24,7 @@ struct ConjunctionBuilder {
 
     /// The requirements of a rule, except those that `isLeft` selects.
     mutating func gather(_ rule: Rule.ID, leaving isLeft: (KeywordRequirement) -> Bool) -> Conjunction {
-        let checks = rules[rule].checks.filter { !isLeft($0.demand) }
+        let checks = rules[rule].checks.filter { !isLeft($0.requirement) }
         result.isFalse = rules[rule].isFalse
         add(checks, of: rule, depth: 0)
         return result
@@ -38,9 +38,9 @@ struct ConjunctionBuilder {
     }
 
     private mutating func add(_ checks: [Check], of rule: Rule.ID, depth: Int) {
-        result.takeChildren(of: checks)
-        for check in checks where !result.take(plain: check.demand) {
-            switch check.demand {
+        result.addChildren(of: checks)
+        for check in checks where !result.add(plain: check.requirement) {
+            switch check.requirement {
             case .reference(let target): refer(to: shapes.target(target), depth)
             case .allOf(let rules):
                 for rule in rules where depth < Self.depth { add(rule, depth: depth + 1) }
@@ -73,7 +73,7 @@ struct ConjunctionBuilder {
 
     private mutating func any(_ rules: [Rule.ID]) {
         if rules.contains(where: shapes.isTrivial) { return }
-        if rules.allSatisfy({ shapes.saysOnlyKinds[$0] }) {
+        if rules.allSatisfy({ shapes.onlyRestrictsKinds[$0] }) {
             result.kinds.formIntersection(rules.reduce([]) { $0.union(shapes.kinds[$1]) })
         } else {
             result.choices.append(.any(rules))
@@ -81,7 +81,7 @@ struct ConjunctionBuilder {
     }
 
     private mutating func not(_ rule: Rule.ID) {
-        if shapes.saysOnlyKinds[rule] {
+        if shapes.onlyRestrictsKinds[rule] {
             result.kinds.subtract(shapes.kinds[rule])
         } else {
             result.choices.append(.not(rule))

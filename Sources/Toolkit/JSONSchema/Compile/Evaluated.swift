@@ -40,7 +40,7 @@ struct Evaluated {
     init(_ rules: [Rule], order: [Rule.ID], clock: CompileClock) throws(SchemaError) {
         let nothing = [Reach](repeating: Reach(), count: rules.count)
         (certain, possible, certainOutside, possibleOutside) = (nothing, nothing, nothing, nothing)
-        guard rules.contains(where: { $0.checks.contains { $0.demand.isUnevaluated } }) else { return }
+        guard rules.contains(where: { $0.checks.contains { $0.requirement.isUnevaluated } }) else { return }
         for (position, rule) in order.enumerated() {
             if position % 64 == 0 { try clock.check() }
             add(rule, rules[rule].checks)
@@ -54,27 +54,27 @@ struct Evaluated {
         var sure = Reach()
         var maybe = Reach()
         for check in checks {
-            let own = Self.own(check.demand)
+            let own = Self.own(check.requirement)
             sure.formUnion(own.certain)
             maybe.formUnion(own.certain)
             maybe.formUnion(own.possible)
-            switch check.demand {
+            switch check.requirement {
             case .reference(let target): sure.formUnion(certainOutside[target])
             case .allOf(let targets): targets.forEach { sure.formUnion(certainOutside[$0]) }
             case .not: continue
             default: break
             }
-            for target in check.demand.inPlace { maybe.formUnion(possibleOutside[target]) }
+            for target in check.requirement.inPlace { maybe.formUnion(possibleOutside[target]) }
         }
         certain[rule] = sure
         possible[rule] = maybe
-        settle(rule, checks)
+        resolve(rule, checks)
     }
 
-    private static func own(_ demand: KeywordRequirement) -> (certain: Reach, possible: Reach) {
+    private static func own(_ requirement: KeywordRequirement) -> (certain: Reach, possible: Reach) {
         var sure = Reach()
         var maybe = Reach()
-        switch demand {
+        switch requirement {
         case .properties(let members): sure.names = Set(members.map(\.name))
         case .patternProperties(let rows): sure.patterns = Set(rows.map(\.pattern))
         case .additional: sure.allMembers = true
@@ -86,14 +86,14 @@ struct Evaluated {
         return (sure, maybe)
     }
 
-    private mutating func settle(_ rule: Rule.ID, _ checks: [Check]) {
+    private mutating func resolve(_ rule: Rule.ID, _ checks: [Check]) {
         let sure = certain[rule]
         let maybe = possible[rule]
         var hasMembers = false
         var hasElements = false
         for check in checks {
-            if case .unevaluatedProperties = check.demand { hasMembers = true }
-            if case .unevaluatedItems = check.demand { hasElements = true }
+            if case .unevaluatedProperties = check.requirement { hasMembers = true }
+            if case .unevaluatedItems = check.requirement { hasElements = true }
         }
         let isStatic =
             (!hasMembers || Self.membersAreStatic(sure, maybe)) && (!hasElements || Self.elementsAreStatic(sure, maybe))

@@ -11,7 +11,7 @@ struct KeywordReader {
     let place: SchemaIndex.Place
 
     /// The requirement of a keyword; nil when it requires nothing by itself.
-    func demand(
+    func require(
         of keyword: Keyword, _ value: JSONValue, _ builder: inout RuleBuilder
     ) throws(SchemaError) -> KeywordRequirement? {
         switch keyword {

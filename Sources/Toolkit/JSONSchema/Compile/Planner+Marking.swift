@@ -1,7 +1,7 @@
 extension Planner {
     /// The instructions of a rule inside an `unevaluated*`, with marks.
     mutating func marked(_ rule: Rule.ID) throws(SchemaError) -> [Instruction] {
-        if rules[rule].checks.contains(where: { $0.demand.isUnevaluated }) {
+        if rules[rule].checks.contains(where: { $0.requirement.isUnevaluated }) {
             // Its own `unevaluated*` sees only marks inside the rule. The parts that it accepts count outside as well.
             return [Instruction(.region, a: Int(program(.body(rule))), b: 1)]
         }
@@ -12,7 +12,7 @@ extension Planner {
     mutating func body(_ rule: Rule.ID) throws(SchemaError) -> [Instruction] {
         var code = try checked(rule)
         for check in rules[rule].checks {
-            switch check.demand {
+            switch check.requirement {
             case .unevaluatedProperties(let others):
                 code.append(Instruction(.unevaluatedMembers, a: Int(program([others]))))
             case .unevaluatedItems(let others):
@@ -26,12 +26,12 @@ extension Planner {
     private mutating func checked(_ rule: Rule.ID) throws(SchemaError) -> [Instruction] {
         var gatherer = ConjunctionBuilder(rules: rules, shapes: shapes, evaluated: evaluated)
         let evaluated = evaluated
-        let plain = gatherer.gather(rule) { demand in
-            demand.isUnevaluated || demand.inPlace.contains(where: evaluated.contributes)
+        let plain = gatherer.gather(rule) { requirement in
+            requirement.isUnevaluated || requirement.inPlace.contains(where: evaluated.contributes)
         }
         var code = try instructions(for: plain, marking: true)
-        for check in rules[rule].checks where check.demand.inPlace.contains(where: evaluated.contributes) {
-            code += markedBranches(check.demand)
+        for check in rules[rule].checks where check.requirement.inPlace.contains(where: evaluated.contributes) {
+            code += markedBranches(check.requirement)
         }
         return code
     }
@@ -42,8 +42,8 @@ extension Planner {
         return evaluated.contributes(rule) ? program(.marked(rule)) : program([rule])
     }
 
-    private mutating func markedBranches(_ demand: KeywordRequirement) -> [Instruction] {
-        switch demand {
+    private mutating func markedBranches(_ requirement: KeywordRequirement) -> [Instruction] {
+        switch requirement {
         case .reference(let rule): return [Instruction(.call, a: Int(markedProgram(rule)))]
         case .allOf(let rules): return rules.map { Instruction(.call, a: Int(markedProgram($0))) }
         case .anyOf(let rules): return [markedChoice(.markAnyOf, rules)]

@@ -62,7 +62,7 @@ struct Planner {
             next += 1
         }
         try checkLimits()
-        settleEntries()
+        resolveEntries()
         link()
         let plan = Plan(tables, patterns: patterns)
         guard plan.byteCount <= limits.planBytes else { throw tooLarge() }
@@ -122,7 +122,7 @@ struct Planner {
     // MARK: - Linking
 
     /// Replaces a program that only calls another by that other program.
-    private mutating func settleEntries() {
+    private mutating func resolveEntries() {
         func alias(_ id: UInt32) -> UInt32? {
             let first = tables.code[Int(entries[Int(id)])]
             guard first.isLast else { return nil }

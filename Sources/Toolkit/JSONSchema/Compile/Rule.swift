@@ -16,7 +16,7 @@ struct Rule {
 struct Check {
     /// The keyword as written in the schema.
     let keyword: String
-    let demand: KeywordRequirement
+    let requirement: KeywordRequirement
 }
 
 /// The requirement of a keyword.
@@ -118,7 +118,7 @@ enum Cycles {
         return order
     }
 
-    private static func edges(of rule: Rule) -> [Rule.ID] { rule.checks.flatMap(\.demand.inPlace) }
+    private static func edges(of rule: Rule) -> [Rule.ID] { rule.checks.flatMap(\.requirement.inPlace) }
 
     private static func refusal(
         _ path: [Rule.ID], back to: Rule.ID, _ rules: [Rule], _ index: SchemaIndex

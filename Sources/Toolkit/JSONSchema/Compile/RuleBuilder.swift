@@ -46,7 +46,7 @@ struct RuleBuilder {
             if next % 64 == 0 { try clock.check() }
             let place = index.subschemas[next].place
             do throws(SchemaError) {
-                try noteReferences(of: next)
+                try registerReferences(of: next)
             } catch {
                 // In a library document only reachable references matter; `read` will find those.
                 if place.document == 0 { throw error }
@@ -55,7 +55,7 @@ struct RuleBuilder {
         }
     }
 
-    private mutating func noteReferences(of id: SchemaIndex.SubschemaID) throws(SchemaError) {
+    private mutating func registerReferences(of id: SchemaIndex.SubschemaID) throws(SchemaError) {
         let schema = index.subschemas[id]
         guard schema.value.kind == .object else { return }
         let scope = index.resources[schema.resource].scope
@@ -118,8 +118,8 @@ struct RuleBuilder {
         var last: [Check] = []
         for member in schema.value.members ?? [] {
             guard let keyword = scope.keyword(member.name) else { continue }
-            guard let demand = try reader.demand(of: keyword, member.value, &self) else { continue }
-            let check = Check(keyword: member.name, demand: demand)
+            guard let requirement = try reader.require(of: keyword, member.value, &self) else { continue }
+            let check = Check(keyword: member.name, requirement: requirement)
             switch keyword {
             case .unevaluatedItems, .unevaluatedProperties: last.append(check)
             default: rule.checks.append(check)
@@ -132,7 +132,7 @@ struct RuleBuilder {
     // MARK: - References
 
     private mutating func reference(_ keyword: Keyword, _ text: String, _ rule: Rule) throws(SchemaError) -> Check {
-        Check(keyword: keyword.rawValue, demand: .reference(try target(keyword, text, rule)))
+        Check(keyword: keyword.rawValue, requirement: .reference(try target(keyword, text, rule)))
     }
 
     /// The target of a reference under the rule's binding.

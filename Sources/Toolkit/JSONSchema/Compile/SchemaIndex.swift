@@ -142,7 +142,7 @@ extension SchemaIndex {
         guard value.kind == .object else { return id }
         let scope = resources[resource].scope
         let hidden = scope.referencesHideSiblings && value["$ref"]?.string != nil
-        if !hidden { try noteAnchors(of: id, walk) }
+        if !hidden { try registerAnchors(of: id, walk) }
         for member in value.members ?? [] {
             guard let keyword = scope.keyword(member.name) else { continue }
             try indexChildren(of: keyword, member.value, at: pointer + "/" + member.name, in: resource, &walk)
@@ -203,7 +203,7 @@ extension SchemaIndex {
         return resources.count - 1
     }
 
-    private mutating func noteAnchors(of id: SubschemaID, _ walk: Walk) throws(SchemaError) {
+    private mutating func registerAnchors(of id: SubschemaID, _ walk: Walk) throws(SchemaError) {
         let schema = subschemas[id]
         let scope = resources[schema.resource].scope
         if scope.dialect < .draft201909 {
@@ -211,11 +211,11 @@ extension SchemaIndex {
                 let (_, fragment) = URIText.resolve(text, against: resources[schema.resource].uri),
                 let fragment, !fragment.isEmpty
             else { return }
-            return try note(anchor: fragment, id)
+            return try register(anchor: fragment, id)
         }
-        if let name = schema.value["$anchor"]?.string { try note(anchor: name, id) }
+        if let name = schema.value["$anchor"]?.string { try register(anchor: name, id) }
         if scope.dialect == .draft202012, let name = schema.value["$dynamicAnchor"]?.string {
-            try note(anchor: name, id)
+            try register(anchor: name, id)
             resources[schema.resource].dynamicAnchors[name] = id
         }
         if scope.dialect == .draft201909, schema.value["$recursiveAnchor"]?.boolean == true,
@@ -225,7 +225,7 @@ extension SchemaIndex {
         }
     }
 
-    private mutating func note(anchor: String, _ id: SubschemaID) throws(SchemaError) {
+    private mutating func register(anchor: String, _ id: SubschemaID) throws(SchemaError) {
         let resource = subschemas[id].resource
         if let other = resources[resource].anchors[anchor], other != id {
             throw SchemaError(

@@ -3,7 +3,7 @@ struct Shapes {
     /// The kinds of values that can pass.
     private(set) var kinds: [KindSet]
     /// True for a rule that only limits the kinds.
-    private(set) var saysOnlyKinds: [Bool]
+    private(set) var onlyRestrictsKinds: [Bool]
     /// The number of rows that merging the rule adds to a table; saturates.
     private(set) var weight: [Int]
     /// The rule at the end of a chain of references without other keywords.
@@ -16,7 +16,7 @@ struct Shapes {
 
     init(_ rules: [Rule], order: [Rule.ID]) {
         kinds = [KindSet](repeating: .all, count: rules.count)
-        saysOnlyKinds = [Bool](repeating: false, count: rules.count)
+        onlyRestrictsKinds = [Bool](repeating: false, count: rules.count)
         weight = [Int](repeating: 1, count: rules.count)
         targets = Array(rules.indices)
         trivial = [Bool](repeating: false, count: rules.count)
@@ -29,15 +29,18 @@ struct Shapes {
     func isTrivial(_ rule: Rule.ID) -> Bool { trivial[rule] }
 
     private mutating func read(_ id: Rule.ID, _ rule: Rule) {
-        trivial[id] = !rule.isFalse && rule.checks.allSatisfy { isTrivial($0.demand) }
-        saysOnlyKinds[id] = !rule.isFalse && rule.checks.allSatisfy { check in saysOnlyKinds(check.demand) }
-        kinds[id] = rule.isFalse ? [] : rule.checks.reduce(KindSet.all) { $0.intersection(allowed($1.demand)) }
-        weight[id] = min(Self.heavy, rule.checks.reduce(1) { $0 + cost($1.demand) })
-        if rule.checks.count == 1, case .reference(let target) = rule.checks[0].demand { targets[id] = targets[target] }
+        trivial[id] = !rule.isFalse && rule.checks.allSatisfy { isTrivial($0.requirement) }
+        onlyRestrictsKinds[id] =
+            !rule.isFalse && rule.checks.allSatisfy { check in onlyRestrictsKinds(check.requirement) }
+        kinds[id] = rule.isFalse ? [] : rule.checks.reduce(KindSet.all) { $0.intersection(allowed($1.requirement)) }
+        weight[id] = min(Self.heavy, rule.checks.reduce(1) { $0 + cost($1.requirement) })
+        if rule.checks.count == 1, case .reference(let target) = rule.checks[0].requirement {
+            targets[id] = targets[target]
+        }
     }
 
-    private func isTrivial(_ demand: KeywordRequirement) -> Bool {
-        switch demand {
+    private func isTrivial(_ requirement: KeywordRequirement) -> Bool {
+        switch requirement {
         case .reference(let rule): trivial[rule]
         case .allOf(let rules): rules.allSatisfy { trivial[$0] }
         case .anyOf(let rules): rules.contains { trivial[$0] }
@@ -45,30 +48,30 @@ struct Shapes {
         }
     }
 
-    private func saysOnlyKinds(_ demand: KeywordRequirement) -> Bool {
-        switch demand {
+    private func onlyRestrictsKinds(_ requirement: KeywordRequirement) -> Bool {
+        switch requirement {
         case .kinds: true
-        case .reference(let rule), .not(let rule): saysOnlyKinds[rule]
-        case .allOf(let rules), .anyOf(let rules): rules.allSatisfy { saysOnlyKinds[$0] }
+        case .reference(let rule), .not(let rule): onlyRestrictsKinds[rule]
+        case .allOf(let rules), .anyOf(let rules): rules.allSatisfy { onlyRestrictsKinds[$0] }
         default: false
         }
     }
 
-    private func allowed(_ demand: KeywordRequirement) -> KindSet {
-        switch demand {
+    private func allowed(_ requirement: KeywordRequirement) -> KindSet {
+        switch requirement {
         case .kinds(let kinds): return kinds
         case .equals(let value): return KindSet(of: value)
         case .oneOfValues(let values): return values.reduce([]) { $0.union(KindSet(of: $1)) }
         case .reference(let rule): return kinds[rule]
         case .allOf(let rules): return rules.reduce(KindSet.all) { $0.intersection(kinds[$1]) }
         case .anyOf(let rules), .oneOf(let rules): return rules.reduce([]) { $0.union(kinds[$1]) }
-        case .not(let rule): return saysOnlyKinds[rule] ? KindSet.all.subtracting(kinds[rule]) : .all
+        case .not(let rule): return onlyRestrictsKinds[rule] ? KindSet.all.subtracting(kinds[rule]) : .all
         default: return .all
         }
     }
 
-    private func cost(_ demand: KeywordRequirement) -> Int {
-        switch demand {
+    private func cost(_ requirement: KeywordRequirement) -> Int {
+        switch requirement {
         case .properties(let members): members.count
         case .patternProperties(let rows): rows.count
         case .additional(_, let names, _): names.count

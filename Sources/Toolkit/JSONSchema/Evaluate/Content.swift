@@ -3,10 +3,10 @@ import JSON
 /// Checks `contentEncoding` base64 and `contentMediaType` JSON, if these assertions are enabled.
 enum Content {
     /// - Parameter demand: 1 for base64, 2 for JSON, 3 for JSON in base64.
-    static func accepts(_ text: UnsafeBufferPointer<UInt8>, _ demand: UInt32) -> Bool {
-        guard demand & 1 != 0 else { return isJSON(Array(text)) }
+    static func accepts(_ text: UnsafeBufferPointer<UInt8>, _ requirement: UInt32) -> Bool {
+        guard requirement & 1 != 0 else { return isJSON(Array(text)) }
         guard let bytes = base64Decoded(text) else { return false }
-        return demand & 2 == 0 || isJSON(bytes)
+        return requirement & 2 == 0 || isJSON(bytes)
     }
 
     private static func isJSON(_ bytes: [UInt8]) -> Bool {

@@ -128,9 +128,9 @@ struct Evaluator<Access: PlanAccess> {
     }
 
     /// Checks content, which reads the text once for each content keyword.
-    @inline(never) private mutating func isContent(_ demand: UInt32, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
+    @inline(never) private mutating func isContent(_ requirement: UInt32, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard spend(text.count) else { return false }
-        return Content.accepts(text, demand)
+        return Content.accepts(text, requirement)
     }
 
     @inline(never) private mutating func isListed(_ now: Instruction, _ node: Node) -> Bool {

@@ -3,37 +3,37 @@ extension Format {
     static func isDate(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard text.count == 10 else { return false }
         var scanner = Scanner(text)
-        return scanner.takeDate()
+        return scanner.parseDate()
     }
 
     static func isTime(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         var scanner = Scanner(text)
-        return scanner.takeTime() && scanner.isAtEnd
+        return scanner.parseTime() && scanner.isAtEnd
     }
 
     static func isDateTime(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         var scanner = Scanner(text)
-        return scanner.takeDate() && scanner.takeLetter("T") && scanner.takeTime() && scanner.isAtEnd
+        return scanner.parseDate() && scanner.skipLetter("T") && scanner.parseTime() && scanner.isAtEnd
     }
 
     /// Checks a duration. The grammar nests each unit in the previous one, so years reach days only through months
     /// (`P1Y2D` is rejected).
     static func isDuration(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         var scanner = Scanner(text)
-        guard scanner.takeLetter("P") else { return false }
+        guard scanner.skipLetter("P") else { return false }
         if !scanner.isNext("T"), !scanner.isNext("t") {
-            guard let date = scanner.takeUnits(of: "YMD", alone: "W") else { return false }
+            guard let date = scanner.skipUnits(of: "YMD", alone: "W") else { return false }
             if scanner.isAtEnd { return true }
             guard date != "W" else { return false }
         }
-        return scanner.takeLetter("T") && scanner.takeUnits(of: "HMS", alone: nil) != nil && scanner.isAtEnd
+        return scanner.skipLetter("T") && scanner.skipUnits(of: "HMS", alone: nil) != nil && scanner.isAtEnd
     }
 }
 
 extension Format.Scanner {
-    fileprivate mutating func takeDate() -> Bool {
-        guard let year = takeNumber(width: 4), take("-"), let month = takeNumber(width: 2), take("-"),
-            let day = takeNumber(width: 2)
+    fileprivate mutating func parseDate() -> Bool {
+        guard let year = parseNumber(width: 4), accept("-"), let month = parseNumber(width: 2), accept("-"),
+            let day = parseNumber(width: 2)
         else { return false }
         return (1...12).contains(month) && day >= 1 && day <= Self.days(in: month, of: year)
     }
@@ -46,23 +46,24 @@ extension Format.Scanner {
         }
     }
 
-    fileprivate mutating func takeTime() -> Bool {
-        guard let hour = takeNumber(width: 2), take(":"), let minute = takeNumber(width: 2), take(":"),
-            let second = takeNumber(width: 2), hour <= 23, minute <= 59, second <= 60
+    fileprivate mutating func parseTime() -> Bool {
+        guard let hour = parseNumber(width: 2), accept(":"), let minute = parseNumber(width: 2), accept(":"),
+            let second = parseNumber(width: 2), hour <= 23, minute <= 59, second <= 60
         else { return false }
-        if take("."), skip(.digits) == 0 { return false }
-        guard let offset = takeOffset() else { return false }
+        if accept("."), skip(.digits) == 0 { return false }
+        guard let offset = parseOffset() else { return false }
         // A leap second is the last second of a day in UTC, whatever the local time.
         return second < 60 || (hour * 60 + minute - offset + 1440) % 1440 == 1439
     }
 
     /// Reads an offset, in minutes east of UTC.
-    private mutating func takeOffset() -> Int? {
-        if takeLetter("Z") { return 0 }
+    private mutating func parseOffset() -> Int? {
+        if skipLetter("Z") { return 0 }
         let isWest = isNext("-")
         guard isWest || isNext("+") else { return nil }
         move(to: offset + 1)
-        guard let hour = takeNumber(width: 2), take(":"), let minute = takeNumber(width: 2), hour <= 23, minute <= 59
+        guard let hour = parseNumber(width: 2), accept(":"), let minute = parseNumber(width: 2), hour <= 23,
+            minute <= 59
         else { return nil }
         return (hour * 60 + minute) * (isWest ? -1 : 1)
     }
@@ -70,13 +71,13 @@ extension Format.Scanner {
     /// Reads numbers with consecutive `units` in their order, or one number with the unit `alone`.
     ///
     /// - Returns: the last unit.
-    fileprivate mutating func takeUnits(of units: StaticString, alone: Unicode.Scalar?) -> Unicode.Scalar? {
+    fileprivate mutating func skipUnits(of units: StaticString, alone: Unicode.Scalar?) -> Unicode.Scalar? {
         guard skip(.digits) > 0 else { return nil }
-        if let alone, takeLetter(alone) { return alone }
+        if let alone, skipLetter(alone) { return alone }
         var last: Unicode.Scalar?
         for index in 0..<units.utf8CodeUnitCount {
             let unit = Unicode.Scalar(units.utf8Start[index])
-            if takeLetter(unit) {
+            if skipLetter(unit) {
                 last = unit
                 guard let next, Format.ByteSet.digits.contains(next) else { return last }
                 skip(.digits)

@@ -14,7 +14,7 @@ extension Format {
             if checksALabels, IDNA.hasALabelPrefix(label) {
                 guard IDNA.Label(aLabel: label) != nil else { return false }
             }
-        } while scanner.take(".")
+        } while scanner.accept(".")
         return scanner.isAtEnd
     }
 
@@ -73,7 +73,7 @@ extension IDNA {
             let label: Label? = withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Label.capacity) { scalars in
                 var scanner = Format.Scanner(bytes)
                 var count = 0
-                while let scalar = scanner.takeScalar() {
+                while let scalar = scanner.parseScalar() {
                     guard count < scalars.count else { return nil }
                     scalars[count] = scalar
                     count += 1

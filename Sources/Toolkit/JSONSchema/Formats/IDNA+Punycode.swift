@@ -25,7 +25,7 @@ extension IDNA {
             var bias = Bias()
             while at < code.count {
                 let start = position
-                guard let distance = takeNumber(code, at: &at, bias: bias) else { return nil }
+                guard let distance = parseNumber(code, at: &at, bias: bias) else { return nil }
                 position += distance
                 guard count < scalars.count else { return nil }
                 count += 1
@@ -46,7 +46,7 @@ extension IDNA {
             scalars[position] = scalar
         }
 
-        private static func takeNumber(_ code: UnsafeBufferPointer<UInt8>, at: inout Int, bias: Bias) -> Int? {
+        private static func parseNumber(_ code: UnsafeBufferPointer<UInt8>, at: inout Int, bias: Bias) -> Int? {
             var number = 0
             var weight = 1
             var place = base

@@ -13,7 +13,7 @@ enum IDNA {
         var isBidirectional = false
         var obeysBidiRule = true
         while true {
-            let (bytes, isLast) = takeLabel(&scanner)
+            let (bytes, isLast) = parseLabel(&scanner)
             guard let label = Label(bytes) else { return false }
             length += label.encodedLength + (isLast ? 0 : 1)
             isBidirectional = isBidirectional || label.isRightToLeft
@@ -38,7 +38,7 @@ enum IDNA {
             scanner.move(to: end)
             length += encodedLength
             guard length <= 253 else { return false }
-            guard scanner.take(".") else { return true }
+            guard scanner.accept(".") else { return true }
             length += 1
         }
     }
@@ -48,12 +48,12 @@ enum IDNA {
         return Label(uLabel: label, inNormalForm: false)?.encodedLength
     }
 
-    private static func takeLabel(
+    private static func parseLabel(
         _ scanner: inout Format.Scanner
     ) -> (bytes: UnsafeBufferPointer<UInt8>, isLast: Bool) {
         let start = scanner.offset
         var end = start
-        while let scalar = scanner.takeScalar() {
+        while let scalar = scanner.parseScalar() {
             switch scalar {
             case 0x2E, 0x3002, 0xFF0E, 0xFF61: return (scanner[start..<end], false)
             default: end = scanner.offset

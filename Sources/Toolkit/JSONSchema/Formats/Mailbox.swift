@@ -9,25 +9,25 @@ extension Format {
         var scanner = Scanner(text)
         let hasLocalPart =
             scanner.isNext("\"")
-            ? takeQuotedString(&scanner, international: international)
-            : takeDotString(&scanner, international: international)
-        guard hasLocalPart, scanner.offset <= localPartLimit, scanner.take("@") else { return false }
+            ? skipQuotedString(&scanner, international: international)
+            : skipDotString(&scanner, international: international)
+        guard hasLocalPart, scanner.offset <= localPartLimit, scanner.accept("@") else { return false }
         if scanner.isNext("[") { return isAddressLiteral(scanner.rest) }
         return international ? IDNA.isMailDomain(scanner.rest) : isHostname(scanner.rest, checksALabels: false)
     }
 
-    private static func takeDotString(_ scanner: inout Scanner, international: Bool) -> Bool {
+    private static func skipDotString(_ scanner: inout Scanner, international: Bool) -> Bool {
         repeat {
             guard skip(atom, in: &scanner, international: international) > 0 else { return false }
-        } while scanner.take(".")
+        } while scanner.accept(".")
         return true
     }
 
-    private static func takeQuotedString(_ scanner: inout Scanner, international: Bool) -> Bool {
-        guard scanner.take("\"") else { return false }
-        while !scanner.take("\"") {
+    private static func skipQuotedString(_ scanner: inout Scanner, international: Bool) -> Bool {
+        guard scanner.accept("\"") else { return false }
+        while !scanner.accept("\"") {
             let plain = skip(quotable, in: &scanner, international: international)
-            guard plain > 0 || (scanner.take("\\") && scanner.take(in: .printable)) else { return false }
+            guard plain > 0 || (scanner.accept("\\") && scanner.accept(in: .printable)) else { return false }
         }
         return true
     }
@@ -46,10 +46,10 @@ extension Format {
     /// Checks `[127.0.0.1]` or `[IPv6:::1]`. No other kind of literal is registered.
     private static func isAddressLiteral(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         var scanner = Scanner(text)
-        guard scanner.take("["), text.last == UInt8(ascii: "]") else { return false }
+        guard scanner.accept("["), text.last == UInt8(ascii: "]") else { return false }
         let isIPv6Literal =
-            scanner.takeLetter("I") && scanner.takeLetter("P") && scanner.takeLetter("V") && scanner.take("6")
-            && scanner.take(":")
+            scanner.skipLetter("I") && scanner.skipLetter("P") && scanner.skipLetter("V") && scanner.accept("6")
+            && scanner.accept(":")
         let start = isIPv6Literal ? scanner.offset : 1
         guard start < text.count else { return false }
         let address = scanner[start..<text.count - 1]

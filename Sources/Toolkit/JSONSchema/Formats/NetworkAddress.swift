@@ -2,27 +2,27 @@
 extension Format {
     static func isIPv4(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         var scanner = Scanner(text)
-        return scanner.takeIPv4() && scanner.isAtEnd
+        return scanner.skipIPv4() && scanner.isAtEnd
     }
 
     static func isIPv6(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         var scanner = Scanner(text)
-        guard let groups = scanner.takeIPv6Groups(), scanner.isAtEnd else { return false }
+        guard let groups = scanner.skipIPv6Groups(), scanner.isAtEnd else { return false }
         return groups.isElided ? groups.count <= 7 : groups.count == 8
     }
 }
 
 extension Format.Scanner {
-    fileprivate mutating func takeIPv4() -> Bool {
-        guard takeOctet() else { return false }
+    fileprivate mutating func skipIPv4() -> Bool {
+        guard skipOctet() else { return false }
         for _ in 0..<3 {
-            guard take("."), takeOctet() else { return false }
+            guard accept("."), skipOctet() else { return false }
         }
         return true
     }
 
     /// Reads 0 to 255 without a leading zero, which some parsers interpret as octal.
-    private mutating func takeOctet() -> Bool {
+    private mutating func skipOctet() -> Bool {
         let start = offset
         let width = skip(.digits)
         guard (1...3).contains(width), width == 1 || bytes[start] != UInt8(ascii: "0") else { return false }
@@ -30,11 +30,11 @@ extension Format.Scanner {
     }
 
     /// Reads the 16-bit groups. Returns their number, and whether `::` stands for more.
-    fileprivate mutating func takeIPv6Groups() -> (count: Int, isElided: Bool)? {
+    fileprivate mutating func skipIPv6Groups() -> (count: Int, isElided: Bool)? {
         var count = 0
         var isElided = false
-        if take(":") {
-            guard take(":") else { return nil }
+        if accept(":") {
+            guard accept(":") else { return nil }
             isElided = true
             if isAtEnd { return (0, true) }
         }
@@ -43,13 +43,13 @@ extension Format.Scanner {
             let width = skip(.hexadecimal)
             if isNext(".") {
                 move(to: start)
-                return takeIPv4() ? (count + 2, isElided) : nil
+                return skipIPv4() ? (count + 2, isElided) : nil
             }
             guard (1...4).contains(width) else { return nil }
             count += 1
             if isAtEnd { return (count, isElided) }
-            guard take(":") else { return nil }
-            if take(":") {
+            guard accept(":") else { return nil }
+            if accept(":") {
                 guard !isElided else { return nil }
                 isElided = true
                 if isAtEnd { return (count, true) }

@@ -17,20 +17,20 @@ extension Format {
             offset < bytes.count && UInt32(bytes[offset]) == character.value
         }
 
-        mutating func take(_ character: Unicode.Scalar) -> Bool {
+        mutating func accept(_ character: Unicode.Scalar) -> Bool {
             guard isNext(character) else { return false }
             offset += 1
             return true
         }
 
         /// Reads a letter in either case; `capital` is the letter from A to Z.
-        mutating func takeLetter(_ capital: Unicode.Scalar) -> Bool {
+        mutating func skipLetter(_ capital: Unicode.Scalar) -> Bool {
             guard offset < bytes.count, UInt32(bytes[offset] & 0xDF) == capital.value else { return false }
             offset += 1
             return true
         }
 
-        mutating func take(in set: ByteSet) -> Bool {
+        mutating func accept(in set: ByteSet) -> Bool {
             guard offset < bytes.count, set.contains(bytes[offset]) else { return false }
             offset += 1
             return true
@@ -45,7 +45,7 @@ extension Format {
         }
 
         /// Reads a number of exactly `width` digits.
-        mutating func takeNumber(width: Int) -> Int? {
+        mutating func parseNumber(width: Int) -> Int? {
             guard bytes.count - offset >= width else { return nil }
             var number = 0
             for byte in bytes[offset..<offset + width] {
@@ -57,7 +57,7 @@ extension Format {
         }
 
         /// Reads a percent sign and two hexadecimal digits.
-        mutating func takePercentTriplet() -> Bool {
+        mutating func skipPercentTriplet() -> Bool {
             guard bytes.count - offset >= 3, bytes[offset] == UInt8(ascii: "%"),
                 ByteSet.hexadecimal.contains(bytes[offset + 1]), ByteSet.hexadecimal.contains(bytes[offset + 2])
             else { return false }
@@ -66,7 +66,7 @@ extension Format {
         }
 
         /// Reads one scalar of any length. Returns nil at the end and for bytes that are not UTF-8.
-        mutating func takeScalar() -> UInt32? {
+        mutating func parseScalar() -> UInt32? {
             guard offset < bytes.count else { return nil }
             let lead = bytes[offset]
             if lead < 0x80 {
@@ -154,14 +154,14 @@ extension Format {
         var scanner = Scanner(text)
         while !scanner.isAtEnd {
             scanner.move(to: scanner.distance(to: "~"))
-            if scanner.take("~") { guard scanner.take("0") || scanner.take("1") else { return false } }
+            if scanner.accept("~") { guard scanner.accept("0") || scanner.accept("1") else { return false } }
         }
         return true
     }
 
     static func isRelativeJSONPointer(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         var scanner = Scanner(text)
-        if !scanner.take("0") { guard scanner.skip(.digits) > 0 else { return false } }
-        return scanner.take("#") ? scanner.isAtEnd : isJSONPointer(scanner.rest)
+        if !scanner.accept("0") { guard scanner.skip(.digits) > 0 else { return false } }
+        return scanner.accept("#") ? scanner.isAtEnd : isJSONPointer(scanner.rest)
     }
 }

@@ -12,41 +12,41 @@ extension Format {
             guard let next = scanner.next else { return true }
             let isPart =
                 switch next {
-                case UInt8(ascii: "{"): takeExpression(&scanner)
-                case UInt8(ascii: "%"): scanner.takePercentTriplet()
-                default: takeWideLiteral(&scanner)
+                case UInt8(ascii: "{"): skipExpression(&scanner)
+                case UInt8(ascii: "%"): scanner.skipPercentTriplet()
+                default: skipWideLiteral(&scanner)
                 }
             guard isPart else { return false }
         }
     }
 
-    private static func takeWideLiteral(_ scanner: inout Scanner) -> Bool {
-        guard let scalar = scanner.takeScalar() else { return false }
+    private static func skipWideLiteral(_ scanner: inout Scanner) -> Bool {
+        guard let scalar = scanner.parseScalar() else { return false }
         return isIRICharacter(scalar) || isPrivateUse(scalar)
     }
 
-    private static func takeExpression(_ scanner: inout Scanner) -> Bool {
-        guard scanner.take("{") else { return false }
-        _ = scanner.take(in: templateOperators)
+    private static func skipExpression(_ scanner: inout Scanner) -> Bool {
+        guard scanner.accept("{") else { return false }
+        _ = scanner.accept(in: templateOperators)
         repeat {
-            guard takeVariable(&scanner) else { return false }
-        } while scanner.take(",")
-        return scanner.take("}")
+            guard skipVariable(&scanner) else { return false }
+        } while scanner.accept(",")
+        return scanner.accept("}")
     }
 
     /// Reads a name with dots between its parts, followed by `*` or a length below 10,000.
-    private static func takeVariable(_ scanner: inout Scanner) -> Bool {
+    private static func skipVariable(_ scanner: inout Scanner) -> Bool {
         repeat {
-            guard takeNamePart(&scanner) else { return false }
-        } while scanner.take(".")
-        if scanner.take("*") { return true }
-        guard scanner.take(":") else { return true }
-        return scanner.take(in: nonzeroDigits) && scanner.skip(.digits) <= 3
+            guard skipNamePart(&scanner) else { return false }
+        } while scanner.accept(".")
+        if scanner.accept("*") { return true }
+        guard scanner.accept(":") else { return true }
+        return scanner.accept(in: nonzeroDigits) && scanner.skip(.digits) <= 3
     }
 
-    private static func takeNamePart(_ scanner: inout Scanner) -> Bool {
+    private static func skipNamePart(_ scanner: inout Scanner) -> Bool {
         let start = scanner.offset
-        repeat { scanner.skip(templateNameBytes) } while scanner.takePercentTriplet()
+        repeat { scanner.skip(templateNameBytes) } while scanner.skipPercentTriplet()
         return scanner.offset > start
     }
 }

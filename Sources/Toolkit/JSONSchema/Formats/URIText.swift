@@ -2,9 +2,9 @@
 extension Format {
     static func isURI(_ text: UnsafeBufferPointer<UInt8>, relative: Bool, international: Bool) -> Bool {
         var reader = URIReader(text, international: international)
-        let hasScheme = reader.takeScheme()
+        let hasScheme = reader.skipScheme()
         guard hasScheme || relative else { return false }
-        return reader.takeHierarchy(afterScheme: hasScheme) && reader.takeQueryAndFragment()
+        return reader.skipHierarchy(afterScheme: hasScheme) && reader.skipQueryAndFragment()
     }
 
     private struct URIReader {
@@ -26,55 +26,55 @@ extension Format {
         }
 
         /// Reads a scheme. Restores the position when there is none.
-        mutating func takeScheme() -> Bool {
-            if scanner.take(in: .letters) {
+        mutating func skipScheme() -> Bool {
+            if scanner.accept(in: .letters) {
                 scanner.skip(Self.schemeTail)
-                if scanner.take(":") { return true }
+                if scanner.accept(":") { return true }
             }
             scanner.move(to: 0)
             return false
         }
 
-        mutating func takeHierarchy(afterScheme: Bool) -> Bool {
-            if scanner.take("/") {
-                guard scanner.take("/") else { return skip(Self.path) }
+        mutating func skipHierarchy(afterScheme: Bool) -> Bool {
+            if scanner.accept("/") {
+                guard scanner.accept("/") else { return skip(Self.path) }
                 // The authority ends only before a path, which is empty or starts with a slash.
-                return takeAuthority() && skip(Self.path)
+                return skipAuthority() && skip(Self.path)
             }
             // A colon here would have ended a scheme.
             if !afterScheme { guard skip(Self.firstSegment), !scanner.isNext(":") else { return false } }
             return skip(Self.path)
         }
 
-        private mutating func takeAuthority() -> Bool {
+        private mutating func skipAuthority() -> Bool {
             let start = scanner.offset
             guard skip(Self.nameAndColon) else { return false }
-            if !scanner.take("@") { scanner.move(to: start) }
-            guard scanner.isNext("[") ? takeLiteral() : skip(Self.name) else { return false }
-            if scanner.take(":") { scanner.skip(.digits) }
+            if !scanner.accept("@") { scanner.move(to: start) }
+            guard scanner.isNext("[") ? skipLiteral() : skip(Self.name) else { return false }
+            if scanner.accept(":") { scanner.skip(.digits) }
             guard let next = scanner.next else { return true }
             return ByteSet("/?#").contains(next)
         }
 
         /// Reads an IPv6 address or a literal for later versions (RFC 3986), in brackets.
-        private mutating func takeLiteral() -> Bool {
-            guard scanner.take("[") else { return false }
+        private mutating func skipLiteral() -> Bool {
+            guard scanner.accept("[") else { return false }
             let end = scanner.distance(to: "]")
             let address = scanner[scanner.offset..<end]
             guard Format.isIPv6(address) || Self.isFutureAddress(address) else { return false }
             scanner.move(to: end)
-            return scanner.take("]")
+            return scanner.accept("]")
         }
 
         private static func isFutureAddress(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
             var scanner = Scanner(text)
-            return scanner.takeLetter("V") && scanner.skip(.hexadecimal) > 0 && scanner.take(".")
+            return scanner.skipLetter("V") && scanner.skip(.hexadecimal) > 0 && scanner.accept(".")
                 && scanner.skip(nameAndColon) > 0 && scanner.isAtEnd
         }
 
-        mutating func takeQueryAndFragment() -> Bool {
-            if scanner.take("?") { guard skip(Self.query, privateUse: true) else { return false } }
-            if scanner.take("#") { guard skip(Self.query) else { return false } }
+        mutating func skipQueryAndFragment() -> Bool {
+            if scanner.accept("?") { guard skip(Self.query, privateUse: true) else { return false } }
+            if scanner.accept("#") { guard skip(Self.query) else { return false } }
             return scanner.isAtEnd
         }
 
@@ -85,9 +85,9 @@ extension Format {
                 scanner.skip(set)
                 guard let next = scanner.next else { return true }
                 if next == UInt8(ascii: "%") {
-                    guard scanner.takePercentTriplet() else { return false }
+                    guard scanner.skipPercentTriplet() else { return false }
                 } else if next >= 0x80 {
-                    guard international, let scalar = scanner.takeScalar(),
+                    guard international, let scalar = scanner.parseScalar(),
                         isIRICharacter(scalar) || (privateUse && isPrivateUse(scalar))
                     else { return false }
                 } else {

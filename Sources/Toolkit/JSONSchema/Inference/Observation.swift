@@ -28,7 +28,7 @@ struct Observation {
     private static let depthLimit = 40
     private static let nameBytes = 256
 
-    mutating func take(_ value: JSONValue, depth: Int, places: inout Int, _ options: InferenceOptions) {
+    mutating func add(_ value: JSONValue, depth: Int, places: inout Int, _ options: InferenceOptions) {
         switch value.kind {
         case .null: sorts.insert(.null)
         case .boolean: sorts.insert(.boolean)
@@ -37,17 +37,17 @@ struct Observation {
         case .real: sorts.insert(.number)
         case .string:
             sorts.insert(.string)
-            strings.take(Array((value.string ?? "").utf8), options)
+            strings.add(Array((value.string ?? "").utf8), options)
         case .array:
             sorts.insert(.array)
-            takeElements(value, depth, &places, options)
+            addElements(value, depth, &places, options)
         case .object:
             sorts.insert(.object)
-            takeMembers(value, depth, &places, options)
+            addMembers(value, depth, &places, options)
         }
     }
 
-    private mutating func takeElements(
+    private mutating func addElements(
         _ array: JSONValue, _ depth: Int, _ places: inout Int, _ options: InferenceOptions
     ) {
         guard let elements = array.elements, !elements.isEmpty, depth < Self.depthLimit else { return }
@@ -56,10 +56,10 @@ struct Observation {
             places -= 1
             items = [Observation()]
         }
-        for element in elements { items[0].take(element, depth: depth + 1, places: &places, options) }
+        for element in elements { items[0].add(element, depth: depth + 1, places: &places, options) }
     }
 
-    private mutating func takeMembers(
+    private mutating func addMembers(
         _ object: JSONValue, _ depth: Int, _ places: inout Int, _ options: InferenceOptions
     ) {
         objects += 1
@@ -76,7 +76,7 @@ struct Observation {
             }
             guard let position = positions[name] else { continue }
             members[position].count += 1
-            members[position].value.take(value, depth: depth + 1, places: &places, options)
+            members[position].value.add(value, depth: depth + 1, places: &places, options)
         }
     }
 }
@@ -93,7 +93,7 @@ struct StringObservation {
     private static let wordBytes = 40
     private static let recognised: [Format] = [.dateTime, .uuid, .ipv4, .email, .uri]
 
-    mutating func take(_ text: [UInt8], _ options: InferenceOptions) {
+    mutating func add(_ text: [UInt8], _ options: InferenceOptions) {
         count += 1
         formats.removeAll { !$0.isUnmistakable(text) }
         guard !hasTooMany else { return }
@@ -143,7 +143,7 @@ public enum SchemaInference {
     private static func draft(of values: [JSONValue], _ options: InferenceOptions, places: Int) -> JSONText {
         var observation = Observation()
         var places = places
-        for value in values { observation.take(value, depth: 1, places: &places, options) }
+        for value in values { observation.add(value, depth: 1, places: &places, options) }
         return JSONText { writer in
             writer.beginObject()
             writer.member("$schema", "https://json-schema.org/draft/2020-12/schema")

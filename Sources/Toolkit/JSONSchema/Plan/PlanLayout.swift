@@ -6,7 +6,7 @@ struct PlanLayout {
         let offset: Int
 
         /// Converts a row number into an offset from the start of the block.
-        func settle(_ number: inout UInt32) {
+        func resolve(_ number: inout UInt32) {
             number = UInt32(clamping: offset + Int(number) * MemoryLayout<Row>.stride)
         }
 
@@ -75,39 +75,39 @@ extension PlanTables {
             let first = code[Int(slots[at].program)]
             slots[at].way = MatchStrategy(first)
             slots[at].kinds = first.operation == .kinds ? UInt8(truncatingIfNeeded: first.b) : 0
-            layout.code.settle(&slots[at].program)
-            if slots[at].name.length != .max { layout.bytes.settle(&slots[at].name.offset) }
+            layout.code.resolve(&slots[at].program)
+            if slots[at].name.length != .max { layout.bytes.resolve(&slots[at].name.offset) }
         }
         for at in code.indices { code[at].place(by: layout) }
-        for at in texts.indices { layout.bytes.settle(&texts[at].offset) }
-        for at in sets.indices { layout.slots.settle(&sets[at].first) }
-        for at in lists.indices { layout.texts.settle(&lists[at]) }
-        for at in programs.indices { layout.code.settle(&programs[at]) }
-        for at in branches.indices { layout.code.settle(&branches[at].program) }
-        for at in contains.indices { layout.code.settle(&contains[at].program) }
+        for at in texts.indices { layout.bytes.resolve(&texts[at].offset) }
+        for at in sets.indices { layout.slots.resolve(&sets[at].first) }
+        for at in lists.indices { layout.texts.resolve(&lists[at]) }
+        for at in programs.indices { layout.code.resolve(&programs[at]) }
+        for at in branches.indices { layout.code.resolve(&branches[at].program) }
+        for at in contains.indices { layout.code.resolve(&contains[at].program) }
         for at in patternRows.indices {
-            layout.code.settle(&patternRows[at].program)
-            layout.patterns.settle(&patternRows[at].pattern)
+            layout.code.resolve(&patternRows[at].program)
+            layout.patterns.resolve(&patternRows[at].pattern)
         }
         placeTables(by: layout)
     }
 
     private mutating func placeTables(by layout: PlanLayout) {
         for at in objects.indices {
-            layout.slots.settle(&objects[at].members.first)
-            layout.patternRows.settle(&objects[at].patterns)
-            layout.code.settle(&objects[at].additional)
-            layout.code.settle(&objects[at].names)
+            layout.slots.resolve(&objects[at].members.first)
+            layout.patternRows.resolve(&objects[at].patterns)
+            layout.code.resolve(&objects[at].additional)
+            layout.code.resolve(&objects[at].names)
         }
         for at in arrays.indices {
-            layout.programs.settle(&arrays[at].prefix)
-            layout.code.settle(&arrays[at].rest)
-            layout.contains.settle(&arrays[at].contains)
+            layout.programs.resolve(&arrays[at].prefix)
+            layout.code.resolve(&arrays[at].rest)
+            layout.contains.resolve(&arrays[at].contains)
         }
         for at in switches.indices {
-            layout.texts.settle(&switches[at].member)
-            layout.slots.settle(&switches[at].values.first)
-            layout.code.settle(&switches[at].otherwise)
+            layout.texts.resolve(&switches[at].member)
+            layout.slots.resolve(&switches[at].values.first)
+            layout.code.resolve(&switches[at].otherwise)
         }
     }
 
@@ -134,28 +134,28 @@ extension PlanTables {
 extension Instruction {
     fileprivate mutating func place(by layout: PlanLayout) {
         switch operation {
-        case .integer, .number: layout.ranges.settle(&a)
-        case .equalsString: layout.texts.settle(&a)
-        case .inStrings: layout.sets.settle(&a)
-        case .multipleOf: layout.divisors.settle(&a)
-        case .pattern: layout.patterns.settle(&a)
-        case .inValues: layout.values.settle(&a)
-        case .object, .markObject: layout.objects.settle(&a)
-        case .required: layout.lists.settle(&a)
+        case .integer, .number: layout.ranges.resolve(&a)
+        case .equalsString: layout.texts.resolve(&a)
+        case .inStrings: layout.sets.resolve(&a)
+        case .multipleOf: layout.divisors.resolve(&a)
+        case .pattern: layout.patterns.resolve(&a)
+        case .inValues: layout.values.resolve(&a)
+        case .object, .markObject: layout.objects.resolve(&a)
+        case .required: layout.lists.resolve(&a)
         case .dependentRequired:
-            layout.texts.settle(&a)
-            layout.lists.settle(&b)
+            layout.texts.resolve(&a)
+            layout.lists.resolve(&b)
         case .dependentSchema:
-            layout.texts.settle(&a)
-            layout.code.settle(&b)
-        case .array, .markArray: layout.arrays.settle(&a)
-        case .anyOf, .oneOf, .markAnyOf, .markOneOf: layout.branches.settle(&a)
-        case .selectBranch: layout.switches.settle(&a)
-        case .call, .not, .region, .unevaluatedMembers, .unevaluatedElements: layout.code.settle(&a)
+            layout.texts.resolve(&a)
+            layout.code.resolve(&b)
+        case .array, .markArray: layout.arrays.resolve(&a)
+        case .anyOf, .oneOf, .markAnyOf, .markOneOf: layout.branches.resolve(&a)
+        case .selectBranch: layout.switches.resolve(&a)
+        case .call, .not, .region, .unevaluatedMembers, .unevaluatedElements: layout.code.resolve(&a)
         case .conditional, .markConditional:
-            layout.code.settle(&a)
-            layout.code.settle(&b)
-            layout.code.settle(&c)
+            layout.code.resolve(&a)
+            layout.code.resolve(&b)
+            layout.code.resolve(&c)
         case .pass, .fail, .kinds, .string, .format, .content: break
         }
     }

@@ -2,11 +2,11 @@ import JSON
 
 extension ViolationCollector {
     /// Checks a keyword about elements; nil for other keywords.
-    mutating func judgeArray(
+    mutating func validateArray(
         _ check: Check, of rule: Rule, _ value: JSONValue, _ place: Place, _ parts: EvaluatedParts
     ) -> Outcome? {
         let count = value.count
-        switch check.demand {
+        switch check.requirement {
         case .minItems(let least) where count < least:
             let wanted = "at least \(Self.counted(least, "element"))"
             return violation(rule, check.keyword, value, place, "must have \(wanted), has \(count)", expected: wanted)
@@ -22,7 +22,7 @@ extension ViolationCollector {
             var outcome = Outcome()
             for position in 0..<count where !parts.contains(position) {
                 if isFull(outcome) || !spend() { break }
-                outcome.takeBelow(element(other, position, check, rule, value, place))
+                outcome.mergeBelow(element(other, position, check, rule, value, place))
             }
             outcome.parts.all = true
             return outcome
@@ -35,7 +35,7 @@ extension ViolationCollector {
         for (position, rule) in rules.enumerated() {
             guard !isFull(outcome), let element = value[position] else { break }
             let below = place.keyword(String(position)).element(position)
-            outcome.takeBelow(apply(rule, element, below))
+            outcome.mergeBelow(apply(rule, element, below))
         }
         outcome.parts.below = rules.count
         return outcome
@@ -47,7 +47,7 @@ extension ViolationCollector {
         var outcome = Outcome()
         for position in places {
             if isFull(outcome) { break }
-            outcome.takeBelow(element(other, position, check, rule, value, place))
+            outcome.mergeBelow(element(other, position, check, rule, value, place))
         }
         outcome.parts.all = true
         return outcome

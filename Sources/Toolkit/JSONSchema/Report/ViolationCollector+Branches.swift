@@ -2,14 +2,14 @@ import JSON
 
 extension ViolationCollector {
     /// Checks the keywords that apply other rules to the same value.
-    mutating func judgeBranches(_ check: Check, of rule: Rule, _ value: JSONValue, _ place: Place) -> Outcome {
-        switch check.demand {
+    mutating func validateBranches(_ check: Check, of rule: Rule, _ value: JSONValue, _ place: Place) -> Outcome {
+        switch check.requirement {
         case .reference(let target): return apply(target, value, place)
         case .allOf(let rules):
             var outcome = Outcome()
             for (position, rule) in rules.enumerated() {
                 if isFull(outcome) { break }
-                outcome.take(apply(rule, value, place.keyword(String(position))))
+                outcome.merge(apply(rule, value, place.keyword(String(position))))
             }
             return outcome
         case .anyOf(let rules): return any(rules, check, rule, value, place)
@@ -23,7 +23,7 @@ extension ViolationCollector {
             var outcome = Outcome()
             for (name, rule) in dependents where value.kind == .object && value[name.text] != nil {
                 if isFull(outcome) { break }
-                outcome.take(apply(rule, value, place.keyword(name.text.pointerToken)))
+                outcome.merge(apply(rule, value, place.keyword(name.text.pointerToken)))
             }
             return outcome
         default: return Outcome()
@@ -40,9 +40,9 @@ extension ViolationCollector {
         let tested = apply(test, value, place)
         if tested.isValid {
             outcome.parts = tested.parts
-            if let then { outcome.take(apply(then, value, beside.keyword("then"))) }
+            if let then { outcome.merge(apply(then, value, beside.keyword("then"))) }
         } else if let otherwise {
-            outcome.take(apply(otherwise, value, beside.keyword("else")))
+            outcome.merge(apply(otherwise, value, beside.keyword("else")))
         }
         return outcome
     }
@@ -88,7 +88,7 @@ extension ViolationCollector {
         if let meant = told(rules, value) ?? deepest(tried, than: place.order.count) {
             return Outcome(isValid: false, found: tried[meant].found)
         }
-        let kinds = rules.map { self.rules[$0].checks.compactMap(\.demand.allowedKinds).first }
+        let kinds = rules.map { self.rules[$0].checks.compactMap(\.requirement.allowedKinds).first }
         let known = kinds.compactMap(\.self)
         if known.count == rules.count, known.allSatisfy({ $0.isDisjoint(with: KindSet(of: value, exactly: true)) }) {
             let words = known.reduce(KindSet()) { $0.union($1) }.words
@@ -121,14 +121,14 @@ extension ViolationCollector {
         while let next = waiting.popLast(), left > 0 {
             left -= 1
             for check in next.checks {
-                switch check.demand {
+                switch check.requirement {
                 case .reference(let target): waiting.append(rules[target])
                 case .allOf(let parts): waiting += parts.map { rules[$0] }
                 case .properties(let members):
                     for (name, member) in members {
                         for check in rules[member].checks {
-                            if case .equals(let value) = check.demand { listed[name] = [value] }
-                            if case .oneOfValues(let values) = check.demand { listed[name] = values }
+                            if case .equals(let value) = check.requirement { listed[name] = [value] }
+                            if case .oneOfValues(let values) = check.requirement { listed[name] = values }
                         }
                     }
                 default: continue

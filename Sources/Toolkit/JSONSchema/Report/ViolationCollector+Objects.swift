@@ -2,12 +2,12 @@ import JSON
 
 extension ViolationCollector {
     /// Checks a keyword about members; nil for other keywords.
-    mutating func judgeObject(
+    mutating func validateObject(
         _ check: Check, of rule: Rule, _ value: JSONValue, _ place: Place, _ parts: EvaluatedParts
     ) -> Outcome? {
         let members = value.members ?? []
-        guard spend(members.count + Self.names(in: check.demand, for: members.count) / 4) else { return Outcome() }
-        switch check.demand {
+        guard spend(members.count + Self.names(in: check.requirement, for: members.count) / 4) else { return Outcome() }
+        switch check.requirement {
         case .minProperties(let least) where members.count < least:
             let wanted = "at least \(Self.counted(least, "member"))"
             return violation(
@@ -20,7 +20,7 @@ extension ViolationCollector {
         case .dependentRequired(let needs): return missingDependents(needs, check, rule, members, value, place)
         case .dependencies(let needs, _):
             var outcome = missingDependents(needs, check, rule, members, value, place)
-            outcome.take(judgeBranches(check, of: rule, value, place))
+            outcome.merge(validateBranches(check, of: rule, value, place))
             return outcome
         case .properties(let known): return named(known, members, place)
         case .patternProperties(let rows): return patterned(rows, members, place)
@@ -33,8 +33,8 @@ extension ViolationCollector {
     }
 
     /// The number of names and patterns of the schema that are checked for an object, however few members it has.
-    private static func names(in demand: KeywordRequirement, for members: Int) -> Int {
-        switch demand {
+    private static func names(in requirement: KeywordRequirement, for members: Int) -> Int {
+        switch requirement {
         case .properties(let known): known.count
         case .additional(_, let names, let patterns): names.count + patterns.count * members
         case .dependentRequired(let needs): needs.count
@@ -54,12 +54,12 @@ extension ViolationCollector {
         for name in names where !given.contains(name) {
             if isFull(outcome) || !spend() { break }
             var detail = "missing property \(name.text.quotable)"
-            let others = strangers ?? self.strangers(among: members, to: rule)
+            let others = strangers ?? self.unknownMembers(among: members, to: rule)
             strangers = others
             if let near = nearest(to: name.text, among: others) {
                 detail += "; \(near) is there, did you mean \(name.text)?"
             }
-            outcome.take(violation(rule, check.keyword, value, place, detail, expected: name.text.quotable))
+            outcome.merge(violation(rule, check.keyword, value, place, detail, expected: name.text.quotable))
         }
         return outcome
     }
@@ -75,7 +75,7 @@ extension ViolationCollector {
                 if isFull(outcome) || !spend() { return outcome }
                 let place = place.keyword(name.text.pointerToken)
                 let detail = "missing property \(other.text.quotable), which \(name.text.quotable) asks for"
-                outcome.take(violation(rule, check.keyword, value, place, detail, expected: other.text.quotable))
+                outcome.merge(violation(rule, check.keyword, value, place, detail, expected: other.text.quotable))
             }
         }
         return outcome
@@ -84,7 +84,9 @@ extension ViolationCollector {
     // MARK: - Names that may be misspelt
 
     /// The members that a schema does not know. Only these can be misspellings of a missing member.
-    private mutating func strangers(among members: [(name: String, value: JSONValue)], to rule: Rule) -> NameSuggester {
+    private mutating func unknownMembers(
+        among members: [(name: String, value: JSONValue)], to rule: Rule
+    ) -> NameSuggester {
         guard comparisons > 0 else { return NameSuggester([]) }
         let known = knownNames(rule)
         return NameSuggester(members.lazy.map(\.name).filter { !known.contains(Name($0)) })
@@ -107,8 +109,8 @@ extension ViolationCollector {
         while let next = waiting.popLast(), left > 0 {
             left -= 1
             for check in next.checks {
-                if case .properties(let members) = check.demand { names.formUnion(members.map(\.name)) }
-                waiting += check.demand.inPlace.map { rules[$0] }
+                if case .properties(let members) = check.requirement { names.formUnion(members.map(\.name)) }
+                waiting += check.requirement.inPlace.map { rules[$0] }
             }
         }
         comparisons -= names.count / 2
@@ -128,7 +130,7 @@ extension ViolationCollector {
             outcome.parts.places.insert(position)
             let below = place.keyword(member.name.pointerToken)
                 .member(member.name, position, redacted: options.redacted)
-            outcome.takeBelow(apply(rule, member.value, below))
+            outcome.mergeBelow(apply(rule, member.value, below))
         }
         return outcome
     }
@@ -143,7 +145,7 @@ extension ViolationCollector {
                 outcome.parts.places.insert(position)
                 let below = place.keyword(patternSources[row.pattern].pointerToken)
                     .member(member.name, position, redacted: options.redacted)
-                outcome.takeBelow(apply(row.rule, member.value, below))
+                outcome.mergeBelow(apply(row.rule, member.value, below))
             }
         }
         return outcome
@@ -165,7 +167,7 @@ extension ViolationCollector {
             if isFull(outcome) { break }
             if patterns.contains(where: { matches($0, member.name) }) { continue }
             outcome.parts.places.insert(position)
-            outcome.takeBelow(stranger(other, check, rule, member, position, members, &free, place))
+            outcome.mergeBelow(unknownMember(other, check, rule, member, position, members, &free, place))
         }
         return outcome
     }
@@ -178,7 +180,7 @@ extension ViolationCollector {
         var free: NameSuggester?
         for (position, member) in members.enumerated() where !parts.contains(position) {
             if isFull(outcome) { break }
-            outcome.takeBelow(stranger(other, check, rule, member, position, members, &free, place))
+            outcome.mergeBelow(unknownMember(other, check, rule, member, position, members, &free, place))
         }
         outcome.parts.all = true
         return outcome
@@ -188,7 +190,7 @@ extension ViolationCollector {
     /// the name that was probably meant.
     ///
     /// - Parameter free: the names of which it may be a misspelling, collected once per object.
-    private mutating func stranger(
+    private mutating func unknownMember(
         _ other: Rule.ID, _ check: Check, _ rule: Rule, _ member: (name: String, value: JSONValue), _ position: Int,
         _ members: [(name: String, value: JSONValue)], _ free: inout NameSuggester?, _ place: Place
     ) -> Outcome {
@@ -214,7 +216,7 @@ extension ViolationCollector {
             for index in found.found.indices {
                 found.found[index].violation.detail = "the name of the property \(found.found[index].violation.detail)"
             }
-            outcome.takeBelow(found)
+            outcome.mergeBelow(found)
         }
         return outcome
     }

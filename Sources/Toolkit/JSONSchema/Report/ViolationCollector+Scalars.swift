@@ -7,8 +7,8 @@ extension ViolationCollector {
     }
 
     /// The failure of a keyword that concerns a single value; nil when it passes, and for other keywords.
-    mutating func scalarFailure(_ demand: KeywordRequirement, _ value: JSONValue, _ place: Place) -> Failure? {
-        switch demand {
+    mutating func scalarFailure(_ requirement: KeywordRequirement, _ value: JSONValue, _ place: Place) -> Failure? {
+        switch requirement {
         case .kinds(let kinds):
             if !kinds.isDisjoint(with: Self.exactKind(of: value)) { return nil }
             return Failure(detail: "expected \(kinds.words), got \(Self.word(value))", expected: kinds.words)
@@ -19,8 +19,8 @@ extension ViolationCollector {
             guard spend(wanted.count >> 3) else { return nil }
             if wanted.contains(where: { PublicAccess.areEqual($0.node, value.node) }) { return nil }
             return listed(wanted, value, place)
-        case .minimum, .maximum, .multipleOf: return numberFailure(demand, value, place)
-        case .minLength, .maxLength, .pattern, .format, .content: return textFailure(demand, value)
+        case .minimum, .maximum, .multipleOf: return numberFailure(requirement, value, place)
+        case .minLength, .maxLength, .pattern, .format, .content: return textFailure(requirement, value)
         default: return nil
         }
     }
@@ -43,10 +43,10 @@ extension ViolationCollector {
 
     // MARK: - Numbers
 
-    private func numberFailure(_ demand: KeywordRequirement, _ value: JSONValue, _ place: Place) -> Failure? {
+    private func numberFailure(_ requirement: KeywordRequirement, _ value: JSONValue, _ place: Place) -> Failure? {
         guard let number = Number(value.node) else { return nil }
         var range = NumberRange()
-        switch demand {
+        switch requirement {
         case .minimum(let bound, let exclusive):
             guard let least = Number(bound.node) else { return nil }
             range.require(atLeast: least, exclusively: exclusive)
@@ -79,10 +79,10 @@ extension ViolationCollector {
 
     // MARK: - Strings
 
-    private mutating func textFailure(_ demand: KeywordRequirement, _ value: JSONValue) -> Failure? {
+    private mutating func textFailure(_ requirement: KeywordRequirement, _ value: JSONValue) -> Failure? {
         guard value.kind == .string else { return nil }
         let text = PublicAccess.text(ofString: value.node)
-        switch demand {
+        switch requirement {
         case .minLength(let least):
             let count = CodePoints.count(text)
             return count >= least

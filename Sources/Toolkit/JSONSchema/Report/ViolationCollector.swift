@@ -69,14 +69,14 @@ struct ViolationCollector {
         var found: [Found] = []
         var parts = EvaluatedParts()
 
-        mutating func take(_ other: Outcome) {
+        mutating func merge(_ other: Outcome) {
             isValid = isValid && other.isValid
             found += other.found
             parts.formUnion(other.parts)
         }
 
         /// Adds the violations of values further down, without the evaluated parts.
-        mutating func takeBelow(_ other: Outcome) {
+        mutating func mergeBelow(_ other: Outcome) {
             isValid = isValid && other.isValid
             found += other.found
         }
@@ -115,27 +115,27 @@ struct ViolationCollector {
         for check in rule.checks {
             if isFull(outcome) { break }
             let place = place.keyword(check.keyword)
-            outcome.take(judge(check, of: rule, value, place, outcome.parts))
+            outcome.merge(validate(check, of: rule, value, place, outcome.parts))
         }
         // Parts evaluated by a failed schema do not count.
         if !outcome.isValid { outcome.parts = EvaluatedParts() }
         return outcome
     }
 
-    private mutating func judge(
+    private mutating func validate(
         _ check: Check, of rule: Rule, _ value: JSONValue, _ place: Place, _ parts: EvaluatedParts
     ) -> Outcome {
-        if let failure = scalarFailure(check.demand, value, place) {
+        if let failure = scalarFailure(check.requirement, value, place) {
             return violation(rule, check.keyword, value, place, failure.detail, expected: failure.expected)
         }
         switch value.kind {
         case .object:
-            if let outcome = judgeObject(check, of: rule, value, place, parts) { return outcome }
+            if let outcome = validateObject(check, of: rule, value, place, parts) { return outcome }
         case .array:
-            if let outcome = judgeArray(check, of: rule, value, place, parts) { return outcome }
+            if let outcome = validateArray(check, of: rule, value, place, parts) { return outcome }
         default: break
         }
-        return judgeBranches(check, of: rule, value, place)
+        return validateBranches(check, of: rule, value, place)
     }
 
     // MARK: - Making violations

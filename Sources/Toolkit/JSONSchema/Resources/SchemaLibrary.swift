@@ -19,17 +19,17 @@ public struct SchemaLibrary: Sendable {
         guard let (place, fragment) = URIText.resolve(uri, against: ""), URIReference(place).scheme != nil,
             fragment ?? "" == ""
         else { throw SchemaLibraryError("'\(uri)' is not an absolute URI") }
-        try take(document, place)
+        try add(document, place)
         // The `id` of draft-04 counts only in a document that declares this dialect; elsewhere `id` may mean anything.
         let isDraft04 = document.root["$schema"]?.string.map { $0.contains("draft-04") } ?? false
         if let name = document.root[isDraft04 ? "id" : "$id"]?.string,
             let (own, _) = URIText.resolve(name, against: place), own != place
         {
-            try take(document, own)
+            try add(document, own)
         }
     }
 
-    private mutating func take(_ document: JSONDocument, _ uri: String) throws(SchemaLibraryError) {
+    private mutating func add(_ document: JSONDocument, _ uri: String) throws(SchemaLibraryError) {
         guard documents[uri] == nil else { throw SchemaLibraryError("two documents have the identifier '\(uri)'") }
         documents[uri] = document
     }

@@ -33,7 +33,7 @@ struct StructuredField {
         var members: [Member] = []
         repeat {
             reader.skipBlanks()
-            guard members.count < most, let key = reader.key(), reader.take("=") else { return nil }
+            guard members.count < most, let key = reader.key(), reader.accept("=") else { return nil }
             let start = reader.at
             guard let value = reader.value(), let parameters = reader.parameters() else { return nil }
             // RFC 9651, 4.2.2, lets the last of several equal keys count, but the sender's intention is then in doubt.
@@ -41,7 +41,7 @@ struct StructuredField {
             members.append(
                 Member(key: key, value: value, parameters: parameters, text: reader.text(from: start)))
             reader.skipBlanks()
-        } while reader.take(",")
+        } while reader.accept(",")
         return reader.isAtEnd ? members : nil
     }
 
@@ -55,7 +55,7 @@ struct StructuredField {
 
         func text(from start: Int) -> String { String(decoding: bytes[start..<at], as: UTF8.self) }
 
-        mutating func take(_ character: Unicode.Scalar) -> Bool {
+        mutating func accept(_ character: Unicode.Scalar) -> Bool {
             guard at < bytes.count, bytes[at] == UInt8(ascii: character) else { return false }
             at += 1
             return true
@@ -77,18 +77,18 @@ struct StructuredField {
         }
 
         private mutating func byteSequence() -> [UInt8]? {
-            guard take(":"), let end = bytes[at...].firstIndex(of: UInt8(ascii: ":")) else { return nil }
+            guard accept(":"), let end = bytes[at...].firstIndex(of: UInt8(ascii: ":")) else { return nil }
             defer { at = end + 1 }
             return Base64.decode(String(decoding: bytes[at..<end], as: UTF8.self))
         }
 
         /// Parses strings without parameters. A component with parameters is not supported.
         private mutating func innerList() -> [String]? {
-            guard take("(") else { return nil }
+            guard accept("(") else { return nil }
             var names: [String] = []
             while true {
                 skipBlanks()
-                if take(")") { return names }
+                if accept(")") { return names }
                 guard let name = string() else { return nil }
                 names.append(name)
                 guard at < bytes.count, bytes[at] == UInt8(ascii: " ") || bytes[at] == UInt8(ascii: ")") else {
@@ -98,7 +98,7 @@ struct StructuredField {
         }
 
         private mutating func string() -> String? {
-            guard take("\"") else { return nil }
+            guard accept("\"") else { return nil }
             var characters: [UInt8] = []
             while at < bytes.count {
                 let byte = bytes[at]
@@ -120,10 +120,10 @@ struct StructuredField {
 
         mutating func parameters() -> [String: Parameter]? {
             var parameters: [String: Parameter] = [:]
-            while take(";") {
+            while accept(";") {
                 skipBlanks()
                 guard let key = key() else { return nil }
-                guard take("=") else {
+                guard accept("=") else {
                     parameters[key] = .other
                     continue
                 }

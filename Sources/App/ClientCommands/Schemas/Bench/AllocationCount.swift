@@ -56,19 +56,19 @@ enum AllocationCount {
         realloc = unsafeBitCast(reallocAddress, to: Resize.self)
         memalign = unsafeBitCast(memalignAddress, to: AllocateAligned.self)
         let countingMalloc: Allocate = { size in
-            AllocationCount.note()
+            AllocationCount.record()
             return AllocationCount.malloc(size)
         }
         let countingCalloc: AllocateCleared = { number, size in
-            AllocationCount.note()
+            AllocationCount.record()
             return AllocationCount.calloc(number, size)
         }
         let countingRealloc: Resize = { block, size in
-            AllocationCount.note()
+            AllocationCount.record()
             return AllocationCount.realloc(block, size)
         }
         let countingMemalign: AllocateAligned = { block, alignment, size in
-            AllocationCount.note()
+            AllocationCount.record()
             return AllocationCount.memalign(block, alignment, size)
         }
         let slots = ImportTables.slots(of: [
@@ -80,7 +80,7 @@ enum AllocationCount {
         return slots.isEmpty ? nil : slots
     }
 
-    private static func note() {
+    private static func record() {
         if pthread_self() == thread.load(ordering: .relaxed) { calls.add(1, ordering: .relaxed) }
     }
 

@@ -43,13 +43,13 @@ extension SchemaCommand {
             let lines = try InstanceLines.read(instances)
             let compile = try CompileTime(samples) { try reading.usableSchema(schema, options) }
             let sampling = Sampling(nanoseconds: Int(sampleMilliseconds * 1_000_000), count: samples)
-            guard let figures = SchemaStatistics(compile.schema, lines, reading, sampling) else {
+            guard let statistics = SchemaStatistics(compile.schema, lines, reading, sampling) else {
                 CommandEnvironment.current.console.errors.line(
                     "error: documents parsed beforehand and documents parsed each time have different verdicts")
                 throw Answer.disagreement.exit
             }
             let sink = CommandEnvironment.current.console.output
-            let result = BenchResult(command: self, compile: compile, figures: figures)
+            let result = BenchResult(command: self, compile: compile, statistics: statistics)
             if reading.isJSON { return sink.line(result.json.bytes) }
             for line in result.table(sink.style) { sink.line(line) }
         }
@@ -88,7 +88,7 @@ struct Sampling {
 private struct BenchResult {
     let command: SchemaCommand.Bench
     let compile: CompileTime
-    let figures: SchemaStatistics
+    let statistics: SchemaStatistics
 
     var json: JSONText {
         JSONText { writer in
@@ -97,17 +97,17 @@ private struct BenchResult {
             writer.member("instances", command.instances)
             writer.member("dialect", compile.schema.dialect.rawValue)
             writer.member("formats", (command.reading.formats ?? .annotate).rawValue)
-            writer.member("documents", figures.verdicts.utf8.count)
-            writer.member("bytes", figures.bytes)
-            writer.member("valid", figures.count(of: "1"))
-            writer.member("invalid", figures.count(of: "0"))
-            writer.member("verdicts", figures.verdicts)
+            writer.member("documents", statistics.verdicts.utf8.count)
+            writer.member("bytes", statistics.bytes)
+            writer.member("valid", statistics.count(of: "1"))
+            writer.member("invalid", statistics.count(of: "0"))
+            writer.member("verdicts", statistics.verdicts)
             writer.member("json_access", compile.schema.access.rawValue)
             writer.member("compile_us", compile.first / 1_000)
             writer.member("compile_again_us", compile.median / 1_000)
             writer.member("plan_instructions", compile.schema.planInstructions)
             writer.member("plan_bytes", compile.schema.planBytes)
-            for (name, time) in figures.times {
+            for (name, time) in statistics.times {
                 writer.key(text: name)
                 writer.beginObject()
                 writer.member("median_ns", time.median.asJSON)
@@ -115,8 +115,8 @@ private struct BenchResult {
                 writer.endObject()
             }
             writer.member("samples", command.samples)
-            writer.member("iterations", figures.validate.iterations)
-            if let allocations = figures.allocations {
+            writer.member("iterations", statistics.validate.iterations)
+            if let allocations = statistics.allocations {
                 writer.member("allocations_per_document", allocations.asJSON)
             } else {
                 writer.nullMember("allocations_per_document")
@@ -127,19 +127,19 @@ private struct BenchResult {
 
     func table(_ style: Style) -> [String] {
         var table = Table(["", "median ns", "min ns"])
-        for (name, time) in figures.times {
+        for (name, time) in statistics.times {
             table.add([name, time.median.asJSON.description, time.minimum.asJSON.description])
         }
         let pairs = [
-            (name: "documents", value: "\(figures.verdicts.utf8.count), \(figures.count(of: "1")) valid"),
-            (name: "bytes", value: "\(figures.bytes)"),
+            (name: "documents", value: "\(statistics.verdicts.utf8.count), \(statistics.count(of: "1")) valid"),
+            (name: "bytes", value: "\(statistics.bytes)"),
             (
                 name: "plan",
                 value: "\(compile.schema.planInstructions) instructions, \(compile.schema.planBytes) bytes"
             ),
             (name: "compile", value: "\(compile.first / 1_000) µs, again \(compile.median / 1_000) µs"),
             (name: "json access", value: compile.schema.access.rawValue),
-            (name: "allocations", value: figures.allocations.map { "\($0.asJSON) per document" } ?? "not counted"),
+            (name: "allocations", value: statistics.allocations.map { "\($0.asJSON) per document" } ?? "not counted"),
         ]
         return Table.pairs(pairs, style) + [""] + table.lines(style)
     }

@@ -151,11 +151,11 @@ private struct Workload {
 
     func parseAndValidate(_ iterations: Int, _ scratch: inout Scratch, into verdicts: inout [UInt8]) {
         for _ in 0..<iterations {
-            for index in lines.indices { verdicts[index] = judge(lines[index], &scratch) }
+            for index in lines.indices { verdicts[index] = validateLine(lines[index], &scratch) }
         }
     }
 
-    private func judge(_ line: [UInt8], _ scratch: inout Scratch) -> UInt8 {
+    private func validateLine(_ line: [UInt8], _ scratch: inout Scratch) -> UInt8 {
         do throws(JSONError) {
             return Self.letter(schema.verdict(on: try reading.value(line).root, scratch: &scratch))
         } catch {

@@ -25,7 +25,7 @@ struct DoctorCommand: AsyncParsableCommand, ReadOnlyCommand {
     var isJSON = false
 
     func run() async throws {
-        let findings = await findings()
+        let findings = await results()
         let output = CommandEnvironment.current.console.output
         for finding in findings {
             if isJSON { output.line(finding.json.bytes) } else { finding.print(to: output) }
@@ -36,7 +36,7 @@ struct DoctorCommand: AsyncParsableCommand, ReadOnlyCommand {
         }
     }
 
-    private func findings() async -> [CheckResult] {
+    private func results() async -> [CheckResult] {
         let loaded: LoadedConfiguration
         do throws(CommandFailure) { loaded = try options.load() } catch {
             return [
@@ -46,8 +46,8 @@ struct DoctorCommand: AsyncParsableCommand, ReadOnlyCommand {
             ]
         }
         let checkup = Diagnostics(of: loaded.configuration, isThorough: !quick)
-        var findings = [settings(loaded)] + checkup.findings()
-        findings += await RunningGateway(configuration: loaded.configuration, isServed: checkup.isServed).findings()
+        var findings = [settings(loaded)] + checkup.results()
+        findings += await RunningGateway(configuration: loaded.configuration, isServed: checkup.isServed).results()
         return findings
     }
 

@@ -13,7 +13,7 @@ struct RunningGateway {
     /// The planner's lag in seconds that raises a warning. A working planner looks at every event within moments.
     private static let lateSeconds = 60.0
 
-    func findings() async -> [CheckResult] {
+    func results() async -> [CheckResult] {
         guard let url = configuration.localURL else {
             return [CheckResult("gateway", .ok, "not checked: the port is unknown, because 'listen' has port 0")]
         }

@@ -31,9 +31,9 @@ extension BuiltInCatalogue {
                 }
                 """,
             accepts: [
-                #"{"message":\#(SharedTerms.message(#"{"text":"hello, world"}"#, edited: SharedTerms.deed)),"#
+                #"{"message":\#(SharedTerms.message(#"{"text":"hello, world"}"#, edited: SharedTerms.actorAndTime)),"#
                     + #""changes":[{"key":"data","old":{"text":"hello"},"new":{"text":"hello, world"}},"#
-                    + #"{"key":"edited","new":\#(SharedTerms.deed)}],"channel":\#(SharedTerms.crew)}"#,
+                    + #"{"key":"edited","new":\#(SharedTerms.actorAndTime)}],"channel":\#(SharedTerms.crew)}"#,
                 #"{"message":\#(SharedTerms.hello),"changes":[],"#
                     + #""undone":{"type":"edited","value":"hullo","action_timetoken":"17324123999999999"}}"#,
             ],
@@ -51,7 +51,7 @@ extension BuiltInCatalogue {
                 }
                 """,
             accepts: [
-                #"{"message":\#(SharedTerms.message("null", deleted: SharedTerms.deed)),"hard":false,"#
+                #"{"message":\#(SharedTerms.message("null", deleted: SharedTerms.actorAndTime)),"hard":false,"#
                     + #""channel":\#(SharedTerms.crew)}"#
             ],
             refuses: [#"{"message":\#(SharedTerms.hello),"hard":"yes"}"#, #"{"hard":true}"#]),

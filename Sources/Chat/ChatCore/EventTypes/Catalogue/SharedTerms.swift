@@ -50,7 +50,7 @@ enum SharedTerms {
     }
 
     /// An edit or a deletion for the examples.
-    static let deed = #"{"timetoken":"17324123999999999","by":"ana"}"#
+    static let actorAndTime = #"{"timetoken":"17324123999999999","by":"ana"}"#
 
     /// A message action for the examples of event types that contain one.
     static func action(_ type: String, _ value: String) -> String {

@@ -10,7 +10,7 @@ extension Pattern {
             switch edge {
             case .textStart: isStart
             case .textEnd: isEnd
-            case .wordEdge: wordBefore != wordAfter
+            case .wordBoundary: wordBefore != wordAfter
             default: wordBefore == wordAfter
             }
         }
@@ -66,7 +66,7 @@ extension Pattern {
                 case .split:
                     push(instruction.b, &height)
                     push(instruction.a, &height)
-                case .textStart, .textEnd, .wordEdge, .noWordEdge:
+                case .textStart, .textEnd, .wordBoundary, .noWordBoundary:
                     if let moment {
                         if moment.allows(instruction.code) { push(index + 1, &height) }
                     } else {
@@ -122,7 +122,7 @@ extension Pattern {
             while true {
                 moment.isEnd = place == text.end
                 let symbol = moment.isEnd ? 0 : machine.alphabet.next(&place, text.end)
-                if machine.looksAtWords { moment.wordAfter = !moment.isEnd && machine.isWord(symbol) }
+                if machine.usesWordBoundaries { moment.wordAfter = !moment.isEnd && machine.isWord(symbol) }
                 frontier.clear()
                 for index in 0..<count { frontier.add(Int(targets[index]), at: moment) }
                 if moment.isStart || !machine.isAnchored { frontier.add(0, at: moment) }
@@ -130,7 +130,7 @@ extension Pattern {
                 if moment.isEnd || (frontier.count == 0 && machine.isAnchored) { return .noMatch }
                 if frontier.work / Self.visitsPerStep > steps { return .exhausted }
                 count = 0
-                for index in 0..<frontier.count where machine.takes(frontier[index], symbol) {
+                for index in 0..<frontier.count where machine.matchesSymbol(frontier[index], symbol) {
                     targets[count] = Int32(frontier[index] + 1)
                     count += 1
                 }

@@ -77,14 +77,14 @@ extension Pattern.SubsetConstruction {
         let row = (number + 2) * width
         let (before, members) = states[number]
         var moment = Pattern.TextBoundary(isStart: before == .start, wordBefore: before == .word)
-        let takesOther = takes(from: members, moment)
+        let takesOther = accepts(from: members, moment)
         moment.wordAfter = true
-        let takesWord = machine.looksAtWords ? takes(from: members, moment) : takesOther
+        let takesWord = machine.usesWordBoundaries ? accepts(from: members, moment) : takesOther
         moment.wordAfter = false
         moment.isEnd = true
-        cells[row + width - 1] = takes(from: members, moment) == nil ? UInt16(width) : 0
+        cells[row + width - 1] = accepts(from: members, moment) == nil ? UInt16(width) : 0
         for symbol in 0..<(width - 1) {
-            let isWord = machine.looksAtWords && machine.isWord(symbol)
+            let isWord = machine.usesWordBoundaries && machine.isWord(symbol)
             let target = target(isWord ? takesWord : takesOther, symbol, isWord ? .word : .other)
             guard cells.count <= limits.automatonCells, work + frontier.work <= limits.automatonWork else {
                 return false
@@ -96,7 +96,7 @@ extension Pattern.SubsetConstruction {
 
     /// The instructions that may consume a character after the assertions at this position are resolved; nil when the
     /// match is complete.
-    private mutating func takes(from members: [Int32], _ moment: Pattern.TextBoundary) -> [Int]? {
+    private mutating func accepts(from members: [Int32], _ moment: Pattern.TextBoundary) -> [Int]? {
         frontier.clear()
         for member in members { frontier.add(Int(member), at: moment) }
         return frontier.isMatched ? nil : (0..<frontier.count).map { frontier[$0] }
@@ -106,9 +106,9 @@ extension Pattern.SubsetConstruction {
         guard let takes else { return width }
         work += takes.count
         frontier.clear()
-        for take in takes where machine.takes(take, symbol) { frontier.add(take + 1, at: nil) }
+        for take in takes where machine.matchesSymbol(take, symbol) { frontier.add(take + 1, at: nil) }
         if !machine.isAnchored { frontier.add(0, at: nil) }
-        return state(machine.looksAtWords ? after : .other)
+        return state(machine.usesWordBoundaries ? after : .other)
     }
 }
 

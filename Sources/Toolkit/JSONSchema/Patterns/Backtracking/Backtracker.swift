@@ -39,7 +39,7 @@ extension Pattern {
             case slot
             /// A lookaround began. When its content fails, a negative one continues with instruction `target` at text
             /// position `place`.
-            case look, negativeLook
+            case lookaround, negativeLookaround
             /// Give back characters of a run, from `place` to `limit`; or consume more of them (a lazy run), up to
             /// `limit`.
             case shorter, longer
@@ -81,9 +81,9 @@ struct BacktrackStack {
     mutating func replaceTop(_ attempt: Pattern.Attempt) { base[count - 1] = attempt }
 
     /// The index of the innermost active lookaround, which must exist.
-    var indexOfLook: Int {
+    var indexOfLookaround: Int {
         var index = count - 1
-        while base[index].kind != .look, base[index].kind != .negativeLook { index -= 1 }
+        while base[index].kind != .lookaround, base[index].kind != .negativeLookaround { index -= 1 }
         return index
     }
 

@@ -37,7 +37,7 @@ extension Pattern {
                 if budget < 0 { return .exhausted }
                 let instruction = machine.instructions[next]
                 if instruction.code == .match { return .match }
-                if !perform(instruction, &budget), !retreat() { return .noMatch }
+                if !perform(instruction, &budget), !backtrack() { return .noMatch }
             }
         }
     }
@@ -53,7 +53,7 @@ extension Pattern.Search {
     private mutating func perform(_ instruction: Pattern.Instruction, _ budget: inout Int) -> Bool {
         next += 1
         switch instruction.code {
-        case .take, .takeSymbol: return take(instruction)
+        case .consume, .consumeSymbol: return match(instruction)
         case .run, .runSymbol: return run(instruction, &budget)
         case .split:
             attempts.push(Attempt(kind: .way, target: instruction.b, place: offset))
@@ -66,12 +66,12 @@ extension Pattern.Search {
         case .progress: return slots[Int(instruction.a)] != offset
         case .textStart: return place == start
         case .textEnd: return place == end
-        case .wordEdge: return isWordBefore != isWordAfter
-        case .noWordEdge: return isWordBefore == isWordAfter
-        case .look:
-            let kind: Attempt.Kind = instruction.flag ? .negativeLook : .look
+        case .wordBoundary: return isWordBefore != isWordAfter
+        case .noWordBoundary: return isWordBefore == isWordAfter
+        case .lookaround:
+            let kind: Attempt.Kind = instruction.flag ? .negativeLookaround : .lookaround
             attempts.push(Attempt(kind: kind, target: instruction.a, place: offset))
-        case .lookEnd: return finishLook()
+        case .lookaroundEnd: return finishLookaround()
         case .reference: return reference(instruction, &budget)
         case .match: break
         }
@@ -87,7 +87,7 @@ extension Pattern.Search {
 
     /// Consumes one character of the instruction's class. The resulting position matters only on success.
     @inline(__always)
-    private mutating func take(_ instruction: Pattern.Instruction) -> Bool {
+    private mutating func match(_ instruction: Pattern.Instruction) -> Bool {
         let symbol: Int
         if instruction.isBackward {
             guard place > start else { return false }
@@ -99,15 +99,15 @@ extension Pattern.Search {
             symbol = machine.alphabet.next(&place, end)
         }
         switch instruction.code {
-        case .takeSymbol, .runSymbol: return symbol == Int(instruction.a)
+        case .consumeSymbol, .runSymbol: return symbol == Int(instruction.a)
         default: return machine.accepts(instruction.a, symbol)
         }
     }
 
     /// Consumes one character, or leaves the position unchanged.
-    private mutating func takeOne(_ instruction: Pattern.Instruction) -> Bool {
+    private mutating func matchOne(_ instruction: Pattern.Instruction) -> Bool {
         let before = place
-        if take(instruction) { return true }
+        if match(instruction) { return true }
         place = before
         return false
     }
@@ -117,7 +117,7 @@ extension Pattern.Search {
         var count: Int32 = 0
         defer { budget -= Int(count) / 16 }
         while count < instruction.b {
-            guard takeOne(instruction) else { return false }
+            guard matchOne(instruction) else { return false }
             count += 1
         }
         let least = offset
@@ -128,7 +128,7 @@ extension Pattern.Search {
             }
             return true
         }
-        while count < instruction.c, takeOne(instruction) { count += 1 }
+        while count < instruction.c, matchOne(instruction) { count += 1 }
         if offset != least {
             attempts.push(Attempt(kind: .shorter, target: Int32(next - 1), place: offset, limit: least))
         }
@@ -174,10 +174,10 @@ extension Pattern.Search {
     // MARK: Backtracking
 
     /// Ends a lookaround whose content matched: drops its untried alternatives. A negative one has failed.
-    private mutating func finishLook() -> Bool {
-        let index = attempts.indexOfLook
+    private mutating func finishLookaround() -> Bool {
+        let index = attempts.indexOfLookaround
         let look = attempts[index]
-        if look.kind == .look {
+        if look.kind == .lookaround {
             attempts.commit(from: index)
             place = start + Int(look.place)
             return true
@@ -193,12 +193,12 @@ extension Pattern.Search {
     }
 
     /// Returns to the latest position with an untried alternative.
-    private mutating func retreat() -> Bool {
+    private mutating func backtrack() -> Bool {
         while attempts.count > 0 {
             let attempt = attempts.top
             switch attempt.kind {
-            case .slot, .look: undo()
-            case .way, .negativeLook:
+            case .slot, .lookaround: undo()
+            case .way, .negativeLookaround:
                 attempts.pop()
                 next = Int(attempt.target)
                 place = start + Int(attempt.place)
@@ -207,7 +207,7 @@ extension Pattern.Search {
                 shorten(attempt)
                 return true
             case .longer:
-                if lengthen(attempt) { return true }
+                if extend(attempt) { return true }
             }
         }
         return false
@@ -226,9 +226,9 @@ extension Pattern.Search {
         next = Int(attempt.target) + 1
     }
 
-    private mutating func lengthen(_ attempt: Attempt) -> Bool {
+    private mutating func extend(_ attempt: Attempt) -> Bool {
         place = start + Int(attempt.place)
-        let taken = takeOne(machine.instructions[Int(attempt.target)])
+        let taken = matchOne(machine.instructions[Int(attempt.target)])
         if taken, attempt.limit > 1 {
             var longer = attempt
             longer.place = offset

@@ -24,10 +24,10 @@ extension Pattern {
             case .contains(let literal):
                 literal.occurs(in: text)
             case .equals(let literal):
-                literal.count == text.end - text.start && literal.stands(at: text.start, text.end)
-            case .prefix(let literal): literal.stands(at: text.start, text.end)
+                literal.count == text.end - text.start && literal.matches(at: text.start, text.end)
+            case .prefix(let literal): literal.matches(at: text.start, text.end)
             case .suffix(let literal):
-                literal.count <= text.end - text.start && literal.stands(at: text.end - literal.count, text.end)
+                literal.count <= text.end - text.start && literal.matches(at: text.end - literal.count, text.end)
             case .words(let words): words.contains(text)
             case .chain(let pieces, let count, let isWhole): Self.matches(text, pieces, count, isWhole)
             case .streak(let run): run.occurs(in: text)
@@ -39,7 +39,7 @@ extension Pattern {
             _ text: Text, _ pieces: UnsafePointer<Piece>, _ count: Int, _ isWhole: Bool
         ) -> Bool {
             var place = text.start
-            for index in 0..<count where !pieces[index].take(&place, text.end) { return false }
+            for index in 0..<count where !pieces[index].match(&place, text.end) { return false }
             return !isWhole || place == text.end
         }
     }
@@ -62,14 +62,14 @@ extension Pattern {
             var place = text.start
             while text.end - place >= count, let found = memchr(place, Int32(bytes[0]), text.end - place) {
                 place = UnsafePointer(found.assumingMemoryBound(to: UInt8.self))
-                if stands(at: place, text.end) { return true }
+                if matches(at: place, text.end) { return true }
                 place += 1
             }
             return false
         }
 
         @inline(__always)
-        func stands(at place: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Bool {
+        func matches(at place: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Bool {
             end - place >= count && memcmp(place, bytes, count) == 0
         }
     }
@@ -80,11 +80,11 @@ extension Pattern {
         case run(Run)
 
         @inline(__always)
-        func take(_ place: inout UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Bool {
+        func match(_ place: inout UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Bool {
             switch self {
-            case .run(let run): return run.take(&place, end)
+            case .run(let run): return run.match(&place, end)
             case .literal(let literal):
-                guard literal.stands(at: place, end) else { return false }
+                guard literal.matches(at: place, end) else { return false }
                 place += literal.count
                 return true
             }

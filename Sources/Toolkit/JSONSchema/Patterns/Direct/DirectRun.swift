@@ -34,7 +34,7 @@ extension Pattern {
         /// Consumes as many characters as possible. Nothing that may follow starts with a character of the class, so
         /// giving some back could not help.
         @inline(__always)
-        func take(_ place: inout UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Bool {
+        func match(_ place: inout UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Bool {
             var count = 0
             while count < most {
                 // ASCII text, which is most common, takes one comparison and one lookup per character.

@@ -6,30 +6,30 @@ extension Pattern {
         /// The longest word in bytes. Other strategies handle longer ones.
         static let longest = 255
 
-        private struct Shelf {
+        private struct LengthGroup {
             var start: UInt32 = 0
             var count: UInt32 = 0
         }
 
         private let bytes: UnsafePointer<UInt8>
-        private let shelves: UnsafePointer<Shelf>
-        private let shelfCount: Int
+        private let shelves: UnsafePointer<LengthGroup>
+        private let groupCount: Int
 
         init(_ words: Set<[UInt8]>, memory: PatternMemory) {
             var bytes: [UInt8] = []
-            var shelves = Array(repeating: Shelf(), count: (words.map(\.count).max() ?? 0) + 1)
+            var shelves = Array(repeating: LengthGroup(), count: (words.map(\.count).max() ?? 0) + 1)
             for (length, words) in Dictionary(grouping: words, by: \.count) {
-                shelves[length] = Shelf(start: UInt32(bytes.count), count: UInt32(words.count))
+                shelves[length] = LengthGroup(start: UInt32(bytes.count), count: UInt32(words.count))
                 bytes += words.sorted { $0.lexicographicallyPrecedes($1) }.joined()
             }
             self.bytes = memory.keep(bytes)
             self.shelves = memory.keep(shelves)
-            shelfCount = shelves.count
+            groupCount = shelves.count
         }
 
         func contains(_ text: Text) -> Bool {
             let length = text.end - text.start
-            guard length < shelfCount else { return false }
+            guard length < groupCount else { return false }
             let shelf = shelves[length]
             var low = 0
             var high = Int(shelf.count)

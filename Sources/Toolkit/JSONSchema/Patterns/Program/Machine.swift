@@ -6,17 +6,17 @@ extension Pattern {
         let count: Int
         let slotCount: Int
         let isAnchored: Bool
-        let looksAtWords: Bool
+        let usesWordBoundaries: Bool
         let alphabet: Alphabet
         private let rows: Rows
 
         init(
             _ program: Program, _ partition: Partition, _ alphabet: Alphabet, memory: PatternMemory
         ) throws(PatternError) {
-            looksAtWords = program.looksAtWords
+            usesWordBoundaries = program.usesWordBoundaries
             var draft = RowDraft(words: partition.symbolCount / 64 + 1)
             // The word characters come first, because their row is found by its position alone.
-            let places = try draft.add([looksAtWords ? .words : .nothing] + program.sets, partition)
+            let places = try draft.add([usesWordBoundaries ? .words : .nothing] + program.sets, partition)
             instructions = memory.keep(program.instructions.map { $0.placed(places) })
             count = program.instructions.count
             slotCount = program.slotCount
@@ -25,22 +25,22 @@ extension Pattern {
             rows = Rows(bits: memory.keep(draft.bits), words: draft.words)
         }
 
-        /// True when a symbol belongs to the class of a `take` or `run` instruction.
+        /// True when a symbol belongs to the class of a `consume` or `run` instruction.
         @inline(__always)
         func accepts(_ row: Int32, _ symbol: Int) -> Bool { rows.accepts(Int(row), symbol) }
 
         /// True when an instruction consumes this character.
         @inline(__always)
-        func takes(_ index: Int, _ symbol: Int) -> Bool {
+        func matchesSymbol(_ index: Int, _ symbol: Int) -> Bool {
             let instruction = instructions[index]
             switch instruction.code {
-            case .take: return accepts(instruction.a, symbol)
-            case .takeSymbol: return symbol == Int(instruction.a)
+            case .consume: return accepts(instruction.a, symbol)
+            case .consumeSymbol: return symbol == Int(instruction.a)
             default: return false
             }
         }
 
-        /// True when a symbol is a word character. Only meaningful if `looksAtWords`.
+        /// True when a symbol is a word character. Only meaningful if `usesWordBoundaries`.
         @inline(__always)
         func isWord(_ symbol: Int) -> Bool { rows.accepts(0, symbol) }
     }
@@ -96,11 +96,11 @@ private struct RowDraft {
 extension Pattern.Instruction {
     fileprivate func placed(_ places: [Place]) -> Pattern.Instruction {
         var placed = self
-        guard code == .take || code == .run else { return placed }
+        guard code == .consume || code == .run else { return placed }
         switch places[Int(a)] {
         case .row(let row): placed.a = row
         case .symbol(let symbol):
-            placed.code = code == .take ? .takeSymbol : .runSymbol
+            placed.code = code == .consume ? .consumeSymbol : .runSymbol
             placed.a = symbol
         }
         return placed

@@ -3,8 +3,8 @@ extension Pattern {
     struct Instruction {
         enum Code: UInt8 {
             case match
-            /// Consume one character of set `a`; `takeSymbol` likewise, where `a` is the only symbol of the set.
-            case take, takeSymbol
+            /// Consume one character of set `a`; `consumeSymbol` likewise, where `a` is the only symbol of the set.
+            case consume, consumeSymbol
             /// Consume between `b` and `c` characters of set `a` (backtracking only); `runSymbol` likewise.
             case run, runSymbol
             /// Continue at `a`, or, if that fails, at `b`.
@@ -16,18 +16,18 @@ extension Pattern {
             case forget
             /// Fail if nothing was consumed since slot `a` was stored.
             case progress
-            case textStart, textEnd, wordEdge, noWordEdge
-            /// Try the instructions up to `lookEnd` without consuming anything, then continue at `a`.
-            case look
-            case lookEnd
+            case textStart, textEnd, wordBoundary, noWordBoundary
+            /// Try the instructions up to `lookaroundEnd` without consuming anything, then continue at `a`.
+            case lookaround
+            case lookaroundEnd
             /// Match the text of the group whose slots start at `a`.
             case reference
         }
 
         var code: Code
-        /// For `take`, `run` and `reference`: true to match to the left, inside a lookbehind.
+        /// For `consume`, `run` and `reference`: true to match to the left, inside a lookbehind.
         var isBackward = false
-        /// For `run`: true to prefer more. For `look`: true when the content must not match.
+        /// For `run`: true to prefer more. For `lookaround`: true when the content must not match.
         var flag = false
         var a: Int32 = 0
         var b: Int32 = 0
@@ -43,12 +43,12 @@ extension Pattern {
         /// True when a match can only begin at the start of the text.
         var isAnchored = false
 
-        var looksAtWords: Bool {
-            instructions.contains { $0.code == .wordEdge || $0.code == .noWordEdge }
+        var usesWordBoundaries: Bool {
+            instructions.contains { $0.code == .wordBoundary || $0.code == .noWordBoundary }
         }
 
         /// The classes that the symbols of the alphabet must distinguish.
-        var distinctions: [ScalarSet] { looksAtWords ? sets + [.words] : sets }
+        var distinctions: [ScalarSet] { usesWordBoundaries ? sets + [.words] : sets }
     }
 }
 
@@ -66,9 +66,9 @@ extension Pattern.Program {
             case .textStart: continue
             case .jump: open.append(Int(instruction.a))
             case .split: open += [Int(instruction.a), Int(instruction.b)]
-            case .save, .forget, .progress, .wordEdge, .noWordEdge: open.append(index + 1)
+            case .save, .forget, .progress, .wordBoundary, .noWordBoundary: open.append(index + 1)
             // The match continues after a lookaround whatever it finds; its content is irrelevant here.
-            case .look: open.append(Int(instruction.a))
+            case .lookaround: open.append(Int(instruction.a))
             default: return true
             }
         }

@@ -86,7 +86,7 @@ extension Pattern.ProgramWriter {
             case .split:
                 program.instructions[index].a = places[Int(instruction.a)]
                 program.instructions[index].b = places[Int(instruction.b)]
-            case .jump, .look: program.instructions[index].a = places[Int(instruction.a)]
+            case .jump, .lookaround: program.instructions[index].a = places[Int(instruction.a)]
             default: break
             }
         }
@@ -99,8 +99,8 @@ extension Pattern.ProgramWriter {
     private mutating func write(_ node: Pattern.Node) throws(PatternError) {
         switch node {
         case .empty: break
-        case .scalar(let scalar): try take(classes.number(of: scalar))
-        case .set(let characters): try take(try classes.number(of: characters))
+        case .scalar(let scalar): try match(classes.number(of: scalar))
+        case .set(let characters): try match(try classes.number(of: characters))
         case .sequence(let nodes): schedule((isBackward ? nodes.reversed() : nodes).map { .node($0) })
         case .choice(let nodes): write(choice: nodes)
         case .loop(let repetition, let node): try write(repetition, node)
@@ -108,12 +108,12 @@ extension Pattern.ProgramWriter {
         case .backReference(let group): try write(reference: group)
         case .namedReference(let place): try write(reference: syntax.references[place])
         case .edge(let edge): try add(Instruction(code: edge.code))
-        case .look(let look, let node): write(look, node)
+        case .lookaround(let look, let node): write(look, node)
         }
     }
 
-    private mutating func take(_ set: Int32) throws(PatternError) {
-        try add(Instruction(code: .take, isBackward: isBackward, a: set))
+    private mutating func match(_ set: Int32) throws(PatternError) {
+        try add(Instruction(code: .consume, isBackward: isBackward, a: set))
     }
 
     private mutating func write(choice nodes: [Pattern.Node]) {
@@ -146,8 +146,8 @@ extension Pattern.ProgramWriter {
     private mutating func write(_ look: Pattern.Lookaround, _ node: Pattern.Node) {
         let after = label()
         schedule([
-            .add(Instruction(code: .look, flag: look.isNegated, a: after)), .turn(look.isBehind), .node(node),
-            .turn(isBackward), .add(Instruction(code: .lookEnd)), .place(after),
+            .add(Instruction(code: .lookaround, flag: look.isNegated, a: after)), .turn(look.isBehind), .node(node),
+            .turn(isBackward), .add(Instruction(code: .lookaroundEnd)), .place(after),
         ])
     }
 }
@@ -249,8 +249,8 @@ extension Pattern.Edge {
         switch self {
         case .textStart: .textStart
         case .textEnd: .textEnd
-        case .wordEdge: .wordEdge
-        case .noWordEdge: .noWordEdge
+        case .wordBoundary: .wordBoundary
+        case .noWordBoundary: .noWordBoundary
         }
     }
 }

@@ -13,7 +13,7 @@ extension Pattern {
         /// `\k<name>`: the index in `Syntax.references`, because the group may follow later.
         case namedReference(Int)
         case edge(Edge)
-        case look(Lookaround, Node)
+        case lookaround(Lookaround, Node)
     }
 
     /// The bounds of a repetition.
@@ -28,7 +28,7 @@ extension Pattern {
 
     /// An assertion about a position, which consumes no character.
     enum Edge {
-        case textStart, textEnd, wordEdge, noWordEdge
+        case textStart, textEnd, wordBoundary, noWordBoundary
     }
 
     struct Lookaround {
@@ -50,7 +50,7 @@ extension Pattern.Node {
     var canBeEmpty: Bool {
         switch self {
         case .scalar, .set: false
-        case .empty, .edge, .look, .backReference, .namedReference: true
+        case .empty, .edge, .lookaround, .backReference, .namedReference: true
         case .sequence(let nodes): nodes.allSatisfy(\.canBeEmpty)
         case .choice(let nodes): nodes.contains(where: \.canBeEmpty)
         case .loop(let repetition, let node): repetition.least == 0 || node.canBeEmpty
@@ -71,7 +71,7 @@ extension Pattern.Node {
     /// True when an automaton cannot handle the node.
     var needsBacktracking: Bool {
         switch self {
-        case .look, .backReference, .namedReference: true
+        case .lookaround, .backReference, .namedReference: true
         case .empty, .scalar, .set, .edge: false
         case .sequence(let nodes), .choice(let nodes): nodes.contains(where: \.needsBacktracking)
         case .loop(_, let node), .group(_, let node): node.needsBacktracking
@@ -83,7 +83,7 @@ extension Pattern.Node {
         case .backReference, .namedReference: true
         case .empty, .scalar, .set, .edge: false
         case .sequence(let nodes), .choice(let nodes): nodes.contains(where: \.refersBack)
-        case .loop(_, let node), .group(_, let node), .look(_, let node): node.refersBack
+        case .loop(_, let node), .group(_, let node), .lookaround(_, let node): node.refersBack
         }
     }
 

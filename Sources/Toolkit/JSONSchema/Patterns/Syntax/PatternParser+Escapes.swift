@@ -4,21 +4,21 @@ extension Pattern.Parser {
         let start = offset
         offset += 1
         if let byte = peek, (UInt8(ascii: "1")...UInt8(ascii: "9")).contains(byte) { return backReference() }
-        if take("k") { return try namedReference() }
+        if accept("k") { return try namedReference() }
         if let item = try classEscape() { return .set(Pattern.CharacterClass(items: [item])) }
         return .scalar(try characterEscape(start))
     }
 
     /// Parses `\d \D \s \S \w \W \p{…} \P{…}`. The backslash has been read.
     mutating func classEscape() throws(PatternError) -> Pattern.CharacterClass.Item? {
-        if take("d") { return .digits(negated: false) }
-        if take("D") { return .digits(negated: true) }
-        if take("s") { return .apps(negated: false) }
-        if take("S") { return .apps(negated: true) }
-        if take("w") { return .words(negated: false) }
-        if take("W") { return .words(negated: true) }
-        if take("p") { return .property(try property(), negated: false) }
-        return take("P") ? .property(try property(), negated: true) : nil
+        if accept("d") { return .digits(negated: false) }
+        if accept("D") { return .digits(negated: true) }
+        if accept("s") { return .apps(negated: false) }
+        if accept("S") { return .apps(negated: true) }
+        if accept("w") { return .words(negated: false) }
+        if accept("W") { return .words(negated: true) }
+        if accept("p") { return .property(try property(), negated: false) }
+        return accept("P") ? .property(try property(), negated: true) : nil
     }
 
     /// Parses an escape that represents one character. The backslash at `start` has been read.
@@ -52,11 +52,11 @@ extension Pattern.Parser {
 
     /// Parses `\uXXXX`, a surrogate pair of them, or `\u{…}`. The `\u` has been read.
     mutating func unicodeEscape() throws(PatternError) -> UInt32 {
-        if take("{") { return try bracedEscape() }
+        if accept("{") { return try bracedEscape() }
         guard let lead = hexDigits(4) else { throw failure("\\u needs four hexadecimal digits, or braces") }
         guard (0xD800...0xDBFF).contains(lead) else { return lead }
         let afterLead = offset
-        if take("\\u"), let trail = hexDigits(4), (0xDC00...0xDFFF).contains(trail) {
+        if accept("\\u"), let trail = hexDigits(4), (0xDC00...0xDFFF).contains(trail) {
             return 0x10000 + (lead - 0xD800) << 10 + (trail - 0xDC00)
         }
         offset = afterLead
@@ -71,7 +71,7 @@ extension Pattern.Parser {
             if value > Pattern.ScalarSet.last { throw failure("there is no such code point") }
             offset += 1
         }
-        guard offset > start, take("}") else { throw failure("\\u{ needs hexadecimal digits and a closing brace") }
+        guard offset > start, accept("}") else { throw failure("\\u{ needs hexadecimal digits and a closing brace") }
         return value
     }
 
@@ -88,12 +88,12 @@ extension Pattern.Parser {
 
     /// Parses `{name}` or `{name=value}`. The `\p` or `\P` has been read.
     private mutating func property() throws(PatternError) -> UnicodeProperty {
-        guard take("{") else { throw failure("\\p needs a property in braces") }
+        guard accept("{") else { throw failure("\\p needs a property in braces") }
         let start = offset
         let name = word()
         let property =
-            take("=") ? UnicodeProperty(name: name, value: word()) : UnicodeProperty(lone: name)
-        guard take("}") else { throw PatternError(message: "a property is not closed", offset: start) }
+            accept("=") ? UnicodeProperty(name: name, value: word()) : UnicodeProperty(lone: name)
+        guard accept("}") else { throw PatternError(message: "a property is not closed", offset: start) }
         guard let property else { throw PatternError(message: "there is no such property", offset: start) }
         return property
     }

@@ -2,16 +2,16 @@ extension Pattern.Parser {
     /// Parses `*`, `+`, `?` or `{…}`, optionally followed by `?`.
     mutating func quantifier() throws(PatternError) -> Pattern.Repetition? {
         var repetition = Pattern.Repetition()
-        if take("+") {
+        if accept("+") {
             repetition.least = 1
-        } else if take("?") {
+        } else if accept("?") {
             repetition.most = 1
         } else if peek == UInt8(ascii: "{") {
             repetition = try counts()
-        } else if !take("*") {
+        } else if !accept("*") {
             return nil
         }
-        repetition.isGreedy = !take("?")
+        repetition.isGreedy = !accept("?")
         return repetition
     }
 
@@ -20,8 +20,8 @@ extension Pattern.Parser {
         offset += 1
         guard let least = digits() else { throw failure("a repeat count is missing") }
         var most: Range<Int>? = least
-        if take(",") { most = digits() }
-        guard take("}") else { throw PatternError(message: "a repeat count is not closed", offset: start) }
+        if accept(",") { most = digits() }
+        guard accept("}") else { throw PatternError(message: "a repeat count is not closed", offset: start) }
         if let most, isGreater(least, most) {
             throw PatternError(message: "the counts of a repeat are out of order", offset: start)
         }

@@ -16,7 +16,7 @@ extension Pattern {
             enum Kind {
                 case plain
                 case capture(Int)
-                case look(Lookaround)
+                case lookaround(Lookaround)
             }
         }
 
@@ -98,12 +98,12 @@ extension Pattern.Parser {
 
     private mutating func openGroup() throws(PatternError) {
         var level = Level(start: offset, groupsBefore: groupCount)
-        if let look = look() {
-            level.kind = .look(look)
-        } else if !take("(?:") {
+        if let look = lookaround() {
+            level.kind = .lookaround(look)
+        } else if !accept("(?:") {
             groupCount += 1
             level.kind = .capture(groupCount)
-            if take("(?<") {
+            if accept("(?<") {
                 try nameGroup(groupCount)
             } else {
                 offset += 1
@@ -116,11 +116,11 @@ extension Pattern.Parser {
         open.append(level)
     }
 
-    private mutating func look() -> Pattern.Lookaround? {
-        if take("(?=") { return Pattern.Lookaround(isBehind: false, isNegated: false) }
-        if take("(?!") { return Pattern.Lookaround(isBehind: false, isNegated: true) }
-        if take("(?<=") { return Pattern.Lookaround(isBehind: true, isNegated: false) }
-        return take("(?<!") ? Pattern.Lookaround(isBehind: true, isNegated: true) : nil
+    private mutating func lookaround() -> Pattern.Lookaround? {
+        if accept("(?=") { return Pattern.Lookaround(isBehind: false, isNegated: false) }
+        if accept("(?!") { return Pattern.Lookaround(isBehind: false, isNegated: true) }
+        if accept("(?<=") { return Pattern.Lookaround(isBehind: true, isNegated: false) }
+        return accept("(?<!") ? Pattern.Lookaround(isBehind: true, isNegated: true) : nil
     }
 
     private mutating func closeGroup() throws(PatternError) {
@@ -131,7 +131,7 @@ extension Pattern.Parser {
         case .plain: try append(content, groupsBefore: level.groupsBefore)
         case .capture(let number): try append(.group(number, content), groupsBefore: level.groupsBefore)
         // Lookarounds cannot be repeated in this mode, so a quantifier after one is an error.
-        case .look(let look): open[open.count - 1].terms.append(.look(look, content))
+        case .lookaround(let look): open[open.count - 1].terms.append(.lookaround(look, content))
         }
     }
 
@@ -156,10 +156,10 @@ extension Pattern.Parser {
     }
 
     private mutating func edge() -> Pattern.Edge? {
-        if take("^") { return .textStart }
-        if take("$") { return .textEnd }
-        if take("\\b") { return .wordEdge }
-        return take("\\B") ? .noWordEdge : nil
+        if accept("^") { return .textStart }
+        if accept("$") { return .textEnd }
+        if accept("\\b") { return .wordBoundary }
+        return accept("\\B") ? .noWordBoundary : nil
     }
 
     private mutating func atom() throws(PatternError) -> Pattern.Node {
@@ -183,7 +183,7 @@ extension Pattern.Parser {
     var peek: UInt8? { offset < source.count ? source[offset] : nil }
 
     /// Skips a word, if it is next.
-    mutating func take(_ word: StaticString) -> Bool {
+    mutating func accept(_ word: StaticString) -> Bool {
         let count = word.utf8CodeUnitCount
         guard source.count - offset >= count else { return false }
         for index in 0..<count where source[offset + index] != word.utf8Start[index] { return false }
@@ -209,8 +209,8 @@ extension Pattern.Parser {
         let start = offset
         offset += 1
         var characters = Pattern.CharacterClass()
-        characters.isNegated = take("^")
-        while !take("]") {
+        characters.isNegated = accept("^")
+        while !accept("]") {
             if offset == source.count { throw PatternError(message: "a class is not closed", offset: start) }
             characters.items.append(try rangeOrAtom())
         }
@@ -222,7 +222,7 @@ extension Pattern.Parser {
         let first = try classAtom()
         let dash = offset
         // A dash before the closing bracket represents itself.
-        guard take("-"), let next = peek, next != UInt8(ascii: "]") else {
+        guard accept("-"), let next = peek, next != UInt8(ascii: "]") else {
             offset = dash
             return first
         }
@@ -235,12 +235,12 @@ extension Pattern.Parser {
 
     private mutating func classAtom() throws(PatternError) -> Pattern.CharacterClass.Item {
         let start = offset
-        guard take("\\") else {
+        guard accept("\\") else {
             let scalar = nextScalar()
             return .range(scalar, scalar)
         }
         if let item = try classEscape() { return item }
-        let scalar = take("b") ? 0x08 : take("-") ? 0x2D : try characterEscape(start)
+        let scalar = accept("b") ? 0x08 : accept("-") ? 0x2D : try characterEscape(start)
         return .range(scalar, scalar)
     }
 }
@@ -257,7 +257,7 @@ extension Pattern.Parser {
 
     /// Parses `\k<name>`. The `\k` has been read.
     mutating func namedReference() throws(PatternError) -> Pattern.Node {
-        guard take("<") else { throw failure("\\k needs the name of a group in angle brackets") }
+        guard accept("<") else { throw failure("\\k needs the name of a group in angle brackets") }
         let start = offset
         namedReferences.append((try groupName(), start))
         return .namedReference(namedReferences.count - 1)
@@ -266,10 +266,10 @@ extension Pattern.Parser {
     /// Parses an identifier up to `>` and returns its code points.
     private mutating func groupName() throws(PatternError) -> [UInt32] {
         var name: [UInt32] = []
-        while !take(">") {
+        while !accept(">") {
             let start = offset
             guard peek != nil else { throw failure("the name of a group is not closed") }
-            let scalar = take("\\u") ? try unicodeEscape() : nextScalar()
+            let scalar = accept("\\u") ? try unicodeEscape() : nextScalar()
             guard isNamePart(scalar, first: name.isEmpty) else {
                 throw PatternError(message: "the name of a group is no identifier", offset: start)
             }
