@@ -101,11 +101,9 @@ public struct Limits: Sendable {
 
     // Chat.
     /// Channels, and as many pairs of user and channel, whose access rules are cached: some hundred bytes each.
-    public var standingsHeld = 100_000
-    /// Users that one message may mention, and the number of them who are notified.
+    public var channelAccessEntries = 100_000
+    /// Users that one message may mention. Each of them who is in the channel receives an event on the own channel.
     public var mentionsPerMessage = 100
-    /// The number of mentioned users who are notified on their own channels.
-    public var mentionsTold = 10
     /// The maximum number of different reactions to one message. The number of users per reaction is not limited.
     public var reactionsPerMessage = 100
     /// Actions of one message other than reactions.
@@ -135,7 +133,7 @@ public struct Limits: Sendable {
     /// The state of one user on one channel, in bytes of JSON text.
     public var presenceStateBytes = 4 * 1024
     /// Presence keys of all kinds (present, inside and typing users): about 300 bytes each.
-    public var presenceKeys = 1_000_000
+    public var presenceEntries = 1_000_000
 
     // Rates; zero: unlimited. A key or an app may have its own policy.
     /// Requests of one key per second.

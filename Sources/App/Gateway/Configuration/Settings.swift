@@ -201,7 +201,7 @@ public enum Settings {
             "limits.deliveries_kept_seconds", \.limits.deliveriesKept, in: 3600...31_536_000,
             "how long finished and dead deliveries are kept"),
         .integer(
-            "limits.standings_held", \.limits.standingsHeld, in: 1000...10_000_000, unit: "entries",
+            "limits.channel_access_entries", \.limits.channelAccessEntries, in: 1000...10_000_000, unit: "entries",
             "channels, and users in channels, whose access is held in memory"),
         .integer(
             "limits.unread_channels_held", \.limits.unreadChannelsHeld, in: 1000...100_000_000, unit: "entries",
@@ -232,15 +232,11 @@ public enum Settings {
             "presence state of a user on a channel"
         ).reloadable,
         .integer(
-            "limits.seats", \.limits.presenceKeys, in: 1000...100_000_000, unit: "seats",
+            "limits.presence_entries", \.limits.presenceEntries, in: 1000...100_000_000, unit: "entries",
             "presence entries: users on channels, inside open channels, and typing"),
         .integer(
             "limits.mentions", \.limits.mentionsPerMessage, in: 1...1000, unit: "users",
-            "users that one message may mention"
-        ).reloadable,
-        .integer(
-            "limits.mentions_told", \.limits.mentionsTold, in: 0...100, unit: "users",
-            "mentioned users who are notified on their own channels"
+            "users that one message may mention; each receives an event with the message"
         ).reloadable,
         .integer(
             "limits.reactions", \.limits.reactionsPerMessage, in: 1...1000, unit: "reactions",

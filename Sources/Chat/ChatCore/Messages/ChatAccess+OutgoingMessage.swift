@@ -4,29 +4,29 @@ import JSON
 /// A message with links to others, as prepared before the decision.
 private struct LinkedPost: Sendable {
     let draft: EventDraft
-    let ties: MessageLinks
+    let links: MessageLinks
     /// The message that this one replies to.
     let root: Event?
     let channelKey: RecordKey
     let rootKey: RecordKey?
     /// The keys of the records that decide whether the author may write.
-    let standingKeys: [RecordKey]
+    let rightsKeys: [RecordKey]
 
     var channel: String { draft.channel.name }
     /// The keys of the authors of the thread's replies, whom the thread's event contains.
     let authorKeys: [RecordKey]
 
     var keys: [RecordKey] {
-        [channelKey, MemberCounts.key(channel, in: draft.channel.app)] + (rootKey.map { [$0] } ?? []) + standingKeys
+        [channelKey, MemberCounts.key(channel, in: draft.channel.app)] + (rootKey.map { [$0] } ?? []) + rightsKeys
             + memberships + authorKeys
     }
 
     /// The keys of the records that decide which mentioned users are notified.
     private var memberships: [RecordKey] {
-        guard !ties.mentioned.isEmpty else { return [] }
+        guard !links.mentioned.isEmpty else { return [] }
         let app = draft.channel.app
         return [CascadeDeletionRecord.key(channel, in: app)]
-            + ties.mentioned.flatMap {
+            + links.mentioned.flatMap {
                 [MembershipRecord.key($0, channel, in: app), RestrictionRecord.key($0, channel, in: app)]
             }
     }
@@ -39,11 +39,11 @@ extension ChatAccess {
     /// - Throws: as `emit`; `.notFound` for a missing message to quote or reply to; `.gone` when it is deleted;
     ///   `.conflict` when it is a reply itself.
     public func post(
-        _ draft: EventDraft, _ ties: MessageLinks, claim: Claim? = nil
+        _ draft: EventDraft, _ links: MessageLinks, claim: Claim? = nil
     ) async throws(ChatError) -> AppendOutcome {
         do throws(ChatError) {
             if let claim, let earlier = try await earlier(claim) { return outcome(of: earlier, asking: [draft]) }
-            let post = try await tied(draft, ties)
+            let post = try await linked(draft, links)
             if let meters = caller.meters { try meters.admit(events: 1, at: service.clock.now) }
             let decided = try await decide(post.keys) { snapshot throws(ChatError) in
                 var decision = try self.posting(post, snapshot)
@@ -58,26 +58,26 @@ extension ChatAccess {
         }
     }
 
-    private func tied(_ draft: EventDraft, _ ties: MessageLinks) async throws(ChatError) -> LinkedPost {
-        try ties.check(limits)
+    private func linked(_ draft: EventDraft, _ links: MessageLinks) async throws(ChatError) -> LinkedPost {
+        try links.check(limits)
         // Rights come first: a user who may not write here must not see the quoted message.
         _ = try await prepare(draft)
         let channel = draft.channel.name
         var quoted: Message?
-        if let quote = ties.quote { quoted = try await tied(to: quote, in: channel) }
+        if let quote = links.quote { quoted = try await linked(to: quote, in: channel) }
         var root: Message?
-        if let threadOf = ties.threadOf { root = try await tied(to: threadOf, in: channel) }
+        if let threadOf = links.threadOf { root = try await linked(to: threadOf, in: channel) }
         var draft = draft
-        draft.meta = try ties.meta(beside: draft.meta, quoting: quoted, names: try await names(of: ties.mentioned))
+        draft.meta = try links.meta(beside: draft.meta, quoting: quoted, names: try await names(of: links.mentioned))
         let prepared = try await prepare(draft)
         return LinkedPost(
-            draft: prepared, ties: ties, root: root?.event, channelKey: ChannelRecord.key(channel, in: app),
+            draft: prepared, links: links, root: root?.event, channelKey: ChannelRecord.key(channel, in: app),
             rootKey: root.map { MessageRecord.key(channel, $0.timetoken, in: app) },
-            standingKeys: standingKeys(of: prepared.user, in: channel),
+            rightsKeys: rightsKeys(of: prepared.user, in: channel),
             authorKeys: root.map { threadAuthorKeys($0.record, replying: prepared.user) } ?? [])
     }
 
-    private func tied(to timetoken: Timetoken, in channel: String) async throws(ChatError) -> Message {
+    private func linked(to timetoken: Timetoken, in channel: String) async throws(ChatError) -> Message {
         let message = try await messages(of: [try await sent(timetoken, in: channel)])[0]
         guard !message.isDeleted else { throw ChatError(.gone, "the message \(timetoken) is deleted") }
         return message
@@ -94,7 +94,7 @@ extension ChatAccess {
     }
 
     private func posting(_ post: LinkedPost, _ snapshot: RecordSnapshot) throws(ChatError) -> Decision<Void> {
-        try demand(.writing, of: post.draft.user, in: post.channel, snapshot)
+        try require(.writing, of: post.draft.user, in: post.channel, snapshot)
         let channel = snapshot[post.channelKey].flatMap { ChannelRecord($0) }
         var message = post.draft
         message.thread = post.root?.timetoken
@@ -102,7 +102,7 @@ extension ChatAccess {
             message.audience = channel.audience(members: .joinedButOrigin, inside: .participantsButOrigin)
         }
         var decision = Decision((), events: [message])
-        decision.requires = [post.ties.quote, post.ties.threadOf].compactMap(\.self).map { (message.channel, $0) }
+        decision.requires = [post.links.quote, post.links.threadOf].compactMap(\.self).map { (message.channel, $0) }
         var record = MessageRecord(channel: post.channel, timetoken: snapshot.next)
         record.threadOf = post.root?.timetoken ?? .zero
         mention(post, message, &record, in: channel, snapshot, &decision)
@@ -119,14 +119,14 @@ extension ChatAccess {
         _ post: LinkedPost, _ draft: EventDraft, _ record: inout MessageRecord, in channel: ChannelRecord?,
         _ snapshot: RecordSnapshot, _ decision: inout Decision<Void>
     ) {
-        let everybody = post.ties.mentions.map { if case .channel = $0 { true } else { false } } ?? false
-        let told = post.ties.mentioned.filter { user in
+        let everybody = post.links.mentions.map { if case .channel = $0 { true } else { false } } ?? false
+        let told = post.links.mentioned.filter { user in
             switch channel?.kind {
             case .direct, .group, .public: snapshot.membership(of: user, in: post.channel, app) != nil
             case .open: service.presence.isInside(user, self.channel(post.channel))
             case nil: snapshot.restriction(of: user, in: post.channel, app)?.isBanned != true
             }
-        }.prefix(limits.mentionsTold)
+        }
         let targets: [(channel: String, audience: Audience)] =
             everybody
             ? [(post.channel, channel.audience(members: .joinedButOrigin, inside: .participants))]

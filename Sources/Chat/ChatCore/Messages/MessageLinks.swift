@@ -8,7 +8,7 @@ import JSON
 public struct MessageLinks: Sendable {
     /// The users that a message mentions.
     public enum Mentions: Sendable {
-        /// Users in the order of the text; only the first `Limits.mentionsTold` are notified.
+        /// Users in the order of the text, at most `Limits.mentionsPerMessage`.
         case users([String])
         /// Everyone in the channel.
         case channel

@@ -66,7 +66,7 @@ public struct MessageRecord: Sendable, Equatable {
     /// The timetokens of log events that repeat the message's text, oldest first: of edits, and of undone changes. They
     /// are removed with the message.
     public var copies: [Timetoken] = []
-    /// The events that notify users of a mention and contain the message, at most `Limits.mentionsTold`. They are
+    /// The events that notify users of a mention and contain the message, at most `Limits.mentionsPerMessage`. They are
     /// removed with the message.
     public var mentions: [Place] = []
     /// The message that this one replies to; zero for a message that is not a reply.
@@ -109,7 +109,7 @@ public struct MessageRecord: Sendable, Equatable {
     /// Records an event that repeats the message's text.
     ///
     /// - Returns: the oldest copy when there are too many; the caller removes it from the log.
-    public mutating func noteCopy(at timetoken: Timetoken) -> Timetoken? {
+    public mutating func recordCopy(at timetoken: Timetoken) -> Timetoken? {
         copies.append(timetoken)
         return copies.count > Self.copiesMost ? copies.removeFirst() : nil
     }

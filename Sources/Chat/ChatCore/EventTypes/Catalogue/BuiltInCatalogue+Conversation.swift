@@ -16,7 +16,7 @@ extension BuiltInCatalogue {
                 "properties": {
                   "message": {"$ref": "#/$defs/message_reference"},
                   "mentions": {
-                    "anyOf": [{"const": "channel"}, {"type": "array", "items": {"type": "string"}, "maxItems": 10}],
+                    "anyOf": [{"const": "channel"}, {"type": "array", "items": {"type": "string"}, "maxItems": 1000}],
                     "description": "The users who are notified of the mention, or `channel` for everybody."
                   },
                   "channel": {"$ref": "#/$defs/channel", "description": "The message's channel."}
