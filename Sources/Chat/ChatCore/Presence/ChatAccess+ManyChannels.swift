@@ -27,7 +27,7 @@ extension ChatAccess {
             (presenceKey: presenceKey(.occupant, user, $0.channel), state: Self.visible($0.state))
         }
         let duration = Self.bounded(duration)
-        try await tracker.ask(presenceOrigin) { [presenceKeys] store throws(ChatError) in
+        try await tracker.perform(presenceOrigin) { [presenceKeys] store throws(ChatError) in
             let presenceKeys = await tracker.permitted(presenceKeys)
             var changes: [PresenceChange]
             if let holder {
@@ -50,7 +50,7 @@ extension ChatAccess {
             try requireOwn(user, on: name, for: "presence.left")
             presenceKeys.append(presenceKey(.occupant, user, name))
         }
-        try await tracker.ask(presenceOrigin) { [presenceKeys] store throws(ChatError) in
+        try await tracker.perform(presenceOrigin) { [presenceKeys] store throws(ChatError) in
             try await store.leave(presenceKeys)
         }
     }

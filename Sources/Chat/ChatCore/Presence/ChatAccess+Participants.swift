@@ -13,7 +13,7 @@ extension ChatAccess {
         try await require(.being, of: user, in: name)
         let presenceKey = presenceKey(.participant, user, name)
         let age = limits.presenceAge
-        let changes = try await tracker.ask(presenceOrigin) { store throws(ChatError) in
+        let changes = try await tracker.perform(presenceOrigin) { store throws(ChatError) in
             // Checked again in the queue that also removes banned users: a concurrent ban is ordered before or after
             // this entry.
             try await requireOpen(name)
@@ -28,7 +28,7 @@ extension ChatAccess {
     public func exit(_ user: String, from name: String) async throws(ChatError) {
         try requireOwn(user, on: name, for: "participant.exited")
         let presenceKey = presenceKey(.participant, user, name)
-        try await tracker.ask(presenceOrigin) { store throws(ChatError) in try await store.leave([presenceKey]) }
+        try await tracker.perform(presenceOrigin) { store throws(ChatError) in try await store.leave([presenceKey]) }
     }
 
     /// The users inside an open channel, after a user, by name.
@@ -36,7 +36,7 @@ extension ChatAccess {
     public func participants(
         of name: String, after user: String? = nil, _ order: ListOrder = .ascending, limit: Int
     ) async throws(ChatError) -> Occupancy {
-        let inside = try await seated(.participant, name, after: user, order, limit: limit)
+        let inside = try await presenceEntries(.participant, name, after: user, order, limit: limit)
         try await requireOpen(name)
         return inside
     }

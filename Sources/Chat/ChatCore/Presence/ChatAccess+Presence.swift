@@ -21,7 +21,7 @@ extension ChatAccess {
         try await require(.being, of: user, in: name)
         let presenceKey = presenceKey(.occupant, user, name)
         let duration = duration ?? limits.presenceAge
-        let changes = try await tracker.ask(presenceOrigin) { store throws(ChatError) in
+        let changes = try await tracker.perform(presenceOrigin) { store throws(ChatError) in
             // Checked again in the queue that also removes banned users.
             try await require(.being, of: user, in: name)
             var changes = try await store.renew([presenceKey], for: duration)
@@ -35,7 +35,7 @@ extension ChatAccess {
     public func disappear(_ user: String, from name: String) async throws(ChatError) {
         try requireOwn(user, on: name, for: "presence.left")
         let presenceKey = presenceKey(.occupant, user, name)
-        try await tracker.ask(presenceOrigin) { store throws(ChatError) in try await store.leave([presenceKey]) }
+        try await tracker.perform(presenceOrigin) { store throws(ChatError) in try await store.leave([presenceKey]) }
     }
 
     /// Sets the user's state on the channel, replacing the earlier one. An empty object clears it.
@@ -47,7 +47,7 @@ extension ChatAccess {
         try requireOwn(user, on: name, for: "presence.state_changed")
         try check(state)
         let presenceKey = presenceKey(.occupant, user, name)
-        try await tracker.ask(presenceOrigin) { store throws(ChatError) in
+        try await tracker.perform(presenceOrigin) { store throws(ChatError) in
             let shown = Self.visible(state)
             let changes = try await store.setState(shown, of: presenceKey)
             guard tellsAgain, changes.isEmpty else { return changes }
@@ -60,7 +60,7 @@ extension ChatAccess {
     public func occupants(
         of name: String, after user: String? = nil, _ order: ListOrder = .ascending, limit: Int
     ) async throws(ChatError) -> Occupancy {
-        try await seated(.occupant, name, after: user, order, limit: limit)
+        try await presenceEntries(.occupant, name, after: user, order, limit: limit)
     }
 
     /// One present user; nil when the user is not present.
@@ -92,7 +92,7 @@ extension ChatAccess {
         let presenceKeys = PresenceKind.allCases.map { presenceKey($0, user, name) }
         var origin = presenceOrigin
         origin.user = moderator
-        try await tracker.ask(origin) { store throws(ChatError) in try await store.leave(presenceKeys) }
+        try await tracker.perform(origin) { store throws(ChatError) in try await store.leave(presenceKeys) }
     }
 }
 
@@ -103,7 +103,7 @@ extension ChatAccess {
         PresenceKey(kind, of: user, on: self.channel(channel))
     }
 
-    func seated(
+    func presenceEntries(
         _ kind: PresenceKind, _ name: String, after user: String?, _ order: ListOrder, limit: Int
     ) async throws(ChatError) -> Occupancy {
         try await requireAccess(of: name)

@@ -137,7 +137,7 @@ extension PresenceTracker {
     /// - Throws: the errors of the store; `.overloaded` when too many requests wait, `.unavailable` when the gateway
     ///   stops.
     @discardableResult
-    func ask(
+    func perform(
         _ origin: PresenceOrigin = PresenceOrigin(), _ act: @escaping Act
     ) async throws(ChatError) -> [PresenceChange] {
         let answer = await withCheckedContinuation { (promise: CheckedContinuation<Answer, Never>) in
@@ -157,7 +157,7 @@ extension PresenceTracker {
 
     /// Ends the entries that have timed out and emits their events, at once.
     public func tick() async throws(ChatError) {
-        try await ask { store throws(ChatError) in try await store.expire() }
+        try await perform { store throws(ChatError) in try await store.expire() }
     }
 }
 

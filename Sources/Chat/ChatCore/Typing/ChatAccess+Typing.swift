@@ -12,10 +12,10 @@ extension ChatAccess {
         try await require(.writing, of: user, in: name)
         let presenceKey = presenceKey(.typingUser, user, name)
         let age = limits.typingAge
-        try await tracker.ask(typingOrigin(wire)) { board throws(ChatError) in
+        try await tracker.perform(typingOrigin(wire)) { store throws(ChatError) in
             // Checked again in the queue that also removes banned users.
             try await require(.writing, of: user, in: name)
-            let changes = try await board.renew([presenceKey], for: age)
+            let changes = try await store.renew([presenceKey], for: age)
             return changes.isEmpty ? [PresenceChange(presenceKey, .renewed, occupancy: 0)] : changes
         }
     }
@@ -26,7 +26,8 @@ extension ChatAccess {
     public func stopTyping(_ user: String, on name: String, showing wire: JSONText? = nil) async throws(ChatError) {
         try requireOwn(user, on: name, for: "typing.stopped")
         let presenceKey = presenceKey(.typingUser, user, name)
-        try await tracker.ask(typingOrigin(wire)) { board throws(ChatError) in try await board.leave([presenceKey]) }
+        try await tracker.perform(typingOrigin(wire)) { store throws(ChatError) in try await store.leave([presenceKey])
+        }
     }
 
     /// The users who are typing on the channel, after a user, by id.
@@ -37,12 +38,12 @@ extension ChatAccess {
     public func typists(
         of name: String, after user: String? = nil, _ order: ListOrder = .ascending, limit: Int
     ) async throws(ChatError) -> Page<UserRecord> {
-        let seated = try await seated(.typingUser, name, after: user, order, limit: limit)
-        let ids = seated.occupants.map(\.user)
+        let entries = try await presenceEntries(.typingUser, name, after: user, order, limit: limit)
+        let ids = entries.occupants.map(\.user)
         let records = try await service.engine.directory.read(ids.map { UserRecord.key($0, in: app) })
         let users = zip(ids, records).map { id, record in record.flatMap { UserRecord($0) } ?? UserRecord(id: id) }
-        let end = seated.hasMore ? ids.last : nil
-        return Page(items: users, hasMore: end != nil, cursor: end, total: seated.count)
+        let end = entries.hasMore ? ids.last : nil
+        return Page(items: users, hasMore: end != nil, cursor: end, total: entries.count)
     }
 
     private func typingOrigin(_ wire: JSONText?) -> PresenceOrigin {

@@ -191,7 +191,7 @@ extension Subscription {
         let isWanted: @Sendable () -> Bool = { [weak self] in self?.isCurrent(generation) ?? false }
         for receiver in receivers { await receiver.deliver(events, while: isWanted) }
         for event in events {
-            guard take(event.event.timetoken, generation) else { return }
+            guard advance(to: event.event.timetoken, generation) else { return }
             for receiver in receivers { await receiver.deliver(event, while: isWanted) }
         }
     }
@@ -200,7 +200,7 @@ extension Subscription {
 
     /// Moves the position to an event that the closures are to receive. Returns false when another listener has taken
     /// over.
-    private func take(_ timetoken: Timetoken, _ generation: Int) -> Bool {
+    private func advance(to timetoken: Timetoken, _ generation: Int) -> Bool {
         state.withLock { state in
             guard state.generation == generation else { return false }
             state.position = Swift.max(state.position ?? .zero, timetoken)

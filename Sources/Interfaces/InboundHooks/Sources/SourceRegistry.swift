@@ -121,7 +121,7 @@ public final class SourceRegistry: Sendable {
         try Self.requireReach(of: source, by: caller)
         do throws(ChatError) {
             let removal = RecordChange(source.recordKey, body: nil, precondition: etag.map { .etag($0) } ?? .present)
-            _ = try await mirror.write([removal] + MappingVersion.removals(of: source), take)
+            _ = try await mirror.write([removal] + MappingVersion.removals(of: source), apply)
         } catch {
             throw error.code == .notFound ? Self.unknown : error
         }
@@ -199,7 +199,7 @@ extension SourceRegistry {
     }
 
     private func write(_ source: Source, _ changes: [RecordChange]) async throws(ChatError) -> Source {
-        let record = try await mirror.write(changes, take)[0]
+        let record = try await mirror.write(changes, apply)[0]
         var stored = source
         stored.etag = record.etag
         stored.updated = record.updated
@@ -214,7 +214,7 @@ extension SourceRegistry {
         let revision = try await directory.revision()
         state.withLock { $0.firstApp = service.keyring.apps.first(where: \.isFirst)?.id }
         for app in service.keyring.apps {
-            try await mirror.load(.source, in: app.id, take)
+            try await mirror.load(.source, in: app.id, apply)
             try await restoreRequests(in: app.id)
         }
         return revision
@@ -244,14 +244,14 @@ extension SourceRegistry {
 
     /// Applies changes of the directory until the task is cancelled or the engine closes.
     func follow(from revision: Revision) async {
-        await mirror.follow(from: revision, take) { key, error in
+        await mirror.follow(from: revision, apply) { key, error in
             logger.warning(
                 "cannot read the source's record", metadata: ["record": "\(key.id)", "error": "\(error.message)"])
         }
     }
 
     /// Applies the current version of a record.
-    private func take(_ key: RecordKey, _ record: Record?) {
+    private func apply(_ key: RecordKey, _ record: Record?) {
         switch key.kind {
         case .source:
             if record == nil { requests.forget { $0 == key } }

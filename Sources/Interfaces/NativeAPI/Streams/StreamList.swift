@@ -196,7 +196,7 @@ extension NativeAPI {
         let types = try fields.patterns("types")
         let id = request.parameters["id"] ?? ""
         if let channels { try await prepare(id, for: channels, caller) }
-        try await settle(caller)
+        try await awaitDelivery(caller)
         let report = try await streams.change(id, channels: channels, types: types, for: caller)
         return .json(JSONText { report.print(to: &$0) }.bytes)
     }
@@ -213,7 +213,7 @@ extension NativeAPI {
 
     /// Waits until streams have received the events emitted before the request, so that a change applies to later
     /// events only.
-    private func settle(_ caller: Caller) async throws(ChatError) {
+    private func awaitDelivery(_ caller: Caller) async throws(ChatError) {
         let newest = try await service.chat(for: caller).watermark()
         guard await service.hub.reach(newest) else { throw ChatError.notListening }
     }
@@ -222,7 +222,7 @@ extension NativeAPI {
     func deleteStream(_ request: Request, _ caller: Caller) async throws -> Response {
         try caller.require(.read)
         _ = try Parameters(request.query, known: [])
-        try await settle(caller)
+        try await awaitDelivery(caller)
         try await streams.remove(request.parameters["id"] ?? "", for: caller)
         return .empty()
     }

@@ -77,19 +77,19 @@ struct SQLiteLog: EventLog {
     }
 
     func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>] {
-        try await ask(requests) { (reader, request, now, cutoff) throws(SQLiteFailure) in
+        try await read(requests) { (reader, request, now, cutoff) throws(SQLiteFailure) in
             try reader.history(request, now: now, cutoff: cutoff)
         }
     }
 
     func counts(_ requests: [HistoryRequest]) async throws(ChatError) -> [Int] {
-        try await ask(requests) { (reader, request, now, cutoff) throws(SQLiteFailure) in
+        try await read(requests) { (reader, request, now, cutoff) throws(SQLiteFailure) in
             try reader.count(request, now: now, cutoff: cutoff)
         }
     }
 
     /// Answers all requests from one snapshot.
-    private func ask<Answer: Sendable>(
+    private func read<Answer: Sendable>(
         _ requests: [HistoryRequest],
         _ body: @escaping @Sendable (Reader, HistoryRequest, Timetoken, Timetoken) throws(SQLiteFailure) -> Answer
     ) async throws(ChatError) -> [Answer] {
