@@ -48,6 +48,18 @@ extension APIFixture {
         }
     }
 
+    @Test("is not edited by the body that was read")
+    func unchanged() async throws {
+        try await APIFixture.run { api in
+            let path = try await api.sent(#"{"text":"one","user":"ana"}"#)
+            let read = await api.call(.get, path)
+            let same = await api.call(.patch, path, read.text)
+            #expect(same.status == 200 && same["edited"]?.isNull == true, "\(same.text)")
+            #expect(same.header("ETag") == read.header("ETag") && same.text == read.text)
+            #expect(await api.history("room").count == 1)
+        }
+    }
+
     @Test("is walked page by page in both directions, other events left out")
     func pages() async throws {
         try await APIFixture.run { api in

@@ -27,6 +27,34 @@ import Testing
         }
     }
 
+    @Test("to the content that it has changes nothing and announces nothing")
+    func sameContent() async throws {
+        try await withChat { chat in
+            let data = json(#"{"files":[1.50],"text":"caf\u00e9"}"#)
+            let sent = try await chat.emit(.message(channel: "room", data: data, user: "ana", meta: nil)).event
+                .timetoken
+            let same: [MessageContent] = [
+                .text(json(#""caf\u00e9""#)), .text(JSONText(string: "caf\u{e9}")),
+                .data(json(#"{ "files": [1.50], "text": "caf\u00e9" }"#)),
+            ]
+            for content in same {
+                let unchanged = try await chat.edit(sent, in: "room", to: content, by: "ben")
+                #expect(unchanged.etag == "0" && unchanged.record.edit == nil)
+            }
+            let edited = try await chat.edit(sent, in: "room", to: .text(json(#""cafe""#)), by: "ana")
+            let again = try await chat.edit(
+                sent, in: "room", to: .text(json(#""cafe""#)), by: "ben", ifMatch: edited.etag)
+            #expect(again.etag == edited.etag && again.record == edited.record)
+            try await expect(.stale) {
+                _ = try await chat.edit(sent, in: "room", to: .text(json(#""cafe""#)), by: "ana", ifMatch: "0")
+            }
+            #expect(try await chat.told().map(\.type) == ["message.updated"])
+            for other in [json(#"{"files":[1.5],"text":"cafe"}"#), json(#""cafe""#)] {
+                #expect(try await chat.edit(sent, in: "room", to: .data(other), by: "ana").data == other)
+            }
+        }
+    }
+
     @Test("is allowed to its author and to moderators of the channel")
     func rights() async throws {
         try await withChat { chat in

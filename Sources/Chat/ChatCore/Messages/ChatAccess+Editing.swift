@@ -10,7 +10,8 @@ public enum MessageContent: Sendable {
 }
 
 extension ChatAccess {
-    /// Changes the content of a message; allowed for its author and for moderators of the channel.
+    /// Changes the content of a message; allowed for its author and for moderators of the channel. A message that has
+    /// this content already stays as it is, and no event is emitted.
     ///
     /// - Parameter isAction: true when the edit is added as an action. The message may then also be an event of an
     ///   app's own types, and the same edit is accepted only once.
@@ -27,7 +28,9 @@ extension ChatAccess {
             let channel = context.channelRecord(snapshot)
             try context.requireAuthority(in: channel)
             var record = try context.present(snapshot, ifMatch: etag)
-            let data = content.data(instead: record.edit?.data ?? context.event.data)
+            let present = record.edit?.data ?? context.event.data
+            guard isAction || !content.repeats(present) else { return Decision(record) }
+            let data = content.data(instead: present)
             guard data.count <= most else {
                 throw .over(
                     .tooLarge, "data would be \(data.count) bytes of JSON; at most \(most) are accepted",
@@ -163,6 +166,15 @@ extension MessageContent {
         switch self {
         case .text(let text): old.saying(text)
         case .data(let data): data
+        }
+    }
+
+    /// True when a payload has this content already: the same text, or the same tokens of JSON.
+    fileprivate func repeats(_ present: JSONText) -> Bool {
+        switch self {
+        case .text(let text):
+            present.saying.map { ExactText($0) } == (try? JSONDocument(text).root.string).map { ExactText($0) }
+        case .data(let data): data.hasTokens(of: present)
         }
     }
 }
