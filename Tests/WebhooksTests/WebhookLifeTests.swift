@@ -68,11 +68,14 @@ import Testing
             try await fixture.emit()
             await fixture.recorded(1)
             #expect(try await fixture.notices().isEmpty)
+            try await waitUntil { try await fixture.registry.webhook(id, by: WebhookFixture.owner).lastError != nil }
+            let first = try await fixture.registry.webhook(id, by: WebhookFixture.owner)
+            #expect(first.failingSince == first.lastError?.at, "at once, not only when it is reported")
             fixture.clock.advance(by: .seconds(31 * 60))
             await fixture.recorded(2)
             #expect(try await fixture.notices().map(\.type) == ["webhook.failing"])
             let failing = try await fixture.registry.webhook(id, by: WebhookFixture.owner)
-            #expect(failing.failingSince != nil)
+            #expect(failing.failingSince == first.failingSince)
             // A failing receiver is no change of the record.
             #expect(failing.etag == etag)
 

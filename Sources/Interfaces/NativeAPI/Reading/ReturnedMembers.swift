@@ -6,8 +6,8 @@ import JSON
 extension NativeAPI {
     /// Members that change without a change of the resource.
     private static let measured: Set = [
-        "allowed_per_minute", "backlog", "circuit", "joined_member_count", "last_error", "last_used_at", "member_count",
-        "open_until", "participant_count",
+        "allowed_per_minute", "backlog", "circuit", "failing_since", "joined_member_count", "last_error",
+        "last_used_at", "member_count", "open_until", "participant_count",
     ]
 
     /// Wraps an action that writes a resource so that it accepts the output of `read`. Members that are not writable

@@ -25,10 +25,11 @@ struct WebhookFailureState: Sendable {
         case recovered
     }
 
-    private var failingSince: Timetoken?
+    /// The first failure since the last success; nil while deliveries succeed.
+    private(set) var failingSince: Timetoken?
     /// The first failure of this run since then.
     private var seenSince: Timetoken?
-    /// `failingSince`, once the failure has lasted long enough to be reported.
+    /// `failingSince`, once the failure has lasted long enough for a notice to the operators.
     private(set) var noticedSince: Timetoken?
     /// The stored value of it.
     private var written: WrittenValue<Timetoken?>

@@ -87,8 +87,8 @@ final class WebhookRuntime: Sendable {
 
     // MARK: Failures
 
-    /// The start of the failure, from the moment the operators are notified; nil before.
-    var failingSince: Timetoken? { state.withLock { $0.failures.noticedSince } }
+    /// The first failure since the last success; nil while deliveries succeed.
+    var failingSince: Timetoken? { state.withLock { $0.failures.failingSince } }
 
     /// The newest failure since the last success.
     var lastError: AttemptError? { state.withLock { $0.failures.lastError } }
