@@ -20,9 +20,10 @@ import Testing
         #expect(rate.missing(fullAt: fullAt, at: 1_025) == 75)
     }
 
-    @Test("takes more than the window holds when the bucket is full, and takes units back")
+    @Test("never takes more than the window holds, and takes units back")
     func extremes() {
-        #expect(rate.consume(50, fullAt: 0, at: 1_000) == .consumed(fullAt: 1_100))
+        #expect(rate.consume(4, fullAt: 0, at: 1_000) == .consumed(fullAt: 1_100))
+        for count in [5, 50, .max] { #expect(rate.consume(count, fullAt: 0, at: 1_000) == .wait(.max)) }
         #expect(rate.returned(1, fullAt: 1_100) == 1_075 && rate.returned(50, fullAt: 20) == 0)
         #expect(rate.consume(0, fullAt: 0, at: 1_000) == .consumed(fullAt: 1_000))
     }

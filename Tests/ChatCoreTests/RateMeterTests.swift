@@ -1,4 +1,5 @@
 import ChatModel
+import JSON
 import Testing
 
 @Suite("Rate meters") struct RateMeterTests {
@@ -16,11 +17,17 @@ import Testing
         #expect(meter.consume(1, at: later) == .milliseconds(500))
     }
 
-    @Test("accept a request larger than the window when none was accepted before")
-    func largerThanTheWindow() {
-        let meter = RateMeter(RatePolicy(5, in: .seconds(10)))
-        #expect(meter.consume(500, at: now) == nil)
-        #expect(meter.consume(1, at: now) == .seconds(2))
+    @Test("refuse more events at once than a window allows, with the limit, and count none of them")
+    func largerThanTheWindow() throws {
+        let events = RatePolicies(events: RatePolicy(5, in: .seconds(10)))
+        let app = RateMeters(events, name: "app")
+        let key = try #require(
+            RateMeters(RatePolicies(events: RatePolicy(100, in: .seconds(10))), name: "key", next: app))
+        let error = #expect(throws: ChatError.self) { try key.admit(events: 6, at: now) }
+        #expect(error?.code == .tooLarge && error?.slug == "too_many_events" && error?.retryAfter == nil)
+        #expect(error?.members.first { $0.name == "limit" }?.value.description == "5")
+        #expect(key.states(at: now).map(\.left) == [100, 5])
+        try key.admit(events: 5, at: now)
     }
 
     @Test("count as full after the clock was set back")

@@ -53,6 +53,24 @@ import Testing
         }
     }
 
+    @Test("refuses a batch with more events than the quota allows, and stores none of them")
+    func batchBeyondQuota() async throws {
+        try await APIFixture.run { api in
+            let key = try await Self.key(api, #""event_quota":{"quantity":2,"window_seconds":60}"#)
+            let event = #"{"channel":"a","type":"x","data":1}"#
+            for mode in ["atomic", "each"] {
+                let refused = await api.call(
+                    .post, "/v1/events/batch", #"{"mode":"\#(mode)","events":[\#(event),\#(event),\#(event)]}"#,
+                    key: key.text)
+                #expect(refused.status == 413 && refused.code == "too_many_events", "\(refused.text)")
+                #expect(refused["limit"]?.integer == 2 && refused["retryable"]?.boolean == false)
+                #expect(refused.header("Retry-After") == nil)
+                #expect(refused.header("RateLimit") == #""key-events";r=2;t=0"#)
+            }
+            #expect(await api.call(.get, "/v1/channels/a/events/count", key: key.text)["count"]?.integer == 0)
+        }
+    }
+
     @Test("repeats the answer to a repeat although the quota is used up")
     func repeats() async throws {
         try await APIFixture.run { api in

@@ -22,10 +22,11 @@ public struct GenericCellRate: Hashable, Sendable {
         case wait(UInt64)
     }
 
-    /// Decides whether a bucket holds `count` units. A count above its capacity is taken when it is full, because it
-    /// could never pass otherwise.
+    /// Decides whether a bucket holds `count` units. A count above its capacity has to wait for ever.
     public func consume(_ count: Int = 1, fullAt: UInt64, at now: UInt64) -> Decision {
-        let after = start(fullAt, now) + price(of: count)
+        let price = price(of: count)
+        guard price <= window else { return .wait(.max) }
+        let after = start(fullAt, now) + price
         return after <= now + window ? .consumed(fullAt: after) : .wait(after - now - window)
     }
 
@@ -41,7 +42,10 @@ public struct GenericCellRate: Hashable, Sendable {
     /// The earliest time at which the bucket holds one unit.
     public func next(fullAt: UInt64) -> UInt64 { fullAt - min(fullAt, window - cost) }
 
-    private func price(of count: Int) -> UInt64 { min(cost &* UInt64(max(0, count)), window) }
+    private func price(of count: Int) -> UInt64 {
+        let (price, isOver) = cost.multipliedReportingOverflow(by: UInt64(max(0, count)))
+        return isOver ? .max : price
+    }
 
     /// The time at which the bucket is full, at most one window from now. A later stored value was written before the
     /// clock was set back.

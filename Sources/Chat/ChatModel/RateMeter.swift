@@ -18,9 +18,9 @@ public final class RateMeter: Sendable {
         rate = GenericCellRate(window: window, cost: window / UInt64(max(1, policy.quantity)))
     }
 
-    /// Takes `count` units from the bucket. A count above the bucket's capacity is taken when the bucket is full,
-    /// because it could never pass otherwise.
+    /// Takes `count` units from the bucket.
     ///
+    /// - Parameter count: at most the policy's quantity. More units are never available.
     /// - Returns: nil when the units were taken; otherwise the time until they would be available.
     public func consume(_ count: Int, at now: Timetoken) -> Duration? {
         let now = Self.nanoseconds(now)
@@ -109,8 +109,10 @@ public final class RateMeters: Sendable {
 
     /// Counts emitted events in every bucket, or in none.
     ///
-    /// - Throws: as ``admitRequest(at:)``.
+    /// - Throws: `.tooLarge` with the slug `too_many_events` for more events than a policy ever allows at once;
+    ///   otherwise as ``admitRequest(at:)``.
     public func admit(events count: Int, at now: Timetoken) throws(ChatError) {
+        if let policy = events?.policy, count > policy.quantity { throw .beyond(policy, name + "-events", count) }
         if let wait = events?.consume(count, at: now) { throw .quotaExceeded(name + "-events", "events", wait) }
         do throws(ChatError) {
             try next?.admit(events: count, at: now)
@@ -139,6 +141,16 @@ extension RateMeters: Hashable {
 }
 
 extension ChatError {
+    /// The error for a request that a policy can never allow.
+    fileprivate static func beyond(_ policy: RatePolicy, _ name: String, _ count: Int) -> ChatError {
+        let window = policy.window.components.seconds
+        return .over(
+            .tooLarge,
+            "\(count) events in one request; the policy '\(name)' allows \(policy.quantity) per \(window) s; "
+                + "send fewer at once",
+            slug: "too_many_events", limit: policy.quantity)
+    }
+
     fileprivate static func quotaExceeded(_ policy: String, _ what: String, _ wait: Duration) -> ChatError {
         var error = ChatError(
             .tooMany, "the policy '\(policy)' allows no more \(what) now", slug: "quota_exceeded", retryAfter: wait)

@@ -63,10 +63,10 @@ extension ChatService {
         let (accessCache, most) = (accessCache, limits.pageMost)
         var gone: [PresenceChange]
         repeat {
-            gone = try await presence.ask { board throws(ChatError) in
+            gone = try await presence.perform { store throws(ChatError) in
                 guard try await accessCache.channelAccess(of: nil, in: channel).channel.kind != .open else { return [] }
-                let inside = try await board.occupants(of: presenceScope, after: nil, limit: most).occupants
-                return try await board.leave(inside.map { PresenceKey(.participant, of: $0.user, on: channel) })
+                let inside = try await store.occupants(of: presenceScope, after: nil, limit: most).occupants
+                return try await store.leave(inside.map { PresenceKey(.participant, of: $0.user, on: channel) })
             }
         } while !gone.isEmpty
     }
