@@ -30,11 +30,11 @@ public struct Timetoken: Hashable, Comparable, Sendable {
         self = timetoken
     }
 
-    /// Reads a position: a timetoken (``init(exactly:)``) or an RFC 3339 time. A time before the first timetoken of 17
+    /// Reads a position: that of an event (``init(ofEvent:)``) or an RFC 3339 time. A time before the first timetoken of 17
     /// digits is the position before every event; a time after the last is the last.
     public init?(position text: String) {
         guard
-            let position = Timetoken(exactly: text) ?? Timestamp.read(text)
+            let position = Timetoken(ofEvent: text) ?? Timestamp.read(text)
                 ?? (Timestamp.isTimestamp(text) ? .zero : nil)
         else { return nil }
         let known = Self.ofSeventeenDigits
@@ -53,10 +53,10 @@ public struct Timetoken: Hashable, Comparable, Sendable {
     /// The id of the event at this position: `evt_` and the digits.
     public var eventID: String { text(after: "evt_") }
 
-    /// Reads an event id; nil when the text is not one.
-    public init?(eventID: some StringProtocol) {
-        guard eventID.hasPrefix("evt_") else { return nil }
-        self.init(exactly: eventID.dropFirst(4))
+    /// Reads the position of an event from a client: its timetoken (``init(exactly:)``) or its id (``eventID``). Each
+    /// request that names an event or a message takes both.
+    public init?(ofEvent text: some StringProtocol) {
+        self.init(exactly: text.hasPrefix("evt_") ? text.dropFirst(4) : text[...])
     }
 
     /// The position after a duration, which may be negative. The result stays between zero and ``distantFuture``.

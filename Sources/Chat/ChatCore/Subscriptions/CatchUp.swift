@@ -95,7 +95,7 @@ extension ChatAccess {
             deletedTexts: showsDeletedTexts ? nil : DeletedTexts(log: log, directory: directory))
     }
 
-    /// Reads a cursor from a client: a timetoken, an RFC 3339 time, `earliest` or `latest`.
+    /// Reads a cursor from a client: a timetoken, an event id, an RFC 3339 time, `earliest` or `latest`.
     ///
     /// `earliest` and `0` request all available events and are never a gap. A position after which the selection has
     /// lost events resumes before the oldest event still kept; a position in the future resumes now. Both are reported
@@ -115,7 +115,7 @@ extension ChatAccess {
             guard toleratesUnknown else {
                 throw ChatError(
                     .malformed,
-                    "the cursor must be a timetoken of 17 digits, '0', 'earliest', 'latest', or an RFC 3339 time",
+                    "the cursor must be a timetoken of 17 digits, an event id, '0', 'earliest', 'latest', or an RFC 3339 time",
                     slug: "bad_cursor", field: "cursor")
             }
             // The id is echoed in the gap, cut to a bounded length.

@@ -184,11 +184,11 @@ extension Fields {
         return choice.value
     }
 
-    /// The timetoken of an event.
+    /// The timetoken of an event, sent as such or as the event's id.
     public func timetoken(_ name: String) throws(ChatError) -> Timetoken? {
         guard let text = try string(name) else { return nil }
-        guard let timetoken = Timetoken(exactly: text) else {
-            throw fault(name, "format", "must be a timetoken: 17 digits in a string")
+        guard let timetoken = Timetoken(ofEvent: text) else {
+            throw fault(name, "format", "must be a timetoken of 17 digits in a string, or an event id, evt_…")
         }
         return timetoken
     }
@@ -202,7 +202,7 @@ extension Fields {
         return time
     }
 
-    /// A position in the log: a timetoken or a time.
+    /// A position in the log: a timetoken, an event id or a time.
     public func position(_ name: String) throws(ChatError) -> Timetoken? {
         guard let text = try string(name) else { return nil }
         guard let position = Timetoken(position: text) else { throw fault(name, "format", Self.positionRule) }
@@ -211,7 +211,7 @@ extension Fields {
 
     /// The rule that errors about positions state.
     public static let positionRule =
-        "must be a timetoken of 17 digits, '0', or an RFC 3339 time, like 2030-01-31T12:00:00Z"
+        "must be a timetoken of 17 digits, an event id, '0', or an RFC 3339 time, like 2030-01-31T12:00:00Z"
 
     /// A list of 1 to `most` channel patterns; nil when the member is absent.
     ///

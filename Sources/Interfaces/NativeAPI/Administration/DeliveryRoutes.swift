@@ -35,8 +35,8 @@ extension NativeAPI {
 
     private func event(_ parameters: Parameters) throws(ChatError) -> Timetoken? {
         guard let id = try parameters.text("event") else { return nil }
-        guard let timetoken = Timetoken(eventID: id) else {
-            throw Parameters.bad("event", "must be an event id: evt_…")
+        guard let timetoken = Timetoken(ofEvent: id) else {
+            throw Parameters.bad("event", "must be an event id, evt_…, or the event's timetoken")
         }
         return timetoken
     }

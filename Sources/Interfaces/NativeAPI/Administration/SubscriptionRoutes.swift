@@ -120,7 +120,7 @@ extension NativeAPI {
         guard let position else {
             throw fields.fault(
                 "to", "enum",
-                "must be 'earliest', 'latest', a timetoken of 17 digits, or an RFC 3339 time, like 2030-01-31T12:00:00Z"
+                "must be 'earliest', 'latest', a timetoken of 17 digits, an event id, or an RFC 3339 time"
             )
         }
         let outcome = try await webhooks.subscriptions.seek(request.name("id"), to: position, by: caller)

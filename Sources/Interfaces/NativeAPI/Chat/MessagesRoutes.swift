@@ -179,13 +179,24 @@ extension NativeAPI {
 }
 
 extension Request {
-    /// The timetoken of the message in the path.
+    /// The timetoken of the message in the path, which may be sent as an event id.
     ///
-    /// - Throws: `.notFound` when the segment is not a timetoken.
+    /// - Throws: `.notFound` when the segment is neither.
     func messageTimetoken() throws(ChatError) -> Timetoken {
-        guard let timetoken = Timetoken(exactly: name("timetoken")) else {
-            throw ChatError(.notFound, "no such message: '\(name("timetoken").prefix(64))' is not a timetoken")
+        try Timetoken(ofNamed: "message", name("timetoken"))
+    }
+}
+
+extension Timetoken {
+    /// Reads the event that a request names, by its timetoken or its id.
+    ///
+    /// - Parameter what: what the request names, for the error: `message`.
+    /// - Throws: `.notFound` when the text is neither.
+    init(ofNamed what: String, _ text: String) throws(ChatError) {
+        guard let timetoken = Timetoken(ofEvent: text) else {
+            throw ChatError(
+                .notFound, "no such \(what): '\(text.prefix(64))' is neither a timetoken nor an event id, evt_…")
         }
-        return timetoken
+        self = timetoken
     }
 }

@@ -107,11 +107,11 @@ extension NativeAPI {
 extension Request {
     fileprivate static let noAction = ChatError(.notFound, "no such action; the path takes its action_timetoken")
 
-    /// The timetoken of the action in the path.
+    /// The timetoken of the action in the path, which may be sent as the id of the event that reported the action.
     ///
-    /// - Throws: `.notFound` when the segment is not a timetoken.
+    /// - Throws: `.notFound` when the segment is neither.
     fileprivate func actionTimetoken() throws(ChatError) -> Timetoken {
-        guard let action = Timetoken(exactly: name("action")) else { throw Self.noAction }
+        guard let action = Timetoken(ofEvent: name("action")) else { throw Self.noAction }
         return action
     }
 }

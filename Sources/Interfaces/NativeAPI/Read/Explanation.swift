@@ -15,7 +15,7 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         // Checked before the lookup of the event, because the response shows other people's webhooks.
         try caller.require(.manage)
-        guard let timetoken = Timetoken(eventID: request.name("id")) else { throw Self.noEvent }
+        let timetoken = try Timetoken(ofNamed: "event", request.name("id"))
         do throws(ChatError) {
             let event = try await service.chat(for: caller).event(timetoken)
             let deliveries = try await deliveries(of: timetoken, caller)
@@ -154,12 +154,10 @@ extension NativeAPI {
         }
     }
 
-    private static let noEvent = ChatError(.notFound, "no such event")
-
-    /// - Throws: `.notFound` when there is no such event, including for an invalid event id.
+    /// - Parameter id: the event's id or its timetoken.
+    /// - Throws: `.notFound` when there is no such event, including for a text that is neither.
     func event(named id: String, _ caller: Caller) async throws(ChatError) -> Event {
-        guard let timetoken = Timetoken(eventID: id) else { throw Self.noEvent }
-        return try await service.chat(for: caller).event(timetoken)
+        try await service.chat(for: caller).event(try Timetoken(ofNamed: "event", id))
     }
 }
 

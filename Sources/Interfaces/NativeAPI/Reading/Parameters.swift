@@ -88,7 +88,7 @@ struct Parameters {
         return word
     }
 
-    /// A position in the log, given as a timetoken or as a time.
+    /// A position in the log, given as a timetoken, an event id or a time.
     func position(_ name: String) throws(ChatError) -> Timetoken? {
         guard let text = try text(name) else { return nil }
         guard let value = Timetoken(position: text) else { throw Self.bad(name, Fields.positionRule) }

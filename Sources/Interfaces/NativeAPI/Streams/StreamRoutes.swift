@@ -268,7 +268,7 @@ extension NativeAPI {
         guard let position else {
             throw fields.fault(
                 "cursor", "format",
-                "must be a timetoken of 17 digits, '0', 'earliest', 'latest', or an RFC 3339 time")
+                "must be a timetoken of 17 digits, an event id, '0', 'earliest', 'latest', or an RFC 3339 time")
         }
         guard position <= max(service.clock.now, try await chat.watermark()) else {
             throw fields.fault("cursor", "range", "is in the future; leave it out for now")
