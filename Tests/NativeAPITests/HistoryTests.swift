@@ -85,13 +85,13 @@ import Testing
             await Self.fill(api, "a", 4)
             let newest = await api.call(.get, "/v1/channels/a/events?limit=2&order=desc")
             let top = try #require(newest["data"]?[0]?["timetoken"]?.string)
-            #expect(newest["cursor"]?.string == top)
+            #expect(newest["stream_cursor"]?.string == top)
             await Self.fill(api, "a", 1)
             let cursor = try #require(newest["next_cursor"]?.string)
             let older = await api.call(.get, "/v1/channels/a/events?limit=2&cursor=\(cursor)")
-            #expect(older["cursor"]?.string == top)
+            #expect(older["stream_cursor"]?.string == top)
             let oldest = await api.call(.get, "/v1/channels/a/events?limit=2")
-            #expect(oldest["cursor"]?.string == oldest["data"]?[1]?["timetoken"]?.string)
+            #expect(oldest["stream_cursor"]?.string == oldest["data"]?[1]?["timetoken"]?.string)
         }
     }
 

@@ -127,6 +127,42 @@ import YAML
         }
     }
 
+    @Test("and streams refuse the cursor of the other, and say where it belongs")
+    func otherKind() async throws {
+        try await APIFixture.run { api in
+            for name in ["a", "b"] { _ = try await Self.fill(api, name) }
+            for text in ["one", "two"] {
+                _ = await api.call(.post, "/v1/channels/room/messages", #"{"text":"\#(text)","user":"ana"}"#)
+            }
+            let page = await api.call(.get, "/v1/channels/room/messages?limit=1")
+            let position = try #require(page["stream_cursor"]?.string)
+            #expect(page["cursor"] == nil)
+            for list in ["channels/room/messages", "channels/room/events", "users", "events"] {
+                for cursor in [position, "latest", "evt_" + position] {
+                    let refused = await api.call(.get, "/v1/\(list)?cursor=\(cursor)")
+                    #expect(refused.status == 400 && refused.code == "bad_cursor", "\(list) \(refused.text)")
+                    #expect(refused["detail"]?.string?.contains("/v1/stream and /v1/poll take") == true, "\(list)")
+                    #expect(refused["errors"]?[0]?["parameter"]?.string == "cursor")
+                }
+            }
+            let users = try #require(await api.call(.get, "/v1/users?limit=1")["next_cursor"]?.string)
+            for cursor in [try #require(page["next_cursor"]?.string), users] {
+                for path in ["/v1/poll", "/v1/stream"] {
+                    let refused = await api.call(.get, "\(path)?channel=room&cursor=\(cursor)")
+                    #expect(refused.status == 400 && refused.code == "bad_cursor", "\(refused.text)")
+                    #expect(refused["detail"]?.string?.contains("is a page cursor") == true, "\(refused.text)")
+                }
+                let ticket = await api.call(
+                    .post, "/v1/stream-tickets", #"{"channels":["room"],"cursor":"\#(cursor)"}"#)
+                #expect(ticket.status == 400 && ticket["errors"]?[0]?["pointer"]?.string == "#/cursor")
+                #expect(ticket["detail"]?.string?.contains("is a page cursor") == true, "\(ticket.text)")
+            }
+            let other = await api.call(.get, "/v1/channels/room/messages?cursor=\(users)")
+            #expect(other["detail"]?.string?.contains("belongs to another list") == true, "\(other.text)")
+            #expect(await api.call(.get, "/v1/poll?channel=room&cursor=\(position)").status == 200)
+        }
+    }
+
     @Test("of webhooks, jobs and deliveries can be filtered")
     func narrowed() async throws {
         try await APIFixture.run { api in

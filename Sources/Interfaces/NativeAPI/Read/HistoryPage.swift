@@ -84,7 +84,7 @@ struct HistoryPage: Sendable {
         if let next { writer.member("next_cursor", next.text) } else { writer.nullMember("next_cursor") }
         if let previous { writer.member("prev_cursor", previous.text) } else { writer.nullMember("prev_cursor") }
         writer.member("has_more", next != nil)
-        writer.member("cursor", continuation.description)
+        writer.member("stream_cursor", continuation.description)
         writer.endObject()
     }
 

@@ -131,19 +131,23 @@ struct ListCursorCodec: Equatable {
     /// - Throws: `.malformed`, slug `bad_cursor`, for a text that was not created here, or that belongs to another
     ///   list.
     func opened(_ text: String) throws(ChatError) -> String {
-        guard let dot = text.firstIndex(of: "."), text[..<dot].utf8.count == digest.utf8.count else {
-            throw ChatError.foreignCursor
-        }
-        try check(text[..<dot])
-        return String(text[text.index(after: dot)...])
+        guard Self.hasForm(text) else { throw ChatError.foreignCursor(text) }
+        let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        try check(parts[0])
+        return String(parts[1])
+    }
+
+    private static let digestLength = 8
+
+    /// True when a text has the form of a sealed cursor: the digest and a dot before the cursor.
+    static func hasForm(_ text: String) -> Bool {
+        text.utf8.dropFirst(digestLength).first == UInt8(ascii: ".")
+            && Base64.decodeURL(String(text.prefix(digestLength))) != nil
     }
 
     func check(_ other: some StringProtocol) throws(ChatError) {
         guard other == digest else {
-            throw ChatError(
-                .malformed,
-                "the page cursor belongs to another list; the path and the other parameters must be those of the first page",
-                slug: "bad_cursor", field: "cursor")
+            throw ChatError.otherList
         }
     }
 }
@@ -151,4 +155,23 @@ struct ListCursorCodec: Equatable {
 extension ChatError {
     static let foreignCursor = ChatError(
         .malformed, "the page cursor must be one that this gateway returned", slug: "bad_cursor", field: "cursor")
+
+    fileprivate static let otherList = ChatError(
+        .malformed,
+        "the page cursor belongs to another list; the path and the other parameters must be those of the first page",
+        slug: "bad_cursor", field: "cursor")
+
+    /// The error for a text that is no cursor of this list.
+    static func foreignCursor(_ text: String) -> ChatError {
+        switch CursorKind(of: text) {
+        case .page: otherList
+        case .stream:
+            ChatError(
+                .malformed,
+                "the cursor is a position of a stream, which /v1/stream and /v1/poll take; send the 'next_cursor' of "
+                    + "another page of this list",
+                slug: "bad_cursor", field: "cursor")
+        case nil: foreignCursor
+        }
+    }
 }

@@ -28,14 +28,18 @@ struct PageCursor: Equatable {
 
     /// - Throws: `.malformed`, slug `bad_cursor`, for a text that this gateway did not create.
     init(text: String) throws(ChatError) {
+        guard let cursor = PageCursor(printed: text) else { throw ChatError.foreignCursor(text) }
+        self = cursor
+    }
+
+    /// Nil for a text that is not a printed cursor.
+    fileprivate init?(printed text: String) {
         let bytes = Base64.decodeURL(text) ?? []
         let parts = String(decoding: bytes, as: UTF8.self).split(separator: "|", omittingEmptySubsequences: false)
         guard parts.count == 6, parts[0] == "2", let position = Timetoken(text: parts[1]),
             let order = HistoryRequest.Order(word: parts[2]), let direction = Direction(rawValue: String(parts[3])),
             let anchor = Timetoken(text: parts[4])
-        else {
-            throw ChatError.foreignCursor
-        }
+        else { return nil }
         self.init(position: position, order: order, direction: direction, anchor: anchor, list: String(parts[5]))
     }
 
@@ -56,4 +60,42 @@ extension HistoryRequest.Order {
     var word: String { self == .oldestFirst ? "asc" : "desc" }
 
     var reversed: HistoryRequest.Order { self == .oldestFirst ? .newestFirst : .oldestFirst }
+}
+
+/// The two kinds of cursors. An error about a cursor of the wrong kind names the kind that was sent.
+enum CursorKind {
+    /// A place in a list, from `next_cursor` or `prev_cursor`.
+    case page
+    /// A position in the log, from `stream_cursor` or a stream.
+    case stream
+
+    /// The kind of a cursor, by its form; nil for a text that is neither.
+    init?(of text: String) {
+        if ["earliest", "latest"].contains(text) || Timetoken(position: text) != nil {
+            self = .stream
+        } else if ListCursorCodec.hasForm(text) || PageCursor(printed: text) != nil {
+            self = .page
+        } else {
+            return nil
+        }
+    }
+}
+
+extension Parameters {
+    /// The position at which a stream or a poll continues, as the client sent it.
+    ///
+    /// - Throws: `.malformed`, slug `bad_cursor`, for a page cursor.
+    func streamCursor() throws(ChatError) -> String? {
+        guard let text = try text("cursor") else { return nil }
+        guard CursorKind(of: text) != .page else {
+            throw ChatError(.malformed, CursorKind.pageInsteadOfStream, slug: "bad_cursor", field: "cursor")
+        }
+        return text
+    }
+}
+
+extension CursorKind {
+    static let pageInsteadOfStream =
+        "the cursor is a page cursor, which only the list that returned it takes; send a position: a timetoken, such as "
+        + "the 'stream_cursor' of a page, 'earliest' or 'latest'"
 }

@@ -47,7 +47,7 @@ struct FollowRequest {
         var filter: Filter?
         if let text = try parameters.text("filter") { filter = try Filter(text, limits: chat.limits) }
         groups = try await Self.groups(parameters, streams)
-        let cursor = try parameters.text("cursor")
+        let cursor = try parameters.streamCursor()
         self.cursor = request.lastEventID ?? cursor
         isLastEventID = request.lastEventID != nil
         isPresent = try parameters.flag("presence")

@@ -105,7 +105,7 @@ extension NativeAPI {
     private func requirePlace(
         _ request: Request, _ parameters: Parameters, _ ticket: StreamTicket, _ chat: ChatAccess
     ) async throws {
-        if let cursor = try parameters.text("cursor"), cursor != "latest" {
+        if let cursor = try parameters.streamCursor(), cursor != "latest" {
             let position = Timetoken(position: cursor)
             guard cursor != "earliest", position.map({ $0 >= ticket.start }) ?? true else {
                 throw ChatError(
@@ -268,7 +268,9 @@ extension NativeAPI {
         guard let position else {
             throw fields.fault(
                 "cursor", "format",
-                "must be a timetoken of 17 digits, an event id, '0', 'earliest', 'latest', or an RFC 3339 time")
+                CursorKind(of: cursor) == .page
+                    ? CursorKind.pageInsteadOfStream
+                    : "must be a timetoken of 17 digits, an event id, '0', 'earliest', 'latest', or an RFC 3339 time")
         }
         guard position <= max(service.clock.now, try await chat.watermark()) else {
             throw fields.fault("cursor", "range", "is in the future; leave it out for now")
