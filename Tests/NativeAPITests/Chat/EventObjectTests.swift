@@ -315,9 +315,12 @@ private func expectPart(
             let path = try await Self.send(#"{"text":"one","user":"ana"}"#, api)
             let root = String(path.split(separator: "/").last ?? "")
             let reaction = await api.call(.put, path + "/reactions/wave?user=ben")
+            let reacted = await api.call(.get, path)["etag"]?.string
             #expect(await api.call(.put, path + "/reactions/wave?user=ana").status == 201)
             #expect(await api.call(.delete, path + "/reactions/wave?user=ben").status == 204)
+            let unreacted = await api.call(.get, path)["etag"]?.string
             let action = await api.call(.post, path + "/actions", #"{"type":"task","value":"done","user":"ben"}"#)
+            let acted = await api.call(.get, path)["etag"]?.string
             let reply = try await Self.send(#"{"text":"two","user":"ben","thread_of":"\#(root)"}"#, api)
             let message = await api.call(.get, path)
             let channel = await api.call(.get, "/v1/channels/crew")
@@ -330,6 +333,9 @@ private func expectPart(
             }
             #expect((added + removed).map { $0.rawMember("reaction_count")?.description } == ["1", "2", "1"])
             let attached = try #require(try await api.data("action.added", on: "crew").first)
+            for (data, etag) in [(added[0], reacted), (removed[0], unreacted), (attached, acted)] {
+                #expect(data.rawMember("message_etag") == JSONText(string: try #require(etag)))
+            }
             try expectSame(attached.rawMember("action"), as: action.body)
             try expectPart(attached.rawMember("user"), of: users.ben, with: ["id", "name"])
             let thread = try #require(try await api.data("thread.updated", on: "crew").first)

@@ -65,6 +65,27 @@ import Testing
         }
     }
 
+    @Test("of an action on a message joins the timetokens of both, in the API and in events")
+    func actions() async throws {
+        try await APIFixture.run { api in
+            let sent = await api.call(.post, "/v1/channels/room/messages", #"{"text":"one","user":"ana"}"#)
+            let message = try #require(sent["timetoken"]?.string)
+            let path = "/v1/channels/room/messages/\(message)"
+            let action = await api.call(.post, path + "/actions", #"{"type":"task","value":"a/b","user":"ben"}"#)
+            let place = try #require(action["action_timetoken"]?.string)
+            #expect(action["id"]?.string == "\(message)/\(place)")
+            let reaction = await api.call(.put, path + "/reactions/wave?user=ben")
+            let ids = [action["id"]?.string, reaction["id"]?.string]
+            #expect(await api.call(.put, path + "/reactions/wave?user=ben")["id"]?.string == ids[1])
+            #expect(await api.call(.get, path + "/reactions/wave?user=ben")["id"]?.string == ids[1])
+            #expect(await api.call(.get, path + "/actions/\(place)")["id"]?.string == ids[0])
+            let listed = await api.call(.get, path + "/actions")["data"]?.elements ?? []
+            #expect(Set(listed.map { $0["id"]?.string }) == Set(ids))
+            let events = await api.history("room").compactMap { $0["data"] }
+            #expect(events.compactMap { ($0["action"] ?? $0["reaction"])?["id"]?.string } == ids.compactMap(\.self))
+        }
+    }
+
     @Test("of a delivery stays, as does the time at which it was stored")
     func deliveries() async throws {
         try await APIFixture.run { api in

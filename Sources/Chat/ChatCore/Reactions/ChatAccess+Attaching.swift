@@ -71,6 +71,7 @@ extension ChatAccess {
             if action.isReaction {
                 writer.member("reaction_count", record.reactions[ExactText(action.value)] ?? 0)
             }
+            writer.member("message_etag", snapshot.etag)
             printChannel(channel, snapshot, to: &writer)
         }
         event.thread = record.replied

@@ -1,6 +1,6 @@
 public import JSON
 
-/// An action on a message: a reaction, or an action type of the app. Its id is made of message, type, value and user,
+/// An action on a message: a reaction, or an action type of the app. Its key is made of message, type, value and user,
 /// so that no user adds the same action twice.
 public struct MessageActionRecord: Sendable, Equatable {
     public var channel: String
@@ -26,6 +26,10 @@ public struct MessageActionRecord: Sendable, Equatable {
         self.user = user
     }
 
+    /// The public id: the timetokens of the message and of the action, with `/` between them. The action's path
+    /// contains both.
+    public var id: String { "\(message)/\(timetoken)" }
+
     public func key(in app: AppID) -> RecordKey {
         RecordKey(.messageAction, parts: [channel, message.description, type, value, user], in: app)
     }
@@ -44,11 +48,19 @@ public struct MessageActionRecord: Sendable, Equatable {
         writer.member("action_timetoken", timetoken.description)
     }
 
-    public var body: JSONText { JSONText { show(to: &$0) } }
+    /// The record in the form that the store keeps.
+    public var body: JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            printMembers(to: &writer)
+            writer.endObject()
+        }
+    }
 
     /// Prints the action as the REST API shows it and events contain it (`$defs/action` of the catalogue).
     public func show(to writer: inout JSONWriter) {
         writer.beginObject()
+        writer.member("id", id)
         printMembers(to: &writer)
         writer.endObject()
     }

@@ -51,35 +51,45 @@ extension BuiltInCatalogue {
         BuiltInType(
             name, .kept, description,
             members: """
-                "required": ["reaction", "user", "reaction_count"],
+                "required": ["reaction", "user", "reaction_count", "message_etag"],
                 "properties": {
                   "reaction": {"$ref": "#/$defs/action"},
                   "user": {"$ref": "#/$defs/user", "description": "The user who reacted."},
                   "reaction_count": {"$ref": "#/$defs/count", "description": "The number of users with this reaction after the event."},
+                  "message_etag": \(messageVersion),
                   "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
             accepts: [
                 #"{"reaction":\#(SharedTerms.action("reactions", "smile")),"user":{"id":"ben","name":"Ben"},"#
-                    + #""reaction_count":1,"channel":\#(SharedTerms.crew)}"#
+                    + #""reaction_count":1,"message_etag":"8c1f0b2d4e6a7931","channel":\#(SharedTerms.crew)}"#
             ],
-            refuses: [#"{"reaction":"smile","user":{"id":"ben"},"reaction_count":1}"#, #"{"user":{"id":"ben"}}"#])
+            refuses: [
+                #"{"reaction":"smile","user":{"id":"ben"},"reaction_count":1,"message_etag":"8c1f0b2d4e6a7931"}"#,
+                #"{"user":{"id":"ben"}}"#,
+            ])
     }
 
     private static func action(_ name: String, _ description: String) -> BuiltInType {
         BuiltInType(
             name, .kept, description,
             members: """
-                "required": ["action", "user"],
+                "required": ["action", "user", "message_etag"],
                 "properties": {
                   "action": {"$ref": "#/$defs/action"},
                   "user": {"$ref": "#/$defs/user", "description": "The user who added the action."},
+                  "message_etag": \(messageVersion),
                   "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
             accepts: [
-                #"{"action":\#(SharedTerms.action("delivered_to", "kitchen")),"user":{"id":"ben","name":"Ben"}}"#
+                #"{"action":\#(SharedTerms.action("delivered_to", "kitchen")),"user":{"id":"ben","name":"Ben"},"#
+                    + #""message_etag":"8c1f0b2d4e6a7931"}"#
             ],
-            refuses: [#"{"action":"delivered_to","user":{"id":"ben"}}"#])
+            refuses: [#"{"action":"delivered_to","user":{"id":"ben"},"message_etag":"8c1f0b2d4e6a7931"}"#])
     }
+
+    /// The schema of the message's version in events of its actions.
+    private static let messageVersion =
+        #"{"type": "string", "description": "The message's `etag` after the event, for `If-Match`."}"#
 }

@@ -54,7 +54,8 @@ enum SharedTerms {
 
     /// A message action for the examples of event types that contain one.
     static func action(_ type: String, _ value: String) -> String {
-        #"{"channel":"crew","message_timetoken":"17324123456789012","type":"\#(type)","value":"\#(value)","#
+        #"{"id":"17324123456789012/17324123999999999","channel":"crew","message_timetoken":"17324123456789012","#
+            + #""type":"\#(type)","value":"\#(value)","#
             + #""user":"ben","action_timetoken":"17324123999999999"}"#
     }
 
@@ -119,8 +120,9 @@ enum SharedTerms {
             """
             "description": "An action on a message, as `GET …/messages/{timetoken}/actions` lists it.",
             "type": "object",
-            "required": ["channel", "message_timetoken", "type", "value", "user", "action_timetoken"],
+            "required": ["id", "channel", "message_timetoken", "type", "value", "user", "action_timetoken"],
             "properties": {
+              "id": {"type": "string", "minLength": 1, "description": "The id: `{message_timetoken}/{action_timetoken}`."},
               "channel": {"type": "string", "minLength": 1, "description": "The message's channel."},
               "message_timetoken": {"$ref": "#/$defs/timetoken", "description": "The message."},
               "type": {"type": "string", "minLength": 1, "description": "`reactions` for a reaction; otherwise the app's own type."},
