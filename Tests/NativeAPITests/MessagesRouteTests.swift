@@ -48,6 +48,51 @@ extension APIFixture {
         }
     }
 
+    @Test("is returned when it is sent, as it can be read")
+    func returned() async throws {
+        try await APIFixture.run { api in
+            let list = "/v1/channels/room/messages"
+            let root = await api.call(.post, list, #"{"text":"root","user":"ana","meta":{"n":1.50}}"#)
+            let timetoken = try #require(root["timetoken"]?.string)
+            let reply =
+                #"{"text":"re","user":"ben","thread_of":"\#(timetoken)","quote":"\#(timetoken)","mentions":["ana"]}"#
+            let once = [(name: "Idempotency-Key", value: "k2")]
+            let sent = await api.call(.post, list, reply, headers: once)
+            for answer in [sent, await api.call(.post, list, #"{"text":"x","quote":"\#(timetoken)"}"#)] {
+                let read = await api.call(.get, try #require(answer.header("Location")))
+                #expect(answer.status == 201 && answer.text == read.text)
+                #expect(answer.header("ETag") == read.header("ETag") && read.header("ETag") != nil)
+            }
+            #expect(sent["thread_of"]?.string == timetoken && sent["etag"]?.string != "0")
+            #expect(root["etag"]?.string == "0" && root["meta"]?["n"] != nil && root["duplicate"] == nil)
+            // A repeat returns the message as it was sent, whatever happened to it since.
+            _ = await api.call(.patch, "\(list)/\(sent["timetoken"]?.string ?? "")", #"{"text":"edited"}"#)
+            let again = await api.call(.post, list, reply, headers: once)
+            #expect(again.text == sent.text && again.header("ETag") == sent.header("ETag"))
+            #expect(again.header("Idempotency-Replayed") == "true")
+        }
+    }
+
+    @Test("shows the message that it quotes and the names that it mentions to senders who may read them alone")
+    func withheld() async throws {
+        try await APIFixture.run { api in
+            _ = await api.call(.put, "/v1/users/ana", #"{"name":"Ana Real"}"#)
+            let list = "/v1/channels/room/messages"
+            let root = await api.call(.post, list, #"{"text":"secret","user":"ana"}"#)
+            let key = await api.call(.post, "/v1/keys", #"{"scopes":["emit"]}"#)
+            let body =
+                #"{"text":"x","quote":"\#(root["timetoken"]?.string ?? "")","mentions":["ana"],"meta":{"n":1}}"#
+            for _ in 0..<2 {
+                let sent = await api.call(
+                    .post, list, body, key: key["key"]?.string ?? "", headers: [("Idempotency-Key", "k3")])
+                #expect(sent.status == 201 && sent["meta"]?["n"]?.integer == 1, "\(sent.text)")
+                #expect(!sent.text.contains("secret") && !sent.text.contains("Ana Real"), "\(sent.text)")
+                let read = await api.call(.get, try #require(sent.header("Location")))
+                #expect(read.text.contains("secret") && read.text.contains("Ana Real"), "\(read.text)")
+            }
+        }
+    }
+
     @Test("is not edited by the body that was read")
     func unchanged() async throws {
         try await APIFixture.run { api in

@@ -77,7 +77,9 @@ extension ChatAccess {
     public func outcome(of earlier: RepeatedAppend, asking drafts: [EventDraft]) -> AppendOutcome {
         var events: [Appended] = []
         for (index, asked) in drafts.enumerated() where index < earlier.timetokens.count {
-            let draft = EventDraft(channel: channel(asked.channel.name), type: asked.type, data: asked.data)
+            var draft = asked
+            draft.channel = channel(asked.channel.name)
+            draft.user = asked.user ?? caller.user
             let event = earlier.events[index] ?? Event(timetoken: earlier.timetokens[index], draft: draft)
             events.append(Appended(event: event, isDuplicate: true))
         }

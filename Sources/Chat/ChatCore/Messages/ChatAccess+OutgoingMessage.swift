@@ -42,20 +42,30 @@ extension ChatAccess {
         _ draft: EventDraft, _ links: MessageLinks, claim: Claim? = nil
     ) async throws(ChatError) -> AppendOutcome {
         do throws(ChatError) {
-            if let claim, let earlier = try await earlier(claim) { return outcome(of: earlier, asking: [draft]) }
+            if let claim, let earlier = try await earlier(claim) { return outcome(ofPost: earlier, draft) }
             let post = try await linked(draft, links)
             if let meters = caller.meters { try meters.admit(events: 1, at: service.clock.now) }
             let decided = try await decide(post.keys) { snapshot throws(ChatError) in
                 var decision = try self.posting(post, snapshot)
                 decision.claim = claim
+                // A repeat returns the same version.
+                if let etag = decision.value { decision.claim?.note = JSONText(string: etag) }
                 return decision
             }
-            return AppendOutcome(events: [Appended(event: decided.events[0], isDuplicate: false)])
+            var outcome = AppendOutcome(events: [Appended(event: decided.events[0], isDuplicate: false)])
+            outcome.messageETag = decided.value
+            return outcome
         } catch {
             // Another call made the same claim in the meantime.
             guard error.code == .conflict, let claim, let earlier = try await earlier(claim) else { throw error }
-            return outcome(of: earlier, asking: [draft])
+            return outcome(ofPost: earlier, draft)
         }
+    }
+
+    private func outcome(ofPost earlier: RepeatedAppend, _ draft: EventDraft) -> AppendOutcome {
+        var outcome = outcome(of: earlier, asking: [draft])
+        outcome.messageETag = try? JSONDocument(earlier.note).root.string
+        return outcome
     }
 
     private func linked(_ draft: EventDraft, _ links: MessageLinks) async throws(ChatError) -> LinkedPost {
@@ -93,7 +103,8 @@ extension ChatAccess {
         return names
     }
 
-    private func posting(_ post: LinkedPost, _ snapshot: RecordSnapshot) throws(ChatError) -> Decision<Void> {
+    /// - Returns: the decision, with the etag of the message's record; nil for a message that needs none.
+    private func posting(_ post: LinkedPost, _ snapshot: RecordSnapshot) throws(ChatError) -> Decision<String?> {
         try require(.writing, of: post.draft.user, in: post.channel, snapshot)
         let channel = snapshot[post.channelKey].flatMap { ChannelRecord($0) }
         var message = post.draft
@@ -101,7 +112,7 @@ extension ChatAccess {
         if message.audience == .subscribers {
             message.audience = channel.audience(members: .joinedButOrigin, inside: .participantsButOrigin)
         }
-        var decision = Decision((), events: [message])
+        var decision = Decision(String?.none, events: [message])
         decision.requires = [post.links.quote, post.links.threadOf].compactMap(\.self).map { (message.channel, $0) }
         var record = MessageRecord(channel: post.channel, timetoken: snapshot.next)
         record.threadOf = post.root?.timetoken ?? .zero
@@ -109,6 +120,7 @@ extension ChatAccess {
         try reply(post, in: channel, snapshot, &decision)
         if record != MessageRecord(channel: post.channel, timetoken: snapshot.next) {
             decision.changes.append(record.change(in: app))
+            decision.value = snapshot.etag
         }
         return decision
     }
@@ -117,7 +129,7 @@ extension ChatAccess {
     /// when everyone is mentioned.
     private func mention(
         _ post: LinkedPost, _ draft: EventDraft, _ record: inout MessageRecord, in channel: ChannelRecord?,
-        _ snapshot: RecordSnapshot, _ decision: inout Decision<Void>
+        _ snapshot: RecordSnapshot, _ decision: inout Decision<String?>
     ) {
         let everybody = post.links.mentions.map { if case .channel = $0 { true } else { false } } ?? false
         let told = post.links.mentioned.filter { user in
@@ -163,7 +175,7 @@ extension ChatAccess {
     }
 
     private func reply(
-        _ post: LinkedPost, in channel: ChannelRecord?, _ snapshot: RecordSnapshot, _ decision: inout Decision<Void>
+        _ post: LinkedPost, in channel: ChannelRecord?, _ snapshot: RecordSnapshot, _ decision: inout Decision<String?>
     ) throws(ChatError) {
         guard let key = post.rootKey, let event = post.root else { return }
         var root =

@@ -5,11 +5,20 @@ public import JSON
 public struct Message: Sendable {
     /// The event as it was sent.
     public let event: Event
-    public let record: MessageRecord
+    public private(set) var record: MessageRecord
 
     init(_ event: Event, _ record: MessageRecord?) {
         self.event = event
         self.record = record ?? MessageRecord(channel: event.channel.name, timetoken: event.timetoken)
+    }
+
+    /// The message right after it was sent.
+    ///
+    /// - Parameter etag: the etag of the record that was stored with it; nil for none (`AppendOutcome.messageETag`).
+    public init(sent event: Event, etag: String?) {
+        self.init(event, nil)
+        record.threadOf = event.draft.thread ?? .zero
+        if let etag { record.etag = etag }
     }
 
     public var timetoken: Timetoken { event.timetoken }

@@ -119,6 +119,9 @@ public struct AppendOutcome: Sendable {
     public var events: [Appended]
     /// The first call's note, when the claim was made before; nothing was stored by this call. Nil otherwise.
     public var repeatedNote: JSONText?
+    /// The etag of the record that was stored with a sent message; nil for a message without a record, and for other
+    /// events.
+    public var messageETag: String?
 
     /// The outcome of an append or, with a note, of its repeat.
     public init(events: [Appended], repeatedNote: JSONText? = nil) {

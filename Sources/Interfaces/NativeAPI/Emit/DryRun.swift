@@ -83,7 +83,7 @@ extension NativeAPI {
     /// Predicts the result of an emit and stores nothing. A request that cannot be parsed is refused as usual; the
     /// refusal of an event is a regular result.
     func dryRun(_ order: EmitRequest, _ chat: ChatAccess) async throws -> Response {
-        guard order.shape == .one else { return try await dryRun(order.drafts.map { .success($0) }, chat) }
+        guard order.shape != .list else { return try await dryRun(order.drafts.map { .success($0) }, chat) }
         // Every webhook of the app evaluates its filter on the event. A thousand filters take too long for the loop.
         return try await asLongWork {
             var work = ValidationBudget()

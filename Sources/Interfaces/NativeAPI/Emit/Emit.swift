@@ -21,8 +21,10 @@ enum EmitRoute: String {
 struct EmitRequest {
     /// The form of the events in the response.
     enum Shape {
-        /// The object of the only event.
+        /// The receipt of the only event.
         case one
+        /// The only event as a message.
+        case message
         /// `{"events": […]}`
         case list
     }
@@ -38,7 +40,7 @@ struct EmitRequest {
 
     /// The `Location` field of an event that can be read again.
     func location(of event: Event) -> [(name: String, value: String)] {
-        guard let list, shape == .one, event.retention == .kept else { return [] }
+        guard let list, shape != .list, event.retention == .kept else { return [] }
         return [("Location", list + "/" + (route == .messages ? event.timetoken.description : event.id))]
     }
 }
@@ -46,9 +48,10 @@ struct EmitRequest {
 extension NativeAPI {
     /// `POST /v1/channels/{channel}/messages`
     nonisolated(nonsending) func postMessage(_ request: Request, _ caller: Caller) async throws -> Response {
-        let order = try order(
+        var order = try order(
             .messages, EmissionParser.messageMembers, in: request, list: request.path, EmissionParser.message,
             EmissionParser.links)
+        order.shape = .message
         return try await answer(order, to: request, caller)
     }
 
@@ -132,7 +135,7 @@ extension NativeAPI {
             return try await dryRun(order, chat)
         }
         guard let key else {
-            return Self.printed(order, try await stored(order, nil, chat))
+            return Self.printed(order, try await stored(order, nil, chat), for: caller)
         }
         return try await answer(order, once: key, to: request, chat)
     }
@@ -141,7 +144,7 @@ extension NativeAPI {
         _ order: EmitRequest, once key: IdempotencyKey, to request: Request, _ chat: ChatAccess
     ) async throws -> Response {
         try await claims.run(key, order.route, request, chat.caller) { claim in
-            Self.printed(order, try await stored(order, claim(.null), chat))
+            Self.printed(order, try await stored(order, claim(.null), chat), for: chat.caller)
         }
     }
 
@@ -160,10 +163,11 @@ extension NativeAPI {
     }
 
     @inline(never)  // Not inlined, for the reason given above.
-    private static func printed(_ order: EmitRequest, _ outcome: AppendOutcome) -> Response {
+    private static func printed(_ order: EmitRequest, _ outcome: AppendOutcome, for caller: Caller) -> Response {
+        if order.shape == .message { return sentMessage(order, outcome, for: caller) }
         var writer = JSONWriter(capacity: 192 * outcome.events.count + 16)
         switch order.shape {
-        case .one: print(outcome.events[0], outcome, to: &writer)
+        case .one, .message: print(outcome.events[0], outcome, to: &writer)
         case .list:
             writer.beginObject()
             writer.key("events")
@@ -175,6 +179,26 @@ extension NativeAPI {
         return .json(
             writer.bytes, status: order.status,
             headers: outcome.replayHeaders + order.location(of: outcome.events[0].event))
+    }
+
+    /// The response with a sent message, as `GET` shows it. It needs no read of the store, because the commit returns the
+    /// version.
+    ///
+    /// The gateway adds the quoted message and the names of mentioned users to `meta`. A caller without the scope `read`
+    /// gets `meta` as it sent it.
+    private static func sentMessage(_ order: EmitRequest, _ outcome: AppendOutcome, for caller: Caller) -> Response {
+        var event = outcome.events[0].event
+        if order.links != nil, !caller.scopes.allow(.read) {
+            var draft = event.draft
+            draft.meta = order.drafts[0].meta
+            event = Event(timetoken: event.timetoken, draft: draft)
+        }
+        let message = Message(sent: event, etag: outcome.messageETag)
+        let body = JSONText(capacity: event.draft.weight + 512) { message.print(to: &$0) }
+        return .json(
+            body.bytes, status: order.status,
+            headers: outcome.replayHeaders + order.location(of: event)
+                + [(name: "ETag", value: EntityTag.quoted(message.etag))])
     }
 
     private static func print(_ appended: Appended, _ outcome: AppendOutcome, to writer: inout JSONWriter) {
