@@ -362,6 +362,37 @@ import YAML
         }
     }
 
+    @Test("name the operation that changes a read-only member")
+    func remedies() async throws {
+        try await APIFixture.run { api in
+            _ = await api.call(.put, "/v1/channels/crew", #"{"kind":"group"}"#)
+            _ = await api.call(.put, "/v1/channels/crew/members/eve", "{}")
+            let hook = await api.call(.post, "/v1/webhooks", #"{"url":"https://example.com/hook"}"#)
+            let key = await api.call(.post, "/v1/keys", #"{"scopes":["read"]}"#)
+            let sent = await api.call(.post, "/v1/channels/crew/messages", #"{"text":"x"}"#)
+            _ = await api.call(.put, "/v1/event-types/order.paid", "{}")
+            for (address, change, operation) in [
+                ("/v1/channels/crew", #"{"kind":"public"}"#, "PUT /v1/channels/{channel}"),
+                ("/v1/channels/crew", #"{"frozen":true}"#, "PUT or DELETE /v1/channels/{channel}/freeze"),
+                ("/v1/channels/crew/members/eve", #"{"read_timetoken":"17324123456789012"}"#, "{user}/read"),
+                ("/v1/webhooks/\(hook["id"]?.string ?? "")", #"{"status":"disabled"}"#, "/v1/webhooks/{id}/disable"),
+                ("/v1/keys/\(key["id"]?.string ?? "")", #"{"scopes":["emit"]}"#, "POST /v1/keys"),
+                (
+                    sent.header("Location") ?? "", #"{"text":"x","deleted":{}}"#,
+                    "DELETE /v1/channels/{channel}/messages"
+                ),
+                ("/v1/event-types/order.paid", #"{"latest_version":7}"#, "POST /v1/event-types/{type}/versions"),
+            ] {
+                let refused = await api.call(.patch, address, change)
+                #expect(refused.status == 400 && refused.code == "bad_member", "\(refused.text)")
+                let detail = refused["errors"]?[0]?["detail"]?.string ?? ""
+                #expect(detail.contains("leave it out, or ") && detail.contains(operation), "\(refused.text)")
+            }
+            let other = await api.call(.patch, "/v1/channels/crew", #"{"member_count":1,"created_by":"x"}"#)
+            #expect(other["errors"]?[0]?["detail"]?.string?.hasSuffix("leave it out") == true, "\(other.text)")
+        }
+    }
+
     @Test(
         "take what GET returned with other white space for no change",
         arguments: [

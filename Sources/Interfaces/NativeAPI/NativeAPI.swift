@@ -125,7 +125,8 @@ public struct NativeAPI: Sendable {
         router.add(
             .patch, "/v1/keys/{id}", body: smallBody,
             handler: asAdministrator(
-                "key.update", Self.returning(Self.keyChanges, from: getKey, to: patchKey)))
+                "key.update",
+                Self.returning(Self.keyChanges, remedies: Self.keyRemedies, from: getKey, to: patchKey)))
         router.add(.delete, "/v1/keys/{id}", handler: asAdministrator("key.delete", deleteKey))
         router.add(
             .post, "/v1/tokens", body: smallBody,
@@ -136,7 +137,9 @@ public struct NativeAPI: Sendable {
         router.add(.get, "/v1/apps/{id}", handler: asCaller(getApp))
         router.add(
             .patch, "/v1/apps/{id}", body: smallBody,
-            handler: asAdministrator("app.update", Self.returning(Self.appMembers, from: getApp, to: patchApp)))
+            handler: asAdministrator(
+                "app.update",
+                Self.returning(Self.appMembers, remedies: Self.appRemedies, from: getApp, to: patchApp)))
         router.add(
             .post, "/v1/apps/{id}/rotate-secret", body: smallBody,
             handler: asAdministrator("app.rotate_secret", rotateAppSecret, repeating: .refused))
@@ -153,7 +156,9 @@ public struct NativeAPI: Sendable {
         router.add(
             .patch, "/v1/webhooks/{id}", body: smallBody,
             handler: asAdministrator(
-                "webhook.update", Self.returning(WebhookSettings.members, from: getWebhook, to: patchWebhook)))
+                "webhook.update",
+                Self.returning(
+                    WebhookSettings.members, remedies: Self.webhookRemedies, from: getWebhook, to: patchWebhook)))
         router.add(.delete, "/v1/webhooks/{id}", handler: asAdministrator("webhook.delete", deleteWebhook))
         router.add(
             .post, "/v1/webhooks/{id}/enable", body: smallBody,
@@ -266,11 +271,15 @@ public struct NativeAPI: Sendable {
         router.add(
             .put, "/v1/event-types/{type}", body: smallBody,
             handler: asAdministrator(
-                "event_type.put", Self.returning(Self.typeMembers, from: getEventType, to: putEventType)))
+                "event_type.put",
+                Self.returning(
+                    Self.typeMembers, remedies: Self.typeRemedies, from: getEventType, to: putEventType)))
         router.add(
             .patch, "/v1/event-types/{type}", body: smallBody,
             handler: asAdministrator(
-                "event_type.update", Self.returning(Self.typeMembers, from: getEventType, to: patchEventType)))
+                "event_type.update",
+                Self.returning(
+                    Self.typeMembers, remedies: Self.typeRemedies, from: getEventType, to: patchEventType)))
         router.add(.delete, "/v1/event-types/{type}", handler: asAdministrator("event_type.delete", deleteEventType))
         router.add(.get, "/v1/event-types/{type}/versions", handler: asCaller(getSchemaVersions))
         router.add(

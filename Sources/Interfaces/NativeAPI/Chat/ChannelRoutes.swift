@@ -12,10 +12,16 @@ extension NativeAPI {
         router.add(.get, "/v1/channels/{channel}", handler: asCaller(getChannel))
         router.add(
             .put, "/v1/channels/{channel}", body: body,
-            handler: asCaller(Self.returning(ChannelEdit.members + ["kind"], from: getChannel, to: putChannel)))
+            handler: asCaller(
+                Self.returning(
+                    ChannelEdit.members + ["kind"], remedies: Self.channelRemedies, from: getChannel, to: putChannel)))
+        let kind = ["kind": "use PUT /v1/channels/{channel}"]
         router.add(
             .patch, "/v1/channels/{channel}", body: body,
-            handler: asCaller(Self.returning(ChannelEdit.members, from: getChannel, to: patchChannel)))
+            handler: asCaller(
+                Self.returning(
+                    ChannelEdit.members, remedies: Self.channelRemedies.merging(kind) { $1 }, from: getChannel,
+                    to: patchChannel)))
         router.add(.delete, "/v1/channels/{channel}", handler: asCaller(deleteChannel))
         router.add(
             .put, "/v1/channels/{channel}/operators/{user}", body: body,

@@ -10,10 +10,14 @@ extension NativeAPI {
         router.add(.get, "/v1/channels/{channel}/members/{user}", handler: asCaller(getMember))
         router.add(
             .put, "/v1/channels/{channel}/members/{user}", body: body,
-            handler: asCaller(Self.returning(MembershipEdit.members, from: getMember, to: putMember)))
+            handler: asCaller(
+                Self.returning(
+                    MembershipEdit.members, remedies: Self.memberRemedies, from: getMember, to: putMember)))
         router.add(
             .patch, "/v1/channels/{channel}/members/{user}", body: body,
-            handler: asCaller(Self.returning(MembershipEdit.members, from: getMember, to: patchMember)))
+            handler: asCaller(
+                Self.returning(
+                    MembershipEdit.members, remedies: Self.memberRemedies, from: getMember, to: patchMember)))
         router.add(.delete, "/v1/channels/{channel}/members/{user}", handler: asCaller(deleteMember))
         router.add(
             .put, "/v1/channels/{channel}/members/{user}/hidden", body: body,

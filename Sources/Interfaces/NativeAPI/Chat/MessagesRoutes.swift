@@ -12,7 +12,9 @@ extension NativeAPI {
         router.add(.get, RoutePattern(one), handler: asCaller(getMessage))
         router.add(
             .patch, RoutePattern(one), body: body,
-            handler: asCaller(Self.returning(Self.editMembers, from: getMessage, to: patchMessage)))
+            handler: asCaller(
+                Self.returning(
+                    Self.editMembers, remedies: Self.messageRemedies, from: getMessage, to: patchMessage)))
         router.add(.delete, RoutePattern(one), handler: asCaller(deleteMessage))
         router.add(.get, RoutePattern(one + "/thread"), handler: asCaller(getThread))
         router.add(.put, RoutePattern(one + "/pin"), body: body, handler: asCaller(Self.unconditional(pinMessage)))

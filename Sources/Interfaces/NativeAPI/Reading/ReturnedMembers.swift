@@ -10,6 +10,35 @@ extension NativeAPI {
         "last_used_at", "member_count", "open_until", "participant_count",
     ]
 
+    // What to do instead of changing a read-only member, by the name of the member.
+
+    static let channelRemedies = [
+        "operators": "use PUT or DELETE /v1/channels/{channel}/operators/{user}",
+        "frozen": "use PUT or DELETE /v1/channels/{channel}/freeze",
+        "pinned_timetoken": "use PUT or DELETE /v1/channels/{channel}/messages/{timetoken}/pin",
+    ]
+    static let memberRemedies = [
+        "state": "accept the invitation with POST /v1/channels/{channel}/invites/{user}/accept",
+        "read_timetoken": "use PUT /v1/channels/{channel}/members/{user}/read",
+        "delivered_timetoken": "use PUT /v1/channels/{channel}/members/{user}/delivered",
+        "hidden": "use PUT or DELETE /v1/channels/{channel}/members/{user}/hidden",
+    ]
+    static let messageRemedies = [
+        "deleted": "use DELETE /v1/channels/{channel}/messages/{timetoken}",
+        "reactions": "use PUT or DELETE /v1/channels/{channel}/messages/{timetoken}/reactions/{value}",
+        "thread": "send replies to POST /v1/channels/{channel}/messages with 'thread_of'",
+    ]
+    static let webhookRemedies = [
+        "status": "use POST /v1/webhooks/{id}/enable or POST /v1/webhooks/{id}/disable",
+        "ed25519_public_key": "use POST /v1/signing-key/rotate", "ed25519_key_id": "use POST /v1/signing-key/rotate",
+    ]
+    static let keyRemedies = Dictionary(
+        uniqueKeysWithValues: ["scopes", "channels", "types", "expires_at", "jwt"].map {
+            ($0, "make another key with POST /v1/keys")
+        })
+    static let appRemedies = ["secret_key": "use POST /v1/apps/{id}/rotate-secret"]
+    static let typeRemedies = ["latest_version": "use POST /v1/event-types/{type}/versions"]
+
     /// Wraps an action that writes a resource so that it accepts the output of `read`. Members that are not writable
     /// may be in the body if they have their present values; they are removed before `write` runs. `etag` and
     /// `updated_at` then require the version that was read, as `If-Match` does. Members of ``measured`` may have any
@@ -21,11 +50,12 @@ extension NativeAPI {
     /// - Parameters:
     ///   - writable: the members that `write` reads.
     ///   - more: further members that change without a change of this resource.
+    ///   - remedies: for members that other operations change, what to do instead, in the imperative.
     /// - Throws: `.stale` when `etag` or `updated_at` differs, because the resource has changed since it was read;
     ///   `.malformed`, slug `bad_member`, for a different value of any other member.
     static func returning(
-        _ writable: [String], measured more: Set<String> = [], from read: @escaping AuthenticatedHandler,
-        to write: @escaping AuthenticatedHandler
+        _ writable: [String], measured more: Set<String> = [], remedies: [String: String] = [:],
+        from read: @escaping AuthenticatedHandler, to write: @escaping AuthenticatedHandler
     ) -> AuthenticatedHandler {
         { request, caller in
             guard request.method == .put || request.method == .patch,
@@ -62,6 +92,7 @@ extension NativeAPI {
                     ChatError.FieldError(
                         pointer: "#/\(member.name)", keyword: "readOnly",
                         detail: "is read-only and differs from the present value; leave it out"
+                            + (remedies[member.name].map { ", or " + $0 } ?? "")
                             + (member.name == "user" && writable.contains(ActorName.parameter)
                                 ? ". The user who acts is '\(ActorName.parameter)'" : "")))
             }
