@@ -37,6 +37,24 @@ import Testing
         }
     }
 
+    @Test("names the member or parameter under which a route knows the webhook")
+    func otherNames() async throws {
+        try await APIFixture.run { api in
+            for name in ["webhook", "subscription"] {
+                let listed = await api.call(.get, "/v1/deliveries?\(name)=wh_1&limit=1")
+                #expect(listed.status == 400 && listed.code == "unknown_parameter", "\(listed.text)")
+                #expect(listed["errors"]?[0]?["parameter"]?.string == name)
+                #expect(listed["detail"]?.string?.contains("send 'subscriber'") == true, "\(listed.text)")
+            }
+            for path in ["redrive", "purge"] {
+                let refused = await api.call(.post, "/v1/deliveries/\(path)", #"{"subscriber":"wh_1"}"#)
+                #expect(refused.status == 400 && refused.code == "unknown_member", "\(refused.text)")
+                #expect(refused["errors"]?[0]?["pointer"]?.string == "#/subscriber")
+                #expect(refused["detail"]?.string?.contains("send 'webhook'") == true, "\(refused.text)")
+            }
+        }
+    }
+
     @Test("since the last success of a webhook that never had one begins where the webhook does")
     func sinceNever() async throws {
         try await APIFixture.run { api in

@@ -7,6 +7,7 @@ import Webhooks
 extension NativeAPI {
     /// `GET /v1/deliveries`
     func getDeliveries(_ request: Request, _ caller: Caller) async throws -> Response {
+        try OtherNames.ofDeliveryList.refuse(in: request.query)
         let parameters = try Parameters(
             request.query, known: ["subscriber", "status", "event", "type", "channel"] + Listing.timedNames)
         var query = Deliveries.Query(try Listing(parameters, of: request, limits: limits).list)

@@ -33,7 +33,7 @@ extension NativeAPI {
     func redriveDeliveries(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.require(.manage)
-        let fields = try Fields(request.body.bytes, limits: limits, known: Self.scopeMembers + ["webhook"])
+        let fields = try jobFields(request, known: Self.scopeMembers + ["webhook"])
         var scope = try scope(fields, default: .dead)
         scope.webhook = try fields.string("webhook")
         guard scope.only != .all else {
@@ -46,8 +46,7 @@ extension NativeAPI {
     func purgeDeliveries(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.require(.manage)
-        let fields = try Fields(
-            request.body.bytes, limits: limits, known: Self.scopeMembers.filter { $0 != "only" } + ["webhook", "all"])
+        let fields = try jobFields(request, known: Self.scopeMembers.filter { $0 != "only" } + ["webhook", "all"])
         // A purge cannot be undone, and an empty body may be a mistake.
         guard try fields.boolean("all") == true || Self.narrowingMembers.contains(where: { fields.member($0) != nil })
         else {
@@ -58,6 +57,13 @@ extension NativeAPI {
         var scope = try scope(fields, default: .dead)
         scope.webhook = try fields.string("webhook")
         return try await begin(.purge, scope, fields, caller)
+    }
+
+    private func jobFields(_ request: Request, known: [String]) throws -> Fields {
+        let fields = try Fields(request.body.bytes, limits: limits, known: nil)
+        try OtherNames.ofDeliveryJob.refuse(in: fields)
+        try fields.refuseUnknown(known)
+        return fields
     }
 
     /// `GET /v1/jobs`
