@@ -126,7 +126,7 @@ public struct NativeAPI: Sendable {
             .patch, "/v1/keys/{id}", body: smallBody,
             handler: asAdministrator(
                 "key.update",
-                Self.returning(Self.keyChanges, remedies: Self.keyRemedies, from: getKey, to: patchKey)))
+                returning(Self.keyChanges, remedies: Self.keyRemedies, from: getKey, to: patchKey)))
         router.add(.delete, "/v1/keys/{id}", handler: asAdministrator("key.delete", deleteKey))
         router.add(
             .post, "/v1/tokens", body: smallBody,
@@ -139,7 +139,7 @@ public struct NativeAPI: Sendable {
             .patch, "/v1/apps/{id}", body: smallBody,
             handler: asAdministrator(
                 "app.update",
-                Self.returning(Self.appMembers, remedies: Self.appRemedies, from: getApp, to: patchApp)))
+                returning(Self.appMembers, remedies: Self.appRemedies, from: getApp, to: patchApp)))
         router.add(
             .post, "/v1/apps/{id}/rotate-secret", body: smallBody,
             handler: asAdministrator("app.rotate_secret", rotateAppSecret, repeating: .refused))
@@ -157,7 +157,7 @@ public struct NativeAPI: Sendable {
             .patch, "/v1/webhooks/{id}", body: smallBody,
             handler: asAdministrator(
                 "webhook.update",
-                Self.returning(
+                returning(
                     WebhookSettings.members, remedies: Self.webhookRemedies, from: getWebhook, to: patchWebhook)))
         router.add(.delete, "/v1/webhooks/{id}", handler: asAdministrator("webhook.delete", deleteWebhook))
         router.add(
@@ -213,7 +213,7 @@ public struct NativeAPI: Sendable {
             .patch, "/v1/subscriptions/{id}", body: smallBody,
             handler: asAdministrator(
                 "subscription.update",
-                Self.returning(SubscriptionSettings.members, from: getSubscription, to: patchSubscription)))
+                returning(SubscriptionSettings.members, from: getSubscription, to: patchSubscription)))
         router.add(
             .delete, "/v1/subscriptions/{id}", handler: asAdministrator("subscription.delete", deleteSubscription))
         router.add(
@@ -241,10 +241,10 @@ public struct NativeAPI: Sendable {
         let members = SourceSettings.members
         router.add(
             .put, "/v1/sources/{id}", body: smallBody,
-            handler: asAdministrator("source.put", Self.returning(members, from: getSource, to: putSource)))
+            handler: asAdministrator("source.put", returning(members, from: getSource, to: putSource)))
         router.add(
             .patch, "/v1/sources/{id}", body: smallBody,
-            handler: asAdministrator("source.update", Self.returning(members, from: getSource, to: patchSource)))
+            handler: asAdministrator("source.update", returning(members, from: getSource, to: patchSource)))
         router.add(.delete, "/v1/sources/{id}", handler: asAdministrator("source.delete", deleteSource))
         router.add(
             .post, "/v1/sources/{id}/test", body: inboundBody, handler: asCaller(testSource, repeating: .storesNothing))
@@ -272,13 +272,13 @@ public struct NativeAPI: Sendable {
             .put, "/v1/event-types/{type}", body: smallBody,
             handler: asAdministrator(
                 "event_type.put",
-                Self.returning(
+                returning(
                     Self.typeMembers, remedies: Self.typeRemedies, from: getEventType, to: putEventType)))
         router.add(
             .patch, "/v1/event-types/{type}", body: smallBody,
             handler: asAdministrator(
                 "event_type.update",
-                Self.returning(
+                returning(
                     Self.typeMembers, remedies: Self.typeRemedies, from: getEventType, to: patchEventType)))
         router.add(.delete, "/v1/event-types/{type}", handler: asAdministrator("event_type.delete", deleteEventType))
         router.add(.get, "/v1/event-types/{type}/versions", handler: asCaller(getSchemaVersions))
@@ -296,7 +296,7 @@ public struct NativeAPI: Sendable {
         router.add(
             .put, "/v1/event-types/{type}/candidate", body: schemaBody,
             handler: asAdministrator(
-                "candidate.put", Self.returning(["schema"], from: getCandidate, to: putCandidate)))
+                "candidate.put", returning(["schema"], from: getCandidate, to: putCandidate)))
         router.add(
             .delete, "/v1/event-types/{type}/candidate", handler: asAdministrator("candidate.delete", deleteCandidate))
         router.add(

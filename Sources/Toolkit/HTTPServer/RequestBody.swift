@@ -35,6 +35,10 @@ public struct RequestBody: Sendable, AsyncSequence {
 
     private let source: Source
 
+    /// The bytes as a step before the handler has parsed them, so that the handler does not parse them again; `nil` when
+    /// no step has.
+    public var parsed: (any Sendable)?
+
     /// Creates a body that is completely in memory.
     public init(bytes: [UInt8]) {
         source = .collected(bytes)

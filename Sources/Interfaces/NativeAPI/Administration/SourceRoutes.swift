@@ -47,7 +47,7 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         try caller.require(.manage)
         guard !request.body.bytes.isEmpty else { throw Self.bodyMissing }
-        let body = try Fields.parse(request.body.bytes, limits: limits)
+        let body = try Fields.document(of: request, limits: limits)
         let id = request.name("id")
         let precondition = try await Self.precondition(of: request) {
             try await inbound.registry.source(id, by: caller).etag

@@ -39,7 +39,7 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         try caller.require(.manage)
         guard !request.body.bytes.isEmpty else { throw Self.bodyMissing }
-        let patch = try Fields.parse(request.body.bytes, limits: limits)
+        let patch = try Fields.document(of: request, limits: limits)
         let etag = try await requiredETag(request, caller)
         return Self.response(
             try await webhooks.registry.patch(request.name("id"), with: patch, ifMatch: etag, by: caller))
@@ -157,7 +157,7 @@ extension NativeAPI {
     /// - Throws: `.malformed`, slug `member_missing`, without a body; otherwise as ``Fields``.
     func requiredFields(_ request: Request, known: [String]) throws -> Fields {
         guard !request.body.bytes.isEmpty else { throw Self.bodyMissing }
-        return try Fields(request.body.bytes, limits: limits, known: known)
+        return try Fields(request, limits: limits, known: known)
     }
 
     static let bodyMissing = ChatError(

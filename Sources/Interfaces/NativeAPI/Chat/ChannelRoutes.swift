@@ -13,13 +13,13 @@ extension NativeAPI {
         router.add(
             .put, "/v1/channels/{channel}", body: body,
             handler: asCaller(
-                Self.returning(
+                returning(
                     ChannelEdit.members + ["kind"], remedies: Self.channelRemedies, from: getChannel, to: putChannel)))
         let kind = ["kind": "use PUT /v1/channels/{channel}"]
         router.add(
             .patch, "/v1/channels/{channel}", body: body,
             handler: asCaller(
-                Self.returning(
+                returning(
                     ChannelEdit.members, remedies: Self.channelRemedies.merging(kind) { $1 }, from: getChannel,
                     to: patchChannel)))
         router.add(.delete, "/v1/channels/{channel}", handler: asCaller(deleteChannel))

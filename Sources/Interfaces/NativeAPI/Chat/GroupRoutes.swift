@@ -12,10 +12,10 @@ extension NativeAPI {
         let members = Self.groupMembers
         router.add(
             .put, "/v1/channel-groups/{group}", body: body,
-            handler: asCaller(Self.returning(members, from: getGroup, to: putGroup)))
+            handler: asCaller(returning(members, from: getGroup, to: putGroup)))
         router.add(
             .patch, "/v1/channel-groups/{group}", body: body,
-            handler: asCaller(Self.returning(members, from: getGroup, to: patchGroup)))
+            handler: asCaller(returning(members, from: getGroup, to: patchGroup)))
         router.add(
             .post, "/v1/channel-groups/{group}/channels", body: body,
             handler: asCaller(postGroupChannels, isConditional: true))

@@ -11,12 +11,12 @@ extension NativeAPI {
         router.add(
             .put, "/v1/channels/{channel}/members/{user}", body: body,
             handler: asCaller(
-                Self.returning(
+                returning(
                     MembershipEdit.members, remedies: Self.memberRemedies, from: getMember, to: putMember)))
         router.add(
             .patch, "/v1/channels/{channel}/members/{user}", body: body,
             handler: asCaller(
-                Self.returning(
+                returning(
                     MembershipEdit.members, remedies: Self.memberRemedies, from: getMember, to: patchMember)))
         router.add(.delete, "/v1/channels/{channel}/members/{user}", handler: asCaller(deleteMember))
         router.add(

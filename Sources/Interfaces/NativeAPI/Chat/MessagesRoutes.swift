@@ -13,7 +13,7 @@ extension NativeAPI {
         router.add(
             .patch, RoutePattern(one), body: body,
             handler: asCaller(
-                Self.returning(
+                returning(
                     Self.editMembers, remedies: Self.messageRemedies, from: getMessage, to: patchMessage)))
         router.add(.delete, RoutePattern(one), handler: asCaller(deleteMessage))
         router.add(.get, RoutePattern(one + "/thread"), handler: asCaller(getThread))

@@ -12,7 +12,7 @@ extension NativeAPI {
         router.add(.get, restriction, handler: asCaller(getRestriction))
         router.add(
             .put, restriction, body: body,
-            handler: asCaller(Self.returning(RestrictionRequest.members, from: getRestriction, to: putRestriction)))
+            handler: asCaller(returning(RestrictionRequest.members, from: getRestriction, to: putRestriction)))
         router.add(.delete, restriction, handler: asCaller(deleteRestriction))
         router.add(.put, "/v1/channels/{channel}/freeze", body: body, handler: asCaller(Self.unconditional(putFreeze)))
         router.add(.delete, "/v1/channels/{channel}/freeze", handler: asCaller(Self.unconditional(deleteFreeze)))

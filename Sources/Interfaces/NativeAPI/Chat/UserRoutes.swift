@@ -10,10 +10,10 @@ extension NativeAPI {
         router.add(.get, "/v1/users/{user}", handler: asCaller(getUser))
         router.add(
             .put, "/v1/users/{user}", body: body,
-            handler: asCaller(Self.returning(UserEdit.members, from: getUser, to: putUser)))
+            handler: asCaller(returning(UserEdit.members, from: getUser, to: putUser)))
         router.add(
             .patch, "/v1/users/{user}", body: body,
-            handler: asCaller(Self.returning(UserEdit.members, from: getUser, to: patchUser)))
+            handler: asCaller(returning(UserEdit.members, from: getUser, to: patchUser)))
         router.add(.delete, "/v1/users/{user}", handler: asCaller(deleteUser))
         router.add(
             .post, "/v1/users/{user}/revoke-tokens", body: body,

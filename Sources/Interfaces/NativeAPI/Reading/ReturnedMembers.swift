@@ -53,25 +53,28 @@ extension NativeAPI {
     ///   - remedies: for members that other operations change, what to do instead, in the imperative.
     /// - Throws: `.stale` when `etag` or `updated_at` differs, because the resource has changed since it was read;
     ///   `.malformed`, slug `bad_member`, for a different value of any other member.
-    static func returning(
+    func returning(
         _ writable: [String], measured more: Set<String> = [], remedies: [String: String] = [:],
         from read: @escaping AuthenticatedHandler, to write: @escaping AuthenticatedHandler
     ) -> AuthenticatedHandler {
-        { request, caller in
+        { [limits] request, caller in
+            // `write` reports the errors of a body that cannot be parsed.
             guard request.method == .put || request.method == .patch,
-                let document = try? JSONDocument(request.body.bytes, numbers: .lenient),
-                let members = document.rawMembers(), members.contains(where: { !writable.contains($0.name) }),
-                let (present, tag) = try await presentState(read, request, caller)
+                let document = try? Fields.parse(request.body.bytes, limits: limits)
+            else { return try await write(request, caller) }
+            var request = request
+            request.body.parsed = ParsedBody(document)
+            guard let members = document.rawMembers(), members.contains(where: { !writable.contains($0.name) }),
+                let (present, tag) = try await Self.presentState(read, request, caller)
             else { return try await write(request, caller) }
             var kept: [(name: String, value: JSONText)] = []
             var faults: [ChatError.FieldError] = []
-            var request = request
             for member in members {
                 guard !writable.contains(member.name), let value = present[member.name] else {
                     kept.append(member)
                     continue
                 }
-                guard let given = document.root[member.name], !measured.union(more).contains(member.name) else {
+                guard let given = document.root[member.name], !Self.measured.union(more).contains(member.name) else {
                     continue
                 }
                 let isVersion = ["etag", "updated_at"].contains(member.name)
@@ -102,7 +105,9 @@ extension NativeAPI {
                 error.faults = faults
                 throw error
             }
-            request.body = RequestBody(bytes: JSONText(members: kept).bytes)
+            let text = JSONText(members: kept)
+            request.body = RequestBody(bytes: text.bytes)
+            request.body.parsed = ParsedBody(document, keeping: text)
             return try await write(request, caller)
         }
     }
@@ -120,6 +125,42 @@ extension NativeAPI {
         } catch let error as ChatError where error.code == .notFound || error.code == .forbidden {
             return nil
         }
+    }
+}
+
+/// The body of a request as ``NativeAPI/returning(_:measured:remedies:from:to:)`` has parsed it.
+private struct ParsedBody: Sendable {
+    let document: JSONDocument
+    /// The members that are left of the document.
+    let text: JSONText
+    let isWhole: Bool
+
+    init(_ document: JSONDocument) {
+        (self.document, text, isWhole) = (document, document.text, true)
+    }
+
+    /// - Parameter text: the object with the members that are left.
+    init(_ document: JSONDocument, keeping text: JSONText) {
+        (self.document, self.text, isWhole) = (document, text, false)
+    }
+}
+
+extension Fields {
+    /// Reads the body of a request, without parsing it if a step before has done so.
+    ///
+    /// - Throws: as ``init(_:limits:known:)``.
+    init(_ request: Request, limits: Limits, known: [String]?) throws {
+        guard let parsed = request.body.parsed as? ParsedBody else {
+            try self.init(request.body.bytes, limits: limits, known: known)
+            return
+        }
+        try self.init(parsed.document.root, text: parsed.text, pointer: "#", known: known)
+    }
+
+    /// The body of a request as a document, without parsing it if a step before has done so.
+    static func document(of request: Request, limits: Limits) throws(JSONError) -> JSONDocument {
+        if let parsed = request.body.parsed as? ParsedBody, parsed.isWhole { return parsed.document }
+        return try parse(request.body.bytes, limits: limits)
     }
 }
 

@@ -17,7 +17,7 @@ extension NativeAPI {
             .patch, "/v1/streams/{id}", body: body,
             handler: asCaller(
                 Self.unconditional(
-                    Self.returning(
+                    returning(
                         Self.streamMembers, measured: ["bytes_sent", "cursor", "lag_bytes", "state"],
                         from: getOpenStream, to: patchStream)),
                 repeating: .recordedFirst))
