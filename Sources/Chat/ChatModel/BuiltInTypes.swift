@@ -1,12 +1,14 @@
 /// The names of the gateway's own event types, and other names that an app's events cannot have.
 public enum BuiltInTypes {
+    /// A message in a channel.
     public static let messageCreated = "message.created"
+    /// A signal: a short message that history does not contain.
     public static let signalSent = "signal.sent"
     /// A custom event emitted without a type.
     public static let custom = "custom"
-    /// The current state of a membership, and an ended membership. Only subscribers of PubNub's wire receive them
-    /// (``Audience/wire``).
+    /// The current state of a membership. Only subscribers of PubNub's wire receive it (``Audience/wire``).
     public static let membershipSet = "membership.set"
+    /// The end of a membership. Only subscribers of PubNub's wire receive it (``Audience/wire``).
     public static let membershipRemoved = "membership.removed"
 
     /// The newest message of a channel and its number of messages that a user has not read. See ``namedOnly``.

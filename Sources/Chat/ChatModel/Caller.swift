@@ -5,6 +5,7 @@ public struct Scopes: OptionSet, Hashable, Sendable {
 
     /// Emitting events.
     public static let emit = Scopes(rawValue: 1)
+    /// Reading and following events and records.
     public static let read = Scopes(rawValue: 2)
     /// The app's resources: webhooks, sources and schemas.
     public static let manage = Scopes(rawValue: 4)
@@ -43,6 +44,7 @@ public struct Caller: Sendable, Hashable {
     public var credential: String
     /// The operations that the credential allows.
     public var scopes: Scopes
+    /// The channels that the credential reaches.
     public var channels: [NamePattern]
     /// The event types that the credential reaches.
     public var types: [NamePattern]
@@ -60,6 +62,7 @@ public struct Caller: Sendable, Hashable {
     /// The rate limits of the caller; nil when there are none.
     public var meters: RateMeters?
 
+    /// A caller with the rights of its credential, without rate limits.
     public init(
         app: AppID, credential: String, scopes: Scopes, channels: [NamePattern] = [.all],
         types: [NamePattern] = [.all], user: String? = nil, expires: Timetoken? = nil, isOperator: Bool = false

@@ -45,8 +45,12 @@ public struct ChatError: Error, Sendable {
             case parameter(String)
         }
 
+        /// The place of the error.
         public var location: Location
+        /// The rule that the value breaks: a keyword of JSON Schema such as `required`, or one of the gateway's own
+        /// such as `unknown`.
         public var keyword: String
+        /// The error as a text for people. It does not repeat the place.
         public var detail: String
         /// A value that would be accepted, when it is short.
         public var expected: String?
@@ -63,12 +67,14 @@ public struct ChatError: Error, Sendable {
             }
         }
 
+        /// An error at a JSON pointer in the body.
         public init(
             pointer: String, keyword: String, detail: String, expected: String? = nil, schema: String? = nil
         ) {
             self.init(at: .pointer(pointer), keyword: keyword, detail: detail, expected: expected, schema: schema)
         }
 
+        /// An error in the body or in a parameter.
         public init(
             at location: Location, keyword: String, detail: String, expected: String? = nil, schema: String? = nil
         ) {
@@ -80,10 +86,13 @@ public struct ChatError: Error, Sendable {
         }
     }
 
+    /// The class of the error, from which an interface derives its status.
     public var code: Code
+    /// One or two sentences for the caller: what is wrong, and what to send instead.
     public var message: String
     /// A more specific stable name than `code`, e.g. `schema_violation`; nil when `code` is sufficient.
     public var slug: String?
+    /// The single errors, when the request has several or their place in it is known; otherwise empty.
     public var faults: [FieldError] = []
     /// The invalid member or parameter by its name in the native API, or the path of a value in it, such as
     /// `metadata/color`. Empty for the body as a whole; nil when the error concerns neither. The interface that read it
@@ -96,6 +105,7 @@ public struct ChatError: Error, Sendable {
     /// The existing record that a `Directory` write conflicts with.
     public var current: Record?
 
+    /// An error of a class, with a message that is safe to show to the caller.
     public init(
         _ code: Code, _ message: String, slug: String? = nil, field: String? = nil, retryAfter: Duration? = nil
     ) {

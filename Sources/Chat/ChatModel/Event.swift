@@ -51,6 +51,7 @@ public struct SchemaReference: Hashable, Sendable {
 /// Interfaces translate their requests into drafts (``event(channel:type:data:user:meta:retention:)`` and the like).
 /// `ChatAccess.prepare` checks such a draft and completes it; the log appends prepared drafts only.
 public struct EventDraft: Sendable {
+    /// The channel that the event belongs to.
     public var channel: ChannelID
     /// The event type, built in or declared by the app.
     public var type: String
@@ -108,6 +109,7 @@ public struct EventDraft: Sendable {
     /// choose a built-in type.
     public var allowsBuiltInType = false
 
+    /// A draft with the fields that most senders set.
     public init(
         channel: ChannelID, type: String, kind: EventKind = .other, retention: Retention = .kept, data: JSONText,
         user: String? = nil, meta: JSONText? = nil
@@ -186,7 +188,9 @@ public final class Event: Sendable {
         isNamedOnly = draft.type == BuiltInTypes.channelActivity
     }
 
+    /// The event's id, `evt_` and the timetoken.
     public var id: String { timetoken.eventID }
+    /// The channel that the event belongs to.
     public var channel: ChannelID { draft.channel }
     /// The event type.
     public var type: String { draft.type }
@@ -196,6 +200,7 @@ public final class Event: Sendable {
     public var retention: Retention { draft.retention }
     /// The payload, byte for byte as the sender wrote it.
     public var data: JSONText { draft.data }
+    /// The user who caused the event; nil for the gateway or an operator of the app.
     public var user: String? { draft.user }
     /// The metadata of the sender; nil without any.
     public var meta: JSONText? { draft.meta }

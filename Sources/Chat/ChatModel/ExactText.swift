@@ -7,11 +7,15 @@ import Glibc
 /// of a property that takes part in equality, and as the key of dictionaries.
 @propertyWrapper
 public struct ExactText: Hashable, Sendable {
+    /// The text, unchanged: it is not normalized.
     public var wrappedValue: String
 
+    /// Wraps the value of a property.
     public init(wrappedValue: String) { self.wrappedValue = wrappedValue }
+    /// Copies a text or a part of one.
     public init(_ text: some StringProtocol) { wrappedValue = String(text) }
 
+    /// The text as a `String`.
     public var text: String { wrappedValue }
 
     public static func == (left: ExactText, right: ExactText) -> Bool {

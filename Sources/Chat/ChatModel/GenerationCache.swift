@@ -16,6 +16,7 @@ public struct GenerationCache<Key: Hashable, Value> {
         return value
     }
 
+    /// Adds or replaces a value. A full cache first drops the entries that were not used since the last turnover.
     public mutating func insert(_ value: Value, for key: Key) {
         if young.count >= generation, young[key] == nil {
             old = young
@@ -24,11 +25,13 @@ public struct GenerationCache<Key: Hashable, Value> {
         young[key] = value
     }
 
+    /// Removes one entry; does nothing when there is none.
     public mutating func remove(_ key: Key) {
         young[key] = nil
         old[key] = nil
     }
 
+    /// Removes every entry; the memory stays reserved for new ones.
     public mutating func removeAll() {
         young.removeAll(keepingCapacity: true)
         old.removeAll(keepingCapacity: true)

@@ -1,5 +1,6 @@
 /// The name of an app. Every request, record and match is scoped to one app.
 public struct AppID: Hashable, Sendable, CustomStringConvertible {
+    /// The name, which is the app's id in the API.
     @ExactText public private(set) var name: String
     /// The app with this name.
     public init(_ name: String) { self.name = name }
@@ -13,6 +14,7 @@ public struct AppID: Hashable, Sendable, CustomStringConvertible {
 public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
     /// The app of the channel.
     public let app: AppID
+    /// The name, unique in the app.
     @ExactText public private(set) var name: String
 
     /// The channel with this name.
@@ -33,6 +35,7 @@ public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
 public struct UserID: Hashable, Sendable, CustomStringConvertible {
     /// The app of the user.
     public let app: AppID
+    /// The name, which is the user's id in the API.
     @ExactText public private(set) var name: String
 
     /// The user with this name.
@@ -48,6 +51,7 @@ public struct UserID: Hashable, Sendable, CustomStringConvertible {
 public struct SubscriberID: Hashable, Sendable, CustomStringConvertible {
     /// The app of the subscriber.
     public let app: AppID
+    /// The id, unique in the app.
     @ExactText public private(set) var name: String
 
     /// The subscriber with this name.
@@ -74,6 +78,7 @@ public enum PresenceKind: Sendable, CaseIterable {
 public struct PresenceScope: Hashable, Sendable {
     /// The kind of presence.
     public let kind: PresenceKind
+    /// The channel that users are present on.
     public let channel: ChannelID
 
     /// A kind of presence on one channel.
@@ -87,6 +92,7 @@ public struct PresenceScope: Hashable, Sendable {
 public struct PresenceKey: Hashable, Sendable {
     /// The kind of presence and the channel.
     public let presenceScope: PresenceScope
+    /// The user's name.
     @ExactText public private(set) var user: String
 
     /// The presence of a user on a channel.
@@ -97,11 +103,13 @@ public struct PresenceKey: Hashable, Sendable {
 
     /// The kind of presence.
     public var kind: PresenceKind { presenceScope.kind }
+    /// The channel that the user is present on.
     public var channel: ChannelID { presenceScope.channel }
 }
 
 /// A connection of a user (a stream or a poll) that holds presence keys. Unique in the installation.
 public struct HolderID: Hashable, Sendable {
+    /// The name, unique in the installation.
     @ExactText public private(set) var text: String
     /// The holder with this name.
     public init(_ text: String) { self.text = text }

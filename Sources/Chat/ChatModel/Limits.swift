@@ -177,5 +177,6 @@ public struct Limits: Sendable {
     /// Channels of all channel groups that one request names. Each costs about 2 µs per request.
     public var groupChannelsPerRequest = 5000
 
+    /// The default limits.
     public init() {}
 }

@@ -47,6 +47,7 @@ extension NamePattern {
     /// - Parameters:
     ///   - check: the rule for names; it also applies to the text before a `.*`.
     ///   - fault: receives the index and the text of each error. An error that it throws ends the reading.
+    /// - Throws: the error that `fault` throws.
     public static func list<Failure: Error>(
         _ texts: [String], of check: (String) throws(ChatError) -> Void, fault: (Int, String) throws(Failure) -> Void
     ) throws(Failure) -> [NamePattern] {

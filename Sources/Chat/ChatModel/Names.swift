@@ -35,6 +35,8 @@ public enum Names {
 
     /// Checks the name of a channel to follow: PubNub's name for the presence of a channel, `NAME-pnpres`, has no
     /// events of its own.
+    ///
+    /// - Throws: `.malformed` for such a name, with the channel to follow instead.
     public static func check(followed name: String) throws(ChatError) {
         let suffix = "-pnpres"
         guard name.hasSuffix(suffix), name.utf8.count > suffix.utf8.count else { return }
@@ -56,6 +58,8 @@ public enum Names {
     }
 
     /// Checks a label for a message; see `isLabel`.
+    ///
+    /// - Throws: `.malformed` for any other text.
     public static func check(label: String) throws(ChatError) {
         guard isLabel(label) else {
             throw ChatError(

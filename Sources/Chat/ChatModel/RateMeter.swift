@@ -59,6 +59,7 @@ public final class RateMeter: Sendable {
 public final class RateMeters: Sendable {
     /// The meter of requests; nil without a limit.
     public let requests: RateMeter?
+    /// The meter of emitted events; nil without a limit.
     public let events: RateMeter?
     /// The name of the policies in responses: `key` or `app`.
     public let name: String
@@ -188,6 +189,7 @@ public struct RatePolicy: Hashable, Sendable {
 public struct RatePolicies: Hashable, Sendable {
     /// The limit of requests; nil for none.
     public var requests: RatePolicy?
+    /// The limit of emitted events; nil for none.
     public var events: RatePolicy?
 
     /// Limits of requests and events.

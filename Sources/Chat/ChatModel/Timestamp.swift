@@ -79,8 +79,11 @@ private struct DigitReader {
 ///
 /// Source: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days` and `days_from_civil`.
 public struct CivilDate: Hashable, Sendable {
+    /// The year, 1 or later.
     public let year: Int
+    /// The month, 1 to 12.
     public let month: Int
+    /// The day of the month, 1 to 31.
     public let day: Int
 
     /// - Parameter daysSince1970: zero or more.

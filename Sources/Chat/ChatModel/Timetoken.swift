@@ -7,6 +7,7 @@ import Glibc
 public struct Timetoken: Hashable, Comparable, Sendable {
     public var rawValue: UInt64
 
+    /// A timetoken of a number of ticks (100 ns) since 1970.
     public init(_ rawValue: UInt64) { self.rawValue = rawValue }
 
     /// The position before every event.
@@ -14,6 +15,7 @@ public struct Timetoken: Hashable, Comparable, Sendable {
     /// The position after every event. It is SQLite's largest integer, so that engines can bind it.
     public static let distantFuture = Timetoken(UInt64(Int64.max))
 
+    /// The number of ticks in a second; a tick is 100 ns.
     public static let ticksPerSecond: UInt64 = 10_000_000
     /// The first and the last timetoken with 17 digits, in September 2001 and November 2286.
     private static let ofSeventeenDigits: ClosedRange<Timetoken> =
@@ -139,6 +141,7 @@ public struct TokenProof: Hashable, Sendable {
     /// signed it, and for a ticket that was issued to an API key.
     public var secretPrint: String?
 
+    /// A proof with the time of issue and the secret, as far as the token has them.
     public init(issued: Timetoken?, secretPrint: String? = nil) {
         self.issued = issued
         self.secretPrint = secretPrint
@@ -150,8 +153,10 @@ public struct TokenProof: Hashable, Sendable {
 public struct WallClock: Sendable {
     private let read: @Sendable () -> Timetoken
 
+    /// A clock that reads the time with a closure, as tests do.
     public init(_ read: @escaping @Sendable () -> Timetoken) { self.read = read }
 
+    /// The current time. It may be earlier than one that was read before.
     public var now: Timetoken { read() }
 
     /// The machine's clock.

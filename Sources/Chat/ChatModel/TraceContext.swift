@@ -6,6 +6,7 @@ public final class TraceContext: Sendable {
     /// The trace of the current request; nil for a request that is not traced.
     @TaskLocal public static var current: TraceContext?
 
+    /// The trace that the span belongs to.
     public let traceID: TraceID
     /// The parent of all further spans.
     public let spanID: UInt64
@@ -14,6 +15,7 @@ public final class TraceContext: Sendable {
     /// The text of `tracestate` from other vendors' tracers, passed on unchanged.
     public let state: String?
 
+    /// A position in a trace. `spanID` must not be zero.
     public init(traceID: TraceID, spanID: UInt64, isSampled: Bool, state: String? = nil) {
         self.traceID = traceID
         self.spanID = spanID
@@ -78,9 +80,12 @@ extension TraceContext {
 
 /// The id of a trace: 128 bits, not all of them zero.
 public struct TraceID: Hashable, Sendable, CustomStringConvertible {
+    /// The first 64 bits.
     public let high: UInt64
+    /// The last 64 bits.
     public let low: UInt64
 
+    /// A trace id of two halves, of which at least one is not zero.
     public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low

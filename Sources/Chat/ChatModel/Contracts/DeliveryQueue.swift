@@ -104,21 +104,29 @@ public protocol DeliveryQueue: Sendable {
 
 extension DeliveryQueue {
     /// Leases whatever is due, without a limit on the share of an app or a subscriber.
+    ///
+    /// - Throws: as ``lease(_:capacity:wait:)``.
     public func lease(_ limit: Int, wait: Duration) async throws(ChatError) -> [Lease] {
         try await lease(limit, capacity: .max, wait: wait)
     }
 
     /// Renews leases for another 60 s.
+    ///
+    /// - Throws: as ``renew(_:for:)``. A lease that was lost is not an error.
     public func renew(_ leases: [Lease]) async throws(ChatError) {
         try await renew(leases, for: .seconds(60))
     }
 
     /// Opens, pauses or closes a subscriber, with default values for all other settings.
+    ///
+    /// - Throws: as ``set(_:of:)``.
     public func set(_ state: LaneState, of subscriber: SubscriberID, concurrency: Int) async throws(ChatError) {
         try await set(LaneSettings(state: state, concurrency: concurrency), of: subscriber)
     }
 
     /// Records one attempt. False when the lease was lost.
+    ///
+    /// - Throws: as ``finish(_:)``; then nothing was recorded.
     public func finish(_ lease: Lease, _ outcome: DeliveryOutcome) async throws(ChatError) -> Bool {
         try await finish([(lease, outcome)])[0]
     }
@@ -126,6 +134,7 @@ extension DeliveryQueue {
 
 /// The name of a position in the log that the queue stores.
 public struct CursorName: Hashable, Sendable {
+    /// The name, unique in the installation.
     @ExactText public var text: String
     /// The position with this name.
     public init(_ text: String) { self.text = text }
@@ -137,13 +146,16 @@ public struct PlannedDelivery: Sendable {
     public var id: String
     /// The receiver.
     public var subscriber: SubscriberID
+    /// The timetoken of the event.
     public var event: Timetoken
     /// The type of the event.
     public var type: String
+    /// The name of the event's channel.
     public var channel: String
     /// The body to send; set only for a passing event, which cannot be read from the log later.
     public var body: [UInt8]?
 
+    /// A delivery that is not stored yet.
     public init(
         id: String, subscriber: SubscriberID, event: Timetoken, type: String, channel: String, body: [UInt8]? = nil
     ) {
@@ -162,12 +174,15 @@ public enum DeliveryStatus: String, Sendable, CaseIterable { case pending, faile
 
 /// A delivery as listings show it.
 public struct Delivery: Sendable {
+    /// The delivery id, `dlv_…`, unique in the installation.
     public var id: String
     /// The receiver.
     public var subscriber: SubscriberID
+    /// The timetoken of the event.
     public var event: Timetoken
     /// The type of the event.
     public var type: String
+    /// The name of the event's channel.
     public var channel: String
     /// The state of the delivery.
     public var status: DeliveryStatus
@@ -180,6 +195,7 @@ public struct Delivery: Sendable {
     /// The time at which the delivery was stored; nil in a lease.
     public var created: Timetoken?
 
+    /// A delivery as it is stored.
     public init(
         id: String, subscriber: SubscriberID, event: Timetoken, type: String, channel: String, status: DeliveryStatus,
         attempts: Int, due: Timetoken?, reason: String? = nil, created: Timetoken? = nil
@@ -200,6 +216,7 @@ public struct Delivery: Sendable {
 /// The right to attempt one delivery now. The number `fence` distinguishes the current holder from one whose lease was
 /// lost. A class, because a lease is passed around often and has many fields.
 public final class Lease: Sendable {
+    /// The delivery that may be attempted.
     public let delivery: Delivery
     /// A number that no other lease of the delivery has had.
     public let fence: UInt64
@@ -269,6 +286,7 @@ public struct DeliveryAttempt: Sendable {
     /// Further details (timings, address, headers) as a JSON object, stored unchanged.
     public var details: JSONText?
 
+    /// An attempt and its outcome.
     public init(
         at: Timetoken, status: Int?, error: String?, durationMilliseconds: Int, isManual: Bool = false,
         responseBody: [UInt8] = [], isTruncated: Bool = false, details: JSONText? = nil
@@ -340,6 +358,7 @@ public struct DeliveryQuery: Sendable {
     public var subscriber: String?
     /// The statuses to list; empty: all.
     public var statuses: Set<DeliveryStatus> = []
+    /// The event whose deliveries are listed; nil: of any event.
     public var event: Timetoken?
     /// Exclusive bounds for the events; nil: no bound.
     public var after: Timetoken?

@@ -28,6 +28,9 @@ public protocol Directory: Sendable {
         _ decide: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value>
 
+    /// One page of the records that a query selects.
+    ///
+    /// - Throws: `.malformed` for a cursor that is not from this listing.
     func list(_ query: RecordQuery) async throws(ChatError) -> Page<Record>
 
     /// The records that changed after `revision`. Never skips a committed change, but may repeat one. Ends on
@@ -50,6 +53,7 @@ extension Directory {
     /// Pages are read one after the other: a record that changes meanwhile may be missing or old.
     ///
     /// - Parameter query: the listing; its `limit` is the length of a page.
+    /// - Throws: as ``list(_:)``; the error of `body`, which ends the listing.
     public func forEachPage(
         _ query: RecordQuery, isolation: isolated (any Actor)? = #isolation,
         _ body: ([Record]) async throws(ChatError) -> Void
@@ -63,6 +67,8 @@ extension Directory {
     }
 
     /// Reads one record; nil when there is none.
+    ///
+    /// - Throws: as for a list of keys.
     public func read(_ key: RecordKey) async throws(ChatError) -> Record? { try await read([key])[0] }
 
     /// Writes records without events.
@@ -192,7 +198,9 @@ public struct RecordSnapshot: Sendable {
 
 /// The result of a decision, carried out completely or not at all.
 public struct Decision<Value: Sendable>: Sendable {
+    /// The changes of records.
     public var changes: [RecordChange]
+    /// The events that commit with the changes.
     public var events: [EventDraft]
     /// Kept events to remove from the log, each with its channel. The bodies that their deliveries have stored are
     /// removed too. Events that are already gone are ignored.
@@ -216,11 +224,13 @@ public struct Decision<Value: Sendable>: Sendable {
 
 /// The outcome of a committed decision.
 public struct Decided<Value: Sendable>: Sendable {
+    /// The value that the decision returned.
     public var value: Value
     /// The written records in the order of the changes, as `Directory.write` returns them.
     public var records: [Record]
     /// The committed events, in the order of the drafts.
     public var events: [Event]
+    /// The changes that the decision asked for.
     public var changes: [RecordChange]
 
     /// The outcome of one decision.
@@ -367,6 +377,7 @@ public indirect enum RecordFilter: Sendable {
 public struct RecordChanges: Sendable {
     /// The changed, created and removed records.
     public var keys: [RecordKey]
+    /// The number of the commit.
     public var revision: Revision
 
     /// The changes of one commit.

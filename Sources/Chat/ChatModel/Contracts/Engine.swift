@@ -2,8 +2,11 @@
 ///
 /// `EngineConformance` is the executable specification of these contracts; every engine runs it.
 public protocol Engine: Sendable {
+    /// The events of all apps.
     var log: any EventLog { get }
+    /// The records of all apps.
     var directory: any Directory { get }
+    /// The deliveries owed to webhooks and pull subscriptions.
     var deliveries: any DeliveryQueue { get }
     /// The state of the engine. Ready only when an append would be durable. A degraded state says which guarantee is
     /// slow or blocked.
@@ -26,10 +29,12 @@ public enum EngineHealth: Sendable, Equatable {
 public struct EngineStatistics: Sendable {
     /// Unfinished or dead deliveries of all apps.
     public struct Queue: Sendable {
+        /// The number of deliveries.
         public var count: Int
         /// The oldest event with such a delivery; nil when there is none.
         public var oldest: Timetoken?
 
+        /// The number of deliveries in a state, and the oldest event among them.
         public init(count: Int, oldest: Timetoken?) {
             self.count = count
             self.oldest = oldest
@@ -40,18 +45,22 @@ public struct EngineStatistics: Sendable {
     public var bytes: Int?
     /// The part of `bytes` that is not yet in the main file: SQLite's write-ahead log.
     public var walBytes: Int?
-    /// The oldest and the newest kept event.
+    /// The oldest kept event; nil when there is none.
     public var oldestEvent: Timetoken?
+    /// The newest kept event; nil when there is none.
     public var newestEvent: Timetoken?
     /// The number of events accepted and not yet committed.
     public var waitingEvents: Int?
     /// Deliveries by state: `waiting` (for an attempt), `held` (by a disabled webhook) and `dead`.
     public var deliveries: [(state: String, queue: Queue)] = []
 
+    /// Statistics without any value.
     public init() {}
 }
 
 extension Engine {
     /// The default for engines without statistics.
+    ///
+    /// - Throws: nothing; an engine with statistics throws its store's error.
     public func statistics() async throws(ChatError) -> EngineStatistics { EngineStatistics() }
 }

@@ -94,6 +94,8 @@ public struct Loss: Sendable, Equatable {
 
 extension EventLog {
     /// Appends drafts that depend on no records.
+    ///
+    /// - Throws: as ``EventLog/append(_:claim:unlessChangedSince:)``.
     public nonisolated(nonsending) func append(
         _ drafts: [EventDraft], claim: Claim?
     ) async throws(ChatError) -> AppendOutcome {
@@ -149,6 +151,7 @@ public struct RepeatedAppend: Sendable {
 
 /// The result of appending one draft.
 public struct Appended: Sendable {
+    /// The event with its timetoken.
     public var event: Event
     /// True when the channel has already seen the deduplication key. `event` is then the first event, even if its
     /// payload differs.
@@ -163,7 +166,9 @@ public struct Appended: Sendable {
 
 /// One commit as readers see it: its events in timetoken order, and the position up to which the log is now complete.
 public struct Commit: Sendable {
+    /// The committed events, in timetoken order.
     public var events: [Event]
+    /// The position up to which the log is complete.
     public var watermark: Timetoken
 
     /// A commit with its events.
@@ -314,6 +319,7 @@ public struct HistoryRequest: Sendable {
         case of(Timetoken)
     }
 
+    /// The channel to read.
     public var channel: ChannelID
     /// The lower bound, exclusive.
     public var after: Timetoken
@@ -327,12 +333,14 @@ public struct HistoryRequest: Sendable {
     public var kinds: Set<EventKind> = []
     /// The types to include; empty: all.
     public var types: [NamePattern] = []
+    /// The user who caused the events; nil: any.
     public var user: String?
     /// The condition on the thread.
     public var thread = Thread.any
     /// The maximum for counting. Counting stops there and reads no further.
     public var countMost = Int.max
 
+    /// A request for the kept events of a channel between two positions, without further conditions.
     public init(
         channel: ChannelID, after: Timetoken = .zero, before: Timetoken = .distantFuture,
         order: Order = .oldestFirst, limit: Int
@@ -374,6 +382,7 @@ public struct Page<Item: Sendable>: Sendable {
     /// The number of all matches; nil unless the query asks for it.
     public var total: Int?
 
+    /// A page of a list; by default the last one.
     public init(
         items: [Item], hasMore: Bool = false, position: Timetoken = .zero, cursor: String? = nil, total: Int? = nil
     ) {

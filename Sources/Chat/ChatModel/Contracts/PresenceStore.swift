@@ -86,13 +86,16 @@ public struct PresenceChange: Sendable, Equatable {
         case renewed
     }
 
+    /// The user and the scope that the change concerns.
     public var presenceKey: PresenceKey
+    /// The change: the entry began, ended or shows another state.
     public var happening: PresenceTransition
     /// The number of users in the scope after the change.
     public var occupancy: Int
     /// The state that the user shows, or showed at the end.
     public var state: JSONText?
 
+    /// A change with the number of users that are in the scope afterwards.
     public init(_ presenceKey: PresenceKey, _ happening: PresenceTransition, occupancy: Int, state: JSONText? = nil) {
         self.presenceKey = presenceKey
         self.happening = happening
@@ -105,9 +108,12 @@ public struct PresenceChange: Sendable, Equatable {
 public struct Occupancy: Sendable, Equatable {
     /// A user in a scope, with the state that the user shows; a nil state is none.
     public struct Occupant: Sendable, Equatable {
+        /// The user's name.
         public var user: String
+        /// The state that the user shows, a JSON object; nil for none.
         public var state: JSONText?
 
+        /// A user who is in the scope.
         public init(user: String, state: JSONText? = nil) {
             self.user = user
             self.state = state
@@ -116,9 +122,12 @@ public struct Occupancy: Sendable, Equatable {
 
     /// The total number of users, including those not on the page.
     public var count: Int
+    /// The listed users, in the order of the list.
     public var occupants: [Occupant]
+    /// True when further users follow the last of `occupants`.
     public var hasMore: Bool
 
+    /// A scope with `count` users, of whom `occupants` are listed.
     public init(count: Int, occupants: [Occupant] = [], hasMore: Bool = false) {
         self.count = count
         self.occupants = occupants
@@ -128,6 +137,8 @@ public struct Occupancy: Sendable, Equatable {
 
 extension PresenceStore {
     /// Lists users as above, in ascending order of their names.
+    ///
+    /// - Throws: as ``occupants(of:after:_:limit:)``.
     public func occupants(
         of presenceScope: PresenceScope, after user: String?, limit: Int
     ) async throws(ChatError) -> Occupancy {

@@ -5,6 +5,7 @@ public import JSON
 ///
 /// The text is parsed once; `raw` returns a member's bytes as they were written.
 public struct Fields: Sendable {
+    /// The whole object.
     public let value: JSONValue
     /// The pointer of this object in the body: `#`, `#/events/3`.
     public let pointer: String
@@ -28,6 +29,9 @@ public struct Fields: Sendable {
     }
 
     /// Reads an object inside a body that is already parsed.
+    ///
+    /// - Throws: `.malformed` when the value is not an object or has members that are not `known`; nil permits every
+    ///   member.
     public init(_ value: JSONValue, text: JSONText, pointer: String, known: [String]?) throws(ChatError) {
         guard let members = text.rawMembers() else {
             throw Self.wrongType(pointer, expected: "object", value)
@@ -40,6 +44,8 @@ public struct Fields: Sendable {
 
     /// Parses a body with the gateway's rules for JSON: bounded depth, no duplicate name in an object, integers of any
     /// size (a payload keeps its digits).
+    ///
+    /// - Throws: `JSONError` with the position.
     public static func parse(_ body: [UInt8], limits: Limits) throws(JSONError) -> JSONDocument {
         try JSONDocument(body, limits: JSONLimits(depth: limits.jsonDepth), numbers: .lenient)
     }
@@ -60,7 +66,9 @@ public struct Fields: Sendable {
 // MARK: - Values. Each is nil when the member was not sent or is `null`.
 
 extension Fields {
-    /// A text.
+    /// A text; nil when the member is missing, as for all methods below.
+    ///
+    /// - Throws: `.malformed` for another type.
     public func string(_ name: String) throws(ChatError) -> String? {
         guard let member = member(name) else { return nil }
         guard let text = member.string else { throw wrongType(name, expected: "string", member) }
@@ -68,6 +76,8 @@ extension Fields {
     }
 
     /// A text whose length in UTF-8 is within bounds.
+    ///
+    /// - Throws: `.malformed` for another type or length.
     public func string(_ name: String, bytes: ClosedRange<Int>) throws(ChatError) -> String? {
         guard let text = try string(name) else { return nil }
         guard bytes.contains(text.utf8.count) else {
@@ -77,6 +87,8 @@ extension Fields {
     }
 
     /// A text whose number of characters (Unicode scalars) is within bounds.
+    ///
+    /// - Throws: `.malformed` for another type or length.
     public func string(_ name: String, characters: ClosedRange<Int>) throws(ChatError) -> String? {
         guard let text = try string(name) else { return nil }
         guard characters.contains(text.unicodeScalars.count) else {
@@ -87,6 +99,8 @@ extension Fields {
     }
 
     /// A boolean.
+    ///
+    /// - Throws: `.malformed` for another type.
     public func boolean(_ name: String) throws(ChatError) -> Bool? {
         guard let member = member(name) else { return nil }
         guard let flag = member.boolean else { throw wrongType(name, expected: "boolean", member) }
@@ -94,6 +108,8 @@ extension Fields {
     }
 
     /// A list of texts.
+    ///
+    /// - Throws: `.malformed` when it is not a list, or an element is not a text.
     public func strings(_ name: String) throws(ChatError) -> [String]? {
         guard let elements = try elements(name, of: "strings") else { return nil }
         var texts: [String] = []
@@ -105,6 +121,8 @@ extension Fields {
     }
 
     /// A list of texts whose length is within bounds.
+    ///
+    /// - Throws: `.malformed` for another type or number of elements.
     public func strings(_ name: String, count: ClosedRange<Int>) throws(ChatError) -> [String]? {
         guard let texts = try strings(name) else { return nil }
         try require(texts.count, of: name, count)
@@ -123,6 +141,8 @@ extension Fields {
     }
 
     /// A whole number. `24.0` is accepted, because JSON has only one kind of number.
+    ///
+    /// - Throws: `.malformed` for another type, a fraction, or a number outside `range`.
     public func integer(_ name: String, in range: ClosedRange<Int>) throws(ChatError) -> Int? {
         guard let member = member(name) else { return nil }
         guard let number = member.double, let whole = Int(exactly: number) else {
@@ -135,12 +155,16 @@ extension Fields {
     }
 
     /// A number within a range.
+    ///
+    /// - Throws: `.malformed` for another type, or a number outside `range`.
     public func number(_ name: String, in range: ClosedRange<Double>) throws(ChatError) -> Double? {
         guard let member = member(name) else { return nil }
         return try number(member, at: name, in: range)
     }
 
     /// A list of numbers whose length is within `count`.
+    ///
+    /// - Throws: `.malformed` for another type or number of elements, or an element outside `range`.
     public func numbers(
         _ name: String, count: ClosedRange<Int>, in range: ClosedRange<Double>
     ) throws(ChatError) -> [Double]? {
@@ -165,6 +189,8 @@ extension Fields {
     }
 
     /// One of the words of an enumeration.
+    ///
+    /// - Throws: `.malformed` for another type, or a word that is none of them; the message lists them.
     public func word<Choice: RawRepresentable & CaseIterable>(
         _ name: String, _: Choice.Type
     ) throws(ChatError) -> Choice?
@@ -173,6 +199,8 @@ extension Fields {
     }
 
     /// The value for one of the given words.
+    ///
+    /// - Throws: `.malformed` for another type, or a word that is none of them; the message lists them.
     public func choice<Value>(
         _ name: String, _ choices: [(word: String, value: Value)]
     ) throws(ChatError) -> Value? {
@@ -184,7 +212,9 @@ extension Fields {
         return choice.value
     }
 
-    /// The timetoken of an event, sent as such or as the event's id.
+    /// The timetoken of an event, sent as such or as the id of the event.
+    ///
+    /// - Throws: `.malformed` for another type, or a text that is neither a timetoken of 17 digits nor an event id.
     public func timetoken(_ name: String) throws(ChatError) -> Timetoken? {
         guard let text = try string(name) else { return nil }
         guard let timetoken = Timetoken(ofEvent: text) else {
@@ -194,6 +224,8 @@ extension Fields {
     }
 
     /// A time in RFC 3339 format.
+    ///
+    /// - Throws: `.malformed` for another type, or a text that is not such a time.
     public func time(_ name: String) throws(ChatError) -> Timetoken? {
         guard let text = try string(name) else { return nil }
         guard let time = Timestamp.read(text) else {
@@ -203,6 +235,8 @@ extension Fields {
     }
 
     /// A position in the log: a timetoken, an event id or a time.
+    ///
+    /// - Throws: `.malformed` for another type, or a text that is none of them.
     public func position(_ name: String) throws(ChatError) -> Timetoken? {
         guard let text = try string(name) else { return nil }
         guard let position = Timetoken(position: text) else { throw fault(name, "format", Self.positionRule) }
@@ -240,6 +274,8 @@ extension Fields {
     }
 
     /// The member as an object with its own members.
+    ///
+    /// - Throws: `.malformed` for another type, or an object with members that are not `known`.
     public func object(_ name: String, known: [String]?) throws(ChatError) -> Fields? {
         guard let member = member(name), let text = raw(name) else { return nil }
         return try Fields(member, text: text, pointer: pointer(to: name), known: known)
@@ -335,11 +371,14 @@ extension JSONValue.Kind {
 
 /// Collects the errors in the members of one object, so that one error reports them all.
 public struct ValidationErrors: Sendable {
+    /// The errors, in the order in which they were added.
     public private(set) var faults: [ChatError.FieldError] = []
     private var slug: String?
 
+    /// A collection without errors.
     public init() {}
 
+    /// True when no error was added.
     public var isEmpty: Bool { faults.isEmpty }
 
     /// Adds the field errors of an error.

@@ -2,9 +2,11 @@ public import JSON
 
 /// A block: a user receives nothing from another user. Its id is `user/blocked` and its parent is the user.
 public struct BlockRecord: Sendable, Equatable {
+    /// The user who blocks.
     public var user: String
     /// The user whose events are not delivered.
     public var blocked: String
+    /// The time of blocking.
     public var since: Timetoken = .zero
 
     /// A block of one user by another.

@@ -5,17 +5,21 @@ public import JSON
 /// It commits with the deletion. While it exists, the channel's records that are not newer than it count as removed,
 /// also for a new channel of the same name.
 public struct CascadeDeletionRecord: Sendable, Equatable {
+    /// The name of the deleted channel.
     public var channel: String
     /// The time at which the channel was deleted.
     public var since: Timetoken
 
+    /// The deletion of a channel at a time.
     public init(channel: String, since: Timetoken) {
         self.channel = channel
         self.since = since
     }
 
+    /// The key under which the store keeps the record.
     public static func key(_ channel: String, in app: AppID) -> RecordKey { RecordKey(.sweep, channel, in: app) }
 
+    /// The record in the form that the store keeps.
     public var body: JSONText {
         JSONText { writer in
             writer.beginObject()

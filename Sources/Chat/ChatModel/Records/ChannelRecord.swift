@@ -19,9 +19,11 @@ public enum ChannelKind: String, Sendable, CaseIterable {
 
 /// A channel's record in an app. Emitting does not require one: a channel without a record exists while it is used.
 public struct ChannelRecord: Sendable, Equatable {
+    /// The channel's name in events and requests, which never changes.
     public var id: String
     /// The kind of the channel.
     public var kind: ChannelKind
+    /// The name for display.
     public var name: String?
     public var description: String?
     /// A label for grouping channels.

@@ -2,6 +2,7 @@ public import JSON
 
 /// A channel group: channels under one name that are followed together.
 public struct GroupRecord: Sendable, Equatable {
+    /// The group's name in requests.
     public var id: String
     /// The channels in the order they were added, without duplicates. At most `Limits.groupChannels`.
     public var channels: [String]

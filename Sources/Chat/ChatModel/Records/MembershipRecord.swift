@@ -21,6 +21,7 @@ public enum PushPreference: String, Sendable, CaseIterable {
 public struct MembershipRecord: Sendable, Equatable {
     /// The state of a channel that is hidden from the user's list.
     public struct Hiding: Sendable, Equatable {
+        /// The time of hiding.
         public var since: Timetoken
         /// True when messages up to `since` are not shown again.
         public var hidesHistory: Bool
@@ -35,7 +36,9 @@ public struct MembershipRecord: Sendable, Equatable {
         }
     }
 
+    /// The member.
     public var user: String
+    /// The channel's name.
     public var channel: String
     /// Whether the user has joined or is only invited.
     public var state: MemberState

@@ -3,11 +3,15 @@ public import JSON
 /// An action on a message: a reaction, or an action type of the app. Its key is made of message, type, value and user,
 /// so that no user adds the same action twice.
 public struct MessageActionRecord: Sendable, Equatable {
+    /// The channel of the message.
     public var channel: String
     /// The timetoken of the message.
     public var message: Timetoken
+    /// ``reaction``, ``edit`` or an action type of the app.
     public var type: String
+    /// The value: an emoji for a reaction.
     public var value: String
+    /// The user who added the action.
     public var user: String
     /// The action's own timetoken: that of the event that announced it.
     public var timetoken: Timetoken = .zero
@@ -18,6 +22,7 @@ public struct MessageActionRecord: Sendable, Equatable {
     /// instead of value and user.
     public static let edit = "edited"
 
+    /// An action without a timetoken, which the event that announces it sets.
     public init(channel: String, message: Timetoken, type: String, value: String, user: String) {
         self.channel = channel
         self.message = message
@@ -30,6 +35,7 @@ public struct MessageActionRecord: Sendable, Equatable {
     /// contains both.
     public var id: String { "\(message)/\(timetoken)" }
 
+    /// The key under which the store keeps the record.
     public func key(in app: AppID) -> RecordKey {
         RecordKey(.messageAction, parts: [channel, message.description, type, value, user], in: app)
     }
@@ -39,6 +45,7 @@ public struct MessageActionRecord: Sendable, Equatable {
         RecordKey.prefix([channel, message.description] + more)
     }
 
+    /// Prints the action's members in an object that the caller has begun.
     public func printMembers(to writer: inout JSONWriter) {
         writer.member("channel", channel)
         writer.member("message_timetoken", message.description)

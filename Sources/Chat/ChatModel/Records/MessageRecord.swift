@@ -43,6 +43,7 @@ public struct MessageRecord: Sendable, Equatable {
 
     /// The position of an event on any channel.
     public struct Place: Sendable, Equatable {
+        /// The name of the channel.
         public var channel: String
         /// The timetoken of the event.
         public var timetoken: Timetoken
@@ -54,9 +55,11 @@ public struct MessageRecord: Sendable, Equatable {
         }
     }
 
+    /// The channel of the message.
     public var channel: String
     /// The timetoken of the message.
     public var timetoken: Timetoken
+    /// The latest edit; nil for a message that was not edited.
     public var edit: Edit?
     /// The timetokens of edits that were followed by other edits, oldest first. Each is a record of its own
     /// (``key(ofEdit:in:)``).

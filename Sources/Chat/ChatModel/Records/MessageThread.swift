@@ -4,13 +4,16 @@ public import JSON
 public struct MessageThread: Sendable, Equatable {
     /// An author of replies, with the number of replies.
     public struct Author: Sendable, Equatable {
+        /// The author's name.
         public var user: String
+        /// The number of replies that still exist.
         public var replies: Int
     }
 
     /// The maximum number of authors that are recorded: those with the most replies, and the author of the last reply.
     public static let authorsMost = 20
 
+    /// The number of replies.
     public var replies = 0
     /// The authors, most replies first.
     public private(set) var authors: [Author] = []
@@ -21,6 +24,7 @@ public struct MessageThread: Sendable, Equatable {
     /// The channel for the replies, for clients that give each thread a channel.
     public var channel: String?
 
+    /// A thread without replies.
     public init() {}
 
     /// The users whose devices receive events of the thread, members or not.
@@ -57,6 +61,7 @@ public struct MessageThread: Sendable, Equatable {
         authors.sort { $0.replies > $1.replies }
     }
 
+    /// The thread in the form that the store keeps in the message's record.
     public var body: JSONText {
         JSONText { writer in
             writer.beginObject()

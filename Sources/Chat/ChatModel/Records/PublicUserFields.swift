@@ -19,6 +19,7 @@ public struct PublicUserFields: Sendable, Equatable {
     /// Every field.
     public static let all = PublicUserFields(Set(Field.allCases))
 
+    /// Shows exactly these fields to the app's other users.
     public init(_ fields: Set<Field>) { self.fields = fields }
 
     /// Nil when a name is not a ``Field``.

@@ -4,7 +4,9 @@ public import JSON
 ///
 /// An expired restriction (`until`) has no effect, even before its record is removed.
 public struct RestrictionRecord: Sendable, Equatable {
+    /// The restricted user.
     public var user: String
+    /// The channel that the restriction applies to.
     public var channel: String
     /// True when the user may neither write nor receive events.
     public var isBanned: Bool
@@ -14,6 +16,7 @@ public struct RestrictionRecord: Sendable, Equatable {
     public var reason: String?
     /// The moderator; nil for an operator of the app.
     public var moderator: String?
+    /// The time at which the restriction began.
     public var since: Timetoken = .zero
     /// The end of the restriction; nil: until it is lifted.
     public var until: Timetoken?

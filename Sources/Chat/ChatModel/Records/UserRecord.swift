@@ -2,7 +2,9 @@ public import JSON
 
 /// A user's record in an app. It is optional: a user without one is known by the id alone.
 public struct UserRecord: Sendable, Equatable {
+    /// The user's name in events and requests, which never changes.
     public var id: String
+    /// The name for display.
     public var name: String?
     /// The address of the user's picture.
     public var profileURL: String?
