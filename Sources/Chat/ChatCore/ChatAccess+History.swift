@@ -51,6 +51,8 @@ extension ChatAccess {
     }
 
     /// The position from which a reader continues that starts now.
+    ///
+    /// - Throws: what the store throws.
     public func watermark() async throws(ChatError) -> Timetoken { try await log.watermark(of: app) }
 
     private static let noEvent = ChatError(.notFound, "no such event")

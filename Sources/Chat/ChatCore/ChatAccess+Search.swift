@@ -11,6 +11,7 @@ public struct EventSearch: Sendable {
     /// 1 to `Limits.pageMost`.
     public var limit: Int
 
+    /// A search for one page of events, at most `limit` of them.
     public init(_ selection: Selection, user: String? = nil, in range: LogRange, limit: Int) {
         self.selection = selection
         self.user = user

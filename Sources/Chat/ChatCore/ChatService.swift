@@ -224,6 +224,7 @@ public final class LiveLimits: Sendable {
     /// Holds one reference, which is released in `deinit`.
     private let newest: Atomic<Unmanaged<RecordEdition>>
 
+    /// The limits in force until they are replaced.
     public init(_ limits: Limits) {
         newest = Atomic(.passRetained(RecordEdition(limits, after: nil)))
     }

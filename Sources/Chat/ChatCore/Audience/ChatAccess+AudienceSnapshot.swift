@@ -15,6 +15,7 @@ extension ChatAccess {
     ///
     /// - Parameter isOfDevice: true when the user listens on a device. Such a stream may name a members-only channel,
     ///   and receives its events while the user is a member.
+    /// - Throws: what the store throws.
     public func inaccessible(
         of names: Set<ExactText>, isOfDevice: Bool = false
     ) async throws(ChatError) -> Set<ExactText> {

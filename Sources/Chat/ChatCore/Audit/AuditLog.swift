@@ -84,6 +84,7 @@ extension AuditLog {
         /// The times in this list are those of the entries.
         public var list: RecordList
 
+        /// Selects all entries of a list.
         public init(_ list: RecordList) { self.list = list }
     }
 

@@ -3,15 +3,23 @@ public import JSON
 
 /// A requested change of a channel's record.
 public struct ChannelEdit: Sendable {
+    /// The name for display, at most `Limits.recordTextLength` characters.
     public var name = FieldEdit<String>.keep
     public var description = FieldEdit<String>.keep
+    /// A label for grouping channels, at most `Limits.recordTextLength` characters.
     public var customType = FieldEdit<String>.keep
+    /// The address of a picture, at most `Limits.recordTextLength` characters.
     public var coverURL = FieldEdit<String>.keep
+    /// A type, as free text of the app, at most `Limits.recordTextLength` characters.
     public var type = FieldEdit<String>.keep
+    /// A state, as free text of the app, at most `Limits.recordTextLength` characters.
     public var status = FieldEdit<String>.keep
+    /// Data of the app, at most `Limits.recordValueBytes` bytes of JSON.
     public var data = FieldEdit<JSONText>.keep
+    /// An object of the app, at most `Limits.recordValueBytes` bytes of JSON.
     public var custom = FieldEdit<JSONText>.keep
 
+    /// An edit that leaves every field unchanged.
     public init() {}
 
     func apply(to channel: inout ChannelRecord) {

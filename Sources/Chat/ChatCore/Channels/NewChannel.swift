@@ -4,6 +4,7 @@ import Signing
 
 /// A channel to create.
 public struct NewChannel: Sendable {
+    /// The channel's kind, which no later edit changes.
     public var kind: ChannelKind
     /// The channel's id; nil to generate one. The id of a direct channel is derived from its two users' names.
     public var id: String?
@@ -15,6 +16,7 @@ public struct NewChannel: Sendable {
     /// kind `group`.
     public var isDistinct = false
 
+    /// A channel without fields and members.
     public init(kind: ChannelKind, id: String? = nil) {
         self.kind = kind
         self.id = id

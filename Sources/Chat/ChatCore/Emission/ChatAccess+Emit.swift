@@ -70,6 +70,8 @@ extension ChatAccess {
     }
 
     /// Returns what an earlier emit with this claim stored; see `EventLog.earlier(_:)`.
+    ///
+    /// - Throws: what the store throws.
     public func earlier(_ claim: Claim) async throws(ChatError) -> RepeatedAppend? { try await log.earlier(claim) }
 
     /// The outcome of the earlier emit, for a caller that repeats it with the same drafts. The drafts replace events
@@ -138,6 +140,8 @@ extension ChatAccess {
     }
 
     /// Emits one event; see `emit(_:claim:)`.
+    ///
+    /// - Throws: as ``emit(_:claim:)``.
     @discardableResult
     public func emit(_ draft: EventDraft) async throws(ChatError) -> Appended {
         try await emit([draft]).events[0]
@@ -161,6 +165,8 @@ extension ChatAccess {
     /// - Parameters:
     ///   - drafts: a draft that could not be read keeps its position and its error.
     ///   - left: the remaining validation budget, for a caller that checks more events of the same request.
+    /// - Throws: `.unavailable` when the task is cancelled while it waits for its turn. The error of a draft is in its
+    ///   result.
     public func prepare(
         _ drafts: [Result<EventDraft, ChatError>], within left: inout ValidationBudget
     ) async throws(ChatError) -> [Result<EventDraft, ChatError>] {

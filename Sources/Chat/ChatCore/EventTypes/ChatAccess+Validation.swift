@@ -92,6 +92,8 @@ extension ChatAccess {
     }
 
     /// Validates a payload for a request that validates only once.
+    ///
+    /// - Throws: as ``validate(_:as:version:within:)``.
     public func validate(
         _ data: JSONText, as name: String, version number: Int? = nil
     ) async throws(ChatError) -> Validation {

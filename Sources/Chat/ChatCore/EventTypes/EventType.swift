@@ -21,8 +21,11 @@ public struct EventType: Sendable {
         case builtIn = "built_in"
     }
 
+    /// The name that events have as their `type`.
     public var name: String
+    /// The declared settings; the default ones for a type that is not declared.
     public var settings: EventTypeSettings
+    /// The source of the settings: the API, a file at the start, or the gateway itself.
     public var origin: Origin
     /// The newest version's number; zero while there is none. Numbers have no gaps and are never reused.
     public var latestVersion: Int
@@ -51,6 +54,7 @@ public struct EventTypeSettings: Sendable, Equatable {
     /// The retention of its events emitted from then on; nil for the app's retention.
     public var retention: Duration?
 
+    /// Enforced settings without a description or an owner.
     public init() {}
 
     /// The allowed retention in hours: one hour to a century.
@@ -96,6 +100,7 @@ public struct CompatibilityRule: Sendable, Hashable {
     /// its name.
     public var isLenient: Bool
 
+    /// A rule; by default the new version must accept every value that the newest version accepted.
     public init(_ mode: Mode = .backward, isTransitive: Bool = false, isLenient: Bool = false) {
         self.mode = mode
         self.isTransitive = isTransitive

@@ -36,6 +36,7 @@ public struct SchemaProposal: Sendable {
     /// The reason to accept the version although it breaks the rule. It is stored with the version.
     public var forced: String?
 
+    /// A proposal without examples.
     public init(schema: JSONText) { self.schema = schema }
 }
 

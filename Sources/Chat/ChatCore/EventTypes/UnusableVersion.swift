@@ -5,6 +5,7 @@ import Locking
 
 /// A stored version of a schema that this gateway cannot compile. In mode `enforce` every event of its type is refused.
 public struct UnusableVersion: Sendable {
+    /// The app that declared the type.
     public var app: AppID
     /// The event type's name.
     public var type: String

@@ -6,13 +6,16 @@ public struct ImportMessage: Sendable {
     /// An action on the message: a reaction, an edit (`edited`), a deletion (`deleted`), the channel of its thread
     /// (`threadRootId`), or an action of the app's own type.
     public struct Action: Sendable {
+        /// `reactions`, `edited`, `deleted`, `threadRootId` or a type of the app.
         public var type: String
+        /// The value: an emoji for a reaction, the new text for an edit.
         public var value: String
         /// The user who performed the action.
         public var user: String
         /// The time of the action: its timetoken in both systems.
         public var at: Timetoken
 
+        /// An action of a user at its original time.
         public init(type: String, value: String, user: String, at: Timetoken) {
             self.type = type
             self.value = value
@@ -32,6 +35,7 @@ public struct ImportMessage: Sendable {
     /// The actions on the message, in any order.
     public var actions: [Action]
 
+    /// A message at its original time.
     public init(_ draft: EventDraft, at: Timetoken, actions: [Action] = []) {
         self.draft = draft
         self.at = at

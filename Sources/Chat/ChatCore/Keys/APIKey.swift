@@ -14,11 +14,13 @@ public struct APIKey: Sendable {
 
     /// The key's id, which is not secret.
     public var id: String
+    /// The app that the key gives access to.
     public var app: AppID
     /// A name for display.
     public var name: String
     /// The evidence by which callers prove that they hold the key.
     public var proof: TokenEvidence
+    /// The operations that the key permits.
     public var scopes: Scopes
     /// The channels that the key may use.
     public var channels: [NamePattern]
@@ -26,6 +28,7 @@ public struct APIKey: Sendable {
     public var types: [NamePattern]
     /// The time at which the key expires; nil for never.
     public var expires: Timetoken?
+    /// The time at which the key was created.
     public var created: Timetoken
     /// The key's own rate limits, which apply in addition to its app's.
     public var rates = RatePolicies()
@@ -34,6 +37,7 @@ public struct APIKey: Sendable {
     /// When its record last changed; zero before it is stored.
     public internal(set) var updated = Timetoken.zero
 
+    /// A key that is not stored yet. By default it reaches every channel and every type.
     public init(
         id: String, app: AppID, name: String, proof: TokenEvidence, scopes: Scopes, channels: [NamePattern] = [.all],
         types: [NamePattern] = [.all], expires: Timetoken? = nil, created: Timetoken

@@ -4,7 +4,9 @@ import Signing
 
 /// One tenant. Everything of an app is stored under its id.
 public struct AppRecord: Sendable {
+    /// The app's id, under which everything of the app is stored.
     public var id: AppID
+    /// A name for display.
     public var name: String
     /// The publish key of the PubNub-compatible interface. The app's admins can read it again.
     public var publishKey: String
@@ -27,6 +29,7 @@ public struct AppRecord: Sendable {
     public var storesByDefault = true
     /// The fields of other users that a user's credential may see.
     public var publicUserFields = PublicUserFields.standard
+    /// The time at which the app was created.
     public var created: Timetoken
     /// The rate limits of all its callers together.
     public var rates = RatePolicies()
@@ -37,6 +40,7 @@ public struct AppRecord: Sendable {
     /// When its record last changed; zero before it is stored.
     public internal(set) var updated = Timetoken.zero
 
+    /// An app that is not stored yet, with the default settings.
     public init(
         id: AppID, name: String, publishKey: String, subscribeKey: String, secretKey: String,
         isFirst: Bool = false, retention: Duration? = nil, created: Timetoken

@@ -2,16 +2,23 @@ public import ChatModel
 
 /// A change of an app's settings. A nil member leaves its setting as it is.
 public struct AppChange: Sendable {
+    /// ``AppRecord/name``; nil leaves it unchanged.
     public var name: String?
+    /// ``AppRecord/requiresDeclaredTypes``; nil leaves it unchanged.
     public var requiresDeclaredTypes: Bool?
+    /// ``AppRecord/requiresTokens``; nil leaves it unchanged.
     public var requiresTokens: Bool?
+    /// ``AppRecord/storesByDefault``; nil leaves it unchanged.
     public var storesByDefault: Bool?
+    /// ``AppRecord/publicUserFields``; nil leaves them unchanged.
     public var publicUserFields: PublicUserFields?
+    /// ``AppRecord/retention``; nil leaves it unchanged.
     public var retention: Retention?
 
     /// The retention of kept events.
     public enum Retention: Sendable, Equatable { case forever, limited(Duration) }
 
+    /// A change of the given settings.
     public init(
         requiresDeclaredTypes: Bool? = nil, requiresTokens: Bool? = nil, storesByDefault: Bool? = nil,
         publicUserFields: PublicUserFields? = nil, retention: Retention? = nil

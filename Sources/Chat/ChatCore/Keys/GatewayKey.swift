@@ -52,7 +52,9 @@ extension Keyring {
 
 /// A new key's text. It is shown once and never stored.
 public struct IssuedKey: Sendable {
+    /// The key as it is stored.
     public var key: APIKey
+    /// The key itself. It is returned once and not stored.
     public var text: String
 }
 

@@ -7,6 +7,8 @@ extension ChatAccess {
     /// - Parameters:
     ///   - hidesHistory: older messages are not shown again when the channel is shown again.
     ///   - endsWithMessage: the next message shows the channel again.
+    /// - Throws: `.forbidden` when the caller does not speak for the user; `.notFound` when the user is not a member;
+    ///   `.invalid`, slug `no_members`, for an open channel.
     public func hide(
         _ channel: String, for user: String, hidesHistory: Bool = false, endsWithMessage: Bool = true,
         by named: String? = nil
@@ -23,6 +25,8 @@ extension ChatAccess {
     }
 
     /// Shows a hidden channel on the member's list again.
+    ///
+    /// - Throws: as ``hide(_:for:hidesHistory:endsWithMessage:by:)``.
     public func unhide(
         _ channel: String, for user: String, by named: String? = nil
     ) async throws(ChatError) -> MembershipRecord {

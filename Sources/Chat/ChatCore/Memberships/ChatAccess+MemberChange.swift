@@ -88,6 +88,9 @@ extension ChatAccess {
 
 extension ChatAccess {
     /// The members of a channel, including invited ones; empty for a channel without a record.
+    ///
+    /// - Throws: `.forbidden` without `read`, and when the caller may not see the channel; `.malformed` for a bad name
+    ///   or query.
     public func members(of channel: String, _ list: RecordList) async throws(ChatError) -> Page<MembershipRecord> {
         try await requireVisible(of: channel)
         var query = try RecordQuery(.membership, list, .memberships, in: app, limits: limits)
@@ -108,6 +111,8 @@ extension ChatAccess {
     }
 
     /// One member; nil when the user is not a member.
+    ///
+    /// - Throws: `.forbidden` without `read`, and when the caller may not see the channel; `.malformed` for a bad name.
     public func member(_ user: String, of channel: String) async throws(ChatError) -> MembershipRecord? {
         try await requireVisible(of: channel)
         try Names.check(user: user)
@@ -117,6 +122,9 @@ extension ChatAccess {
     }
 
     /// The memberships and invitations of a user, in the channels that the caller reaches.
+    ///
+    /// - Throws: `.forbidden` without `read`, and, slug `not_self`, for a user's credential of another user;
+    ///   `.malformed` for a bad name or query.
     public func memberships(of user: String, _ list: RecordList) async throws(ChatError) -> Page<MembershipRecord> {
         try caller.require(.read)
         try Names.check(user: user)

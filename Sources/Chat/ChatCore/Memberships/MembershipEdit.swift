@@ -3,8 +3,11 @@ public import JSON
 
 /// An edit of a membership.
 public struct MembershipEdit: Sendable {
+    /// A type, as free text of the app, at most `Limits.recordTextLength` characters.
     public var type = FieldEdit<String>.keep
+    /// A state, as free text of the app, at most `Limits.recordTextLength` characters.
     public var status = FieldEdit<String>.keep
+    /// An object of the app, at most `Limits.recordValueBytes` bytes of JSON.
     public var custom = FieldEdit<JSONText>.keep
     /// The push preference, which only the member may set; clearing it means ``PushPreference/all``.
     public var push = FieldEdit<PushPreference>.keep
@@ -25,6 +28,7 @@ public struct MembershipEdit: Sendable {
         case keep
     }
 
+    /// An edit that leaves every field unchanged.
     public init() {}
 
     func apply(to membership: inout MembershipRecord) {
@@ -103,6 +107,8 @@ extension ChatAccess {
     /// push preference by the member.
     ///
     /// - Parameter demand: the required version, if any.
+    /// - Throws: `.notFound` when the user is not a member or the channel has no record; `.stale` for another version;
+    ///   `.forbidden` without the right to a field; `.malformed` or `.tooLarge` for a value.
     public func update(
         memberOf channel: String, _ user: String, _ edit: MembershipEdit, precondition etag: String? = nil,
         by named: String? = nil

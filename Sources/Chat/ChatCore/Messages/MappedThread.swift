@@ -8,6 +8,7 @@ public struct MappedThread: Sendable, Equatable {
     /// The message replied to.
     public let root: Timetoken
 
+    /// The thread of the message `root` in the channel `parent`.
     public init(parent: String, root: Timetoken) {
         self.parent = parent
         self.root = root
@@ -26,6 +27,7 @@ public struct MappedThread: Sendable, Equatable {
         self.root = root
     }
 
+    /// The name of the channel for the replies.
     public var name: String { "\(Self.prefix)\(parent)_\(root)" }
 
     /// The prefix of these channels' names.
@@ -43,6 +45,8 @@ extension ChatAccess {
     }
 
     /// A page of a channel's messages, including replies; see `EventLog.history`.
+    ///
+    /// - Throws: as ``history(_:onWire:)``.
     public func messages(_ request: HistoryRequest) async throws(ChatError) -> Page<Message> {
         var request = request
         request.types = [.exact(BuiltInTypes.messageCreated)]
@@ -51,6 +55,8 @@ extension ChatAccess {
     }
 
     /// The messages of events that were read elsewhere, with their changes, in the same order.
+    ///
+    /// - Throws: what the store throws.
     public func messages(of events: [Event]) async throws(ChatError) -> [Message] {
         guard !events.isEmpty else { return [] }
         let keys = events.map { MessageRecord.key($0.channel.name, $0.timetoken, in: app) }
@@ -59,6 +65,8 @@ extension ChatAccess {
     }
 
     /// The replies to a message, oldest first by default.
+    ///
+    /// - Throws: `.notFound` when there is no such message or the caller may not read it; `.malformed` for a bad query.
     public func replies(
         to timetoken: Timetoken, in channel: String, _ list: RecordList
     ) async throws(ChatError) -> Page<Message> {
@@ -96,6 +104,8 @@ extension ChatAccess {
     }
 
     /// True when a message of the channel belongs to that thread.
+    ///
+    /// - Throws: what the store throws.
     public func isReply(_ timetoken: Timetoken, in thread: MappedThread) async throws(ChatError) -> Bool {
         guard let event = try await log.event(at: timetoken, in: app) else { return false }
         return event.draft.thread == thread.root && ExactText(event.channel.name) == ExactText(thread.parent)

@@ -5,6 +5,7 @@ public import JSON
 public struct Message: Sendable {
     /// The event as it was sent.
     public let event: Event
+    /// The changes: edits, the deletion, counts of reactions and replies. Empty for a message that never changed.
     public private(set) var record: MessageRecord
 
     init(_ event: Event, _ record: MessageRecord?) {
@@ -21,9 +22,11 @@ public struct Message: Sendable {
         if let etag { record.etag = etag }
     }
 
+    /// The timetoken of the event, which is the message's id in its channel.
     public var timetoken: Timetoken { event.timetoken }
     /// The version. It changes with every edit, deletion, reaction, action and reply.
     public var etag: String { record.etag }
+    /// True when the message is marked as deleted; its event then remains in the history.
     public var isDeleted: Bool { record.deletion != nil }
     /// The newest payload; null once the message is deleted.
     public var data: JSONText { isDeleted ? .null : record.edit?.data ?? event.data }

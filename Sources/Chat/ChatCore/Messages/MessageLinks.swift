@@ -18,11 +18,13 @@ public struct MessageLinks: Sendable {
     public var quote: Timetoken?
     /// The message that this one replies to.
     public var threadOf: Timetoken?
+    /// The users whom the message mentions; nil for none.
     public var mentions: Mentions?
     /// True when `meta` may already contain quotes and mentions: clients of another service write them there, and
     /// publish the mentions themselves.
     public var keepsMeta = false
 
+    /// Links to the given messages and users.
     public init(quote: Timetoken? = nil, threadOf: Timetoken? = nil, mentions: Mentions? = nil) {
         self.quote = quote
         self.threadOf = threadOf

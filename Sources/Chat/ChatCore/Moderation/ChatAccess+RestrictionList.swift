@@ -17,6 +17,8 @@ extension ChatAccess {
 
     /// The restrictions that ban a user from channels now; the user may not read those channels. Reads nothing in an
     /// app without restrictions.
+    ///
+    /// - Throws: what the store throws.
     public func bans(of user: String) async throws(ChatError) -> [RestrictionRecord] {
         guard service.accessCache.restrict(app) else { return [] }
         var query = RecordQuery(.restriction, in: app, limit: limits.pageMost)
@@ -29,6 +31,9 @@ extension ChatAccess {
     }
 
     /// The restrictions in force in a channel, by user.
+    ///
+    /// - Throws: `.forbidden` without `read`, when the caller does not reach the channel, and for a user's credential
+    ///   unless the user is an operator of the channel; `.malformed` for a bad name or query.
     public func restrictions(in channel: String, _ list: RecordList) async throws(ChatError) -> Page<RestrictionRecord>
     {
         try await requireVisibleRestrictions(in: channel)
@@ -38,6 +43,9 @@ extension ChatAccess {
     }
 
     /// The restrictions in force for a user, by channel, in the channels that the credential reaches.
+    ///
+    /// - Throws: `.forbidden` without `read`, and, slug `not_self`, for a user's credential of another user;
+    ///   `.malformed` for a bad name or query.
     public func restrictions(of user: String, _ list: RecordList) async throws(ChatError) -> Page<RestrictionRecord> {
         try caller.require(.read)
         try Names.check(user: user)

@@ -36,6 +36,8 @@ extension ChatAccess {
     }
 
     /// Ends a restriction before its expiry; does nothing when there is none.
+    ///
+    /// - Throws: `.forbidden`, slug `not_operator`; the errors of `RecordChange.Precondition.check`.
     @discardableResult
     public func lift(
         restrictionOf user: String, in channel: String, precondition: RecordChange.Precondition = .none,

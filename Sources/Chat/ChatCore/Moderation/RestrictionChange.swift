@@ -219,6 +219,8 @@ public struct RestrictionRequest: Sendable, Equatable {
     /// The end of the restriction; nil: until it is lifted.
     public var until: Timetoken?
 
+    /// A restriction that lasts until `until`, or until it is lifted. At least one of `isBan` and `isMute` must be
+    /// true.
     public init(isBan: Bool = false, isMute: Bool = false, reason: String? = nil, until: Timetoken? = nil) {
         self.isBan = isBan
         self.isMute = isMute

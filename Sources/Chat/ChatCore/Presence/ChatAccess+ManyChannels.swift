@@ -44,6 +44,9 @@ extension ChatAccess {
     }
 
     /// Makes the user leave all of these channels.
+    ///
+    /// - Throws: `.forbidden` when the caller may not report the user's presence on one of the channels; then the user
+    ///   stays on all of them. `.malformed` for a bad name.
     public func disappear(_ user: String, fromAll names: [String]) async throws(ChatError) {
         var presenceKeys: [PresenceKey] = []
         for name in names {
@@ -56,6 +59,8 @@ extension ChatAccess {
     }
 
     /// The channels with users present, with their numbers, as far as the caller may know of them.
+    ///
+    /// - Throws: `.forbidden` without `read`; what the store throws.
     public func occupied() async throws(ChatError) -> [(channel: String, count: Int)] {
         try caller.require(.read)
         var occupied: [(channel: String, count: Int)] = []

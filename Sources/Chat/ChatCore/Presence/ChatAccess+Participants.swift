@@ -25,6 +25,8 @@ extension ChatAccess {
     }
 
     /// Makes the user leave an open channel, with all devices. Harmless for a user who is not inside.
+    ///
+    /// - Throws: `.forbidden` when the caller may not report the user's presence there; `.malformed` for a bad name.
     public func exit(_ user: String, from name: String) async throws(ChatError) {
         try requireOwn(user, on: name, for: "participant.exited")
         let presenceKey = presenceKey(.participant, user, name)

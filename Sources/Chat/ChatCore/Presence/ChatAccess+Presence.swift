@@ -32,6 +32,8 @@ extension ChatAccess {
     }
 
     /// Makes the user leave the channel, with all devices. Harmless for a user who is not present.
+    ///
+    /// - Throws: `.forbidden` when the caller may not report the user's presence there; `.malformed` for a bad name.
     public func disappear(_ user: String, from name: String) async throws(ChatError) {
         try requireOwn(user, on: name, for: "presence.left")
         let presenceKey = presenceKey(.occupant, user, name)
@@ -57,6 +59,9 @@ extension ChatAccess {
     }
 
     /// The users present on the channel, after a user, by name.
+    ///
+    /// - Throws: `.forbidden` when the caller may not read the channel; `.malformed` for a bad name, or a limit that is
+    ///   not 0 to `Limits.pageMost`.
     public func occupants(
         of name: String, after user: String? = nil, _ order: ListOrder = .ascending, limit: Int
     ) async throws(ChatError) -> Occupancy {
@@ -64,12 +69,16 @@ extension ChatAccess {
     }
 
     /// One present user; nil when the user is not present.
+    ///
+    /// - Throws: `.forbidden` when the caller may not read the channel; `.malformed` for a bad name.
     public func occupant(_ user: String, of name: String) async throws(ChatError) -> Occupancy.Occupant? {
         try await requireAccess(of: name)
         return try await tracker.store.occupant(presenceKey(.occupant, user, name))
     }
 
     /// The channels on which a user is present, as far as the caller may know of them.
+    ///
+    /// - Throws: `.forbidden` without `read`; `.malformed` for a bad name.
     public func presentChannels(of user: String) async throws(ChatError) -> [String] {
         try caller.require(.read)
         try Names.check(user: user)

@@ -156,6 +156,9 @@ extension PresenceTracker {
     }
 
     /// Ends the entries that have timed out and emits their events, at once.
+    ///
+    /// - Throws: the errors of the store; `.overloaded` when too many requests wait, `.unavailable` when the gateway
+    ///   stops.
     public func tick() async throws(ChatError) {
         try await perform { store throws(ChatError) in try await store.expire() }
     }

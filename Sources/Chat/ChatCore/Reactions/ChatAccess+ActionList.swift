@@ -10,6 +10,7 @@ extension ChatAccess {
     ///   - after: exclusive, as is `before`.
     ///   - limit: 1 to `Limits.pageMost`.
     ///   - thread: the thread of the messages.
+    /// - Throws: `.forbidden` when the caller may not read the channel; `.malformed` for a bad name.
     public func actions(
         in channel: String, after: Timetoken, before: Timetoken, limit: Int, thread: HistoryRequest.Thread = .any
     ) async throws(ChatError) -> (actions: [MessageActionRecord], hasMore: Bool) {
@@ -60,6 +61,8 @@ extension ChatAccess {
 
     /// The actions on each of these messages, by the messages' timetokens; oldest first, the newest 1000 of each
     /// message.
+    ///
+    /// - Throws: what the store throws.
     public func actions(of events: [Event]) async throws(ChatError) -> [Timetoken: [MessageActionRecord]] {
         var all: [Timetoken: [MessageActionRecord]] = [:]
         for message in try await messages(of: events) {
@@ -81,6 +84,8 @@ extension ChatAccess {
     private static let shownMost = 1000
 
     /// One action by its timetoken; nil when there is none.
+    ///
+    /// - Throws: `.forbidden` when the caller may not read the channel; `.malformed` for a bad name.
     public func action(
         _ place: Timetoken, of timetoken: Timetoken, in channel: String
     ) async throws(ChatError) -> MessageActionRecord? {

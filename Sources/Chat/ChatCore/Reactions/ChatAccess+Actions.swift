@@ -83,6 +83,8 @@ extension ChatAccess {
     }
 
     /// The actions on a message, by type, value and user. Excludes edits and deletions, which are part of the message.
+    ///
+    /// - Throws: `.notFound` when there is no such message or the caller may not read it; `.malformed` for a bad query.
     public func actions(
         of timetoken: Timetoken, in channel: String, _ list: RecordList
     ) async throws(ChatError) -> Page<MessageActionRecord> {

@@ -28,6 +28,8 @@ extension ChatAccess {
     }
 
     /// The reactions to a message, by value and user.
+    ///
+    /// - Throws: `.notFound` when there is no such message or the caller may not read it; `.malformed` for a bad query.
     public func reactions(
         to timetoken: Timetoken, in channel: String, _ list: RecordList
     ) async throws(ChatError) -> Page<MessageActionRecord> {

@@ -119,6 +119,8 @@ extension ChatAccess {
     /// Moves a member's read mark forward to the message named by a receipt that a client published on PubNub's wire.
     ///
     /// - Parameter wire: the receipt as it was published, for the wire's subscribers.
+    /// - Throws: `.forbidden` when the caller does not speak for the user or does not reach the channel; what the store
+    ///   throws.
     public func process(
         receiptOf user: String, in channel: String, at timetoken: Timetoken, showing wire: JSONText
     ) async throws(ChatError) -> PublishedReceipt {
@@ -143,6 +145,8 @@ extension ChatAccess {
     ///
     /// - Parameter channels: the channels to mark; nil for all with unread messages.
     /// - Returns: the channels in which the mark moved.
+    /// - Throws: `.forbidden` when the caller does not speak for the user or does not reach one of the channels;
+    ///   `.malformed` for a bad name; what the store throws.
     public func markAllRead(
         by user: String, in channels: [String]? = nil, named: String? = nil
     ) async throws(ChatError) -> [String] {

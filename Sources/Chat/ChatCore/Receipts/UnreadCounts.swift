@@ -203,10 +203,12 @@ actor UnreadCounts {
 
 /// The number of messages that a user has not read.
 public struct Unread: Sendable, Equatable {
+    /// The number over all channels that count: those that the user has joined and not hidden permanently.
     public var total = 0
     /// The counts by the channels' custom types. Channels without a custom type are only part of the total.
     public var byCustomType: [String: Int] = [:]
 
+    /// No unread messages.
     public init() {}
 }
 

@@ -73,6 +73,7 @@ extension RecordList {
     ///
     /// - Parameters:
     ///   - read: reads a page of the store after a cursor, with a limit and with a cursor after each item.
+    /// - Throws: the error of `read`.
     public static func page<Item: Sendable>(
         limit: Int, from cursor: String?, _ read: @Sendable (String?, Int) async throws(ChatError) -> Page<Item?>,
         _ isAsked: @Sendable (Item) -> Bool

@@ -11,6 +11,7 @@ public struct RecordList: Sendable {
     public var order: ListOrder?
     /// Exclusive bounds for the time of creation.
     public var after: Timetoken?
+    /// The upper bound, as ``after``.
     public var before: Timetoken?
     /// A condition over the records' members in the language of ``Filter``: `name LIKE 'An*' && custom.floor > 3`.
     public var filter: String?
@@ -26,6 +27,7 @@ public struct RecordList: Sendable {
     /// The number of records to skip, for clients that number their pages; not with a cursor.
     public var offset: Int?
 
+    /// A list with the default order, without conditions.
     public init(limit: Int, cursor: String? = nil) {
         self.limit = limit
         self.cursor = cursor

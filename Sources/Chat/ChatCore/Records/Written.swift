@@ -2,7 +2,9 @@ import ChatModel
 
 /// A record after a write, and whether the write created it.
 public struct Written<Value: Sendable>: Sendable {
+    /// The record as it is stored now.
     public let record: Value
+    /// True when the write created the record.
     public let isNew: Bool
 }
 

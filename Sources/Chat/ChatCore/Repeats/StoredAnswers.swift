@@ -11,11 +11,14 @@ import Synchronization
 public final class StoredAnswers: Sendable {
     /// An answer as it was sent.
     public struct Answer: Sendable {
+        /// The HTTP status.
         public var status: Int
+        /// The header fields that belong to the answer, in the order in which they were sent.
         public var headers: [(name: String, value: String)]
         /// UTF-8 text.
         public var body: [UInt8]
 
+        /// An answer to store.
         public init(status: Int, headers: [(name: String, value: String)], body: [UInt8]) {
             self.status = status
             self.headers = headers
@@ -210,6 +213,7 @@ private struct Entry {
 ///
 /// It is a task-local value, as ``PendingAuditEntry`` is.
 public final class PendingAnswer: Sendable {
+    /// The request that the current task carries out; nil without an `Idempotency-Key`.
     @TaskLocal public static var current: PendingAnswer?
 
     private let begun: RecordChange

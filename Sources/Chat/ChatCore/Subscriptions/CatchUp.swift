@@ -8,6 +8,7 @@ public import ChatModel
 /// or below the position does.
 public struct CatchUp: Sendable {
     private let log: any EventLog
+    /// The selection whose events are read.
     public let selection: Selection
     private let audienceSnapshot: AudienceSnapshot?
     /// Removes texts of deleted messages; nil when they are shown.
@@ -36,6 +37,8 @@ public struct CatchUp: Sendable {
     ///
     /// The page contains the selected events, oldest first. It may be empty although more follow, so that a filter with
     /// few matches has a bounded cost per page.
+    ///
+    /// - Throws: what the store throws.
     public mutating func nextPage(limit: Int) async throws(ChatError) -> [Event] {
         guard !isOver else { return [] }
         let page = try await log.events(
@@ -69,11 +72,14 @@ public struct ResumePosition: Sendable, Equatable {
         case unknown
     }
 
+    /// The position as the reader sent it.
     public var requested: String
+    /// The position after which events follow.
     public var from: Timetoken
     /// The gap; nil when all events after the position follow.
     public var gap: Gap?
 
+    /// Resumes after `from`, with a gap if events were lost.
     public init(requested: String, from: Timetoken, gap: Gap? = nil) {
         self.requested = requested
         self.from = from

@@ -3,6 +3,7 @@ import JSON
 
 /// The events of one answer to a long poll.
 public struct PollBatch: Sendable {
+    /// The events, in the order of the log.
     public var events: [Event]
     /// The position from which the next poll continues.
     public var cursor: Timetoken
@@ -49,6 +50,8 @@ extension ChatAccess {
     ///
     /// A poll first attaches a sink to the hub, then reads with this up to the hub's position at that time. All later
     /// events reach the sink.
+    ///
+    /// - Throws: what the store throws.
     public func missed(
         _ selection: Selection, audienceSnapshot: AudienceSnapshot? = nil, after: Timetoken, upTo: Timetoken,
         until deadline: ContinuousClock.Instant? = nil

@@ -17,6 +17,7 @@ public actor Hub {
 
     let log: any EventLog
     private let executor: any SerialExecutor
+    /// The executor that was passed to the initializer.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     /// The position up to which all events were handed to the feeds. Valid while `isRunning`.
@@ -109,6 +110,7 @@ extension Hub {
     /// it may be shown to the app.
     public func position(of app: AppID) -> Timetoken { positions[app] ?? start }
 
+    /// The number of feeds: of different selections, however many streams share each.
     public var feedCount: Int { feeds.count }
 
     /// Calls an observer on the hub's executor after each event that changes the audience of its channel (a ban or its

@@ -44,9 +44,11 @@ public struct Selection: Sendable {
 
     private let parts: Parts
 
+    /// The channels, by name and by pattern.
     public var channels: ChannelSet { parts.channels }
     /// The types, sorted; never empty.
     public var types: [NamePattern] { parts.types }
+    /// The condition over the events; nil selects all events of the channels and types.
     public var filter: Filter? { parts.filter }
     /// The user that the subscriber listens as. It then receives only the events whose audience includes the user. Nil:
     /// all events.
@@ -183,6 +185,8 @@ extension ChatAccess {
 
     /// A selection with other channels or types; a nil argument leaves them unchanged. The rules are those for a new
     /// selection.
+    ///
+    /// - Throws: `.forbidden` beyond the caller's rights, `.malformed` for invalid names or too many of them.
     public func selection(
         changing old: Selection, channels: [String]?, types: [String]?
     ) throws(ChatError) -> Selection {

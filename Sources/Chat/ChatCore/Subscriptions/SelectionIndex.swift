@@ -11,8 +11,10 @@ public struct SelectionIndex: Sendable {
     private var everywhere = ChannelSubscribers()
     private var indexes = FieldIndexes()
 
+    /// An index without selections.
     public init() {}
 
+    /// True when the index contains no selection.
     public var isEmpty: Bool { named.isEmpty && below.isEmpty && everywhere.isEmpty }
 
     /// - Parameter member: a number that is not used in this index, below `UInt32.max`.

@@ -8,6 +8,7 @@ extension ChatAccess {
     /// Revokes a token. Repeating it is harmless.
     ///
     /// - Parameter until: the expiry of the token.
+    /// - Throws: `.forbidden` without `manage`; what the store throws.
     public func revoke(token: String, until: Timetoken) async throws(ChatError) {
         try caller.require(.manage)
         let body = JSONText { writer in

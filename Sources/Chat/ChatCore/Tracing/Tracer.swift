@@ -27,6 +27,7 @@ public final class Tracer: Sendable {
         self.clock = clock
     }
 
+    /// The current time, from the tracer's clock.
     public var now: Timetoken { clock.now }
 
     /// The trace context of a request: in its sender's trace, in a new one, or nil.
@@ -137,9 +138,13 @@ public struct Span: Sendable {
     public var context: TraceContext
     /// The parent span; nil for the first span of a trace.
     public var parent: UInt64?
+    /// The name of the work, the same for all spans of the same work.
     public var name: String
+    /// The kind, which tools that draw a trace show.
     public var kind: Kind
+    /// The time at which the work began.
     public var start: Timetoken
+    /// The time at which the work ended.
     public var end: Timetoken
     /// Attributes from the gateway's own names and ids; never payloads or names that users chose.
     public var attributes: [(name: String, value: Value)] = []
@@ -148,6 +153,7 @@ public struct Span: Sendable {
     /// Other traces that this work belongs to.
     public var links: [TraceContext] = []
 
+    /// A finished span without attributes.
     public init(
         _ name: String, _ kind: Kind, at context: TraceContext, in parent: UInt64?, from start: Timetoken,
         to end: Timetoken

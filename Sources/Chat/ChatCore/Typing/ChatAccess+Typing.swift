@@ -23,6 +23,7 @@ extension ChatAccess {
     /// Marks the user as no longer typing. Harmless for a user who is not typing.
     ///
     /// - Parameter wire: as in ``startTyping(_:on:showing:)``.
+    /// - Throws: `.forbidden` when the caller may not report that the user types there; `.malformed` for a bad name.
     public func stopTyping(_ user: String, on name: String, showing wire: JSONText? = nil) async throws(ChatError) {
         try requireOwn(user, on: name, for: "typing.stopped")
         let presenceKey = presenceKey(.typingUser, user, name)

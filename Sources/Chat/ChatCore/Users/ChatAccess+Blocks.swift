@@ -3,6 +3,9 @@ import JSON
 
 extension ChatAccess {
     /// Blocks a user for another user, who then receives nothing from the blocked one. Repeating it changes nothing.
+    ///
+    /// - Throws: `.invalid`, slug `own_block`, for the user's own name; `.forbidden` when the caller does not speak for
+    ///   the user; `.malformed` for a bad name.
     public func block(
         _ other: String, for user: String, by named: String? = nil
     ) async throws(ChatError) -> Written<BlockRecord> {
@@ -20,6 +23,7 @@ extension ChatAccess {
     /// Removes a block.
     ///
     /// - Returns: true when there was one.
+    /// - Throws: `.forbidden` when the caller does not speak for the user; `.malformed` for a bad name.
     @discardableResult
     public func unblock(_ other: String, for user: String, by named: String? = nil) async throws(ChatError) -> Bool {
         try await !setBlock(user, other, by: named) { present, _ in
@@ -28,6 +32,9 @@ extension ChatAccess {
     }
 
     /// A user's block of another user; nil when there is none.
+    ///
+    /// - Throws: `.forbidden` without `read`, and, slug `not_self`, for a user's credential of another user;
+    ///   `.malformed` for a bad name.
     public func block(of other: String, for user: String) async throws(ChatError) -> BlockRecord? {
         try requireReading(blocksOf: user)
         return try await directory.read(BlockRecord.key(user, other, in: app)).flatMap { BlockRecord($0) }
@@ -41,6 +48,9 @@ extension ChatAccess {
     }
 
     /// The users whom a user has blocked, by their ids.
+    ///
+    /// - Throws: `.forbidden` without `read`, and, slug `not_self`, for a user's credential of another user;
+    ///   `.malformed` for a bad name or query.
     public func blocks(
         of user: String, _ list: RecordList
     ) async throws(ChatError) -> Page<BlockRecord> {
@@ -159,6 +169,8 @@ extension ChatAccess {
     }
 
     /// The records of these users, in their order; nil for a user without one.
+    ///
+    /// - Throws: `.forbidden` without `read`; what the store throws.
     public func users(named ids: [String]) async throws(ChatError) -> [UserRecord?] {
         try caller.require(.read)
         let records = try await directory.read(ids.map { UserRecord.key($0, in: app) })

@@ -3,6 +3,8 @@ import JSON
 
 extension ChatAccess {
     /// A user's record as the caller may see it; nil when there is none. Records are optional.
+    ///
+    /// - Throws: `.forbidden` without `read`; `.malformed` for a bad name.
     public func user(_ id: String) async throws(ChatError) -> UserRecord? {
         try caller.require(.read)
         try Names.check(user: id)

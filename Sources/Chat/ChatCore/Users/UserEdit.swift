@@ -3,16 +3,26 @@ public import JSON
 
 /// An edit of a user's record.
 public struct UserEdit: Sendable {
+    /// The name for display, at most `Limits.recordTextLength` characters.
     public var name = FieldEdit<String>.keep
+    /// The address of the user's picture, at most `Limits.recordTextLength` characters.
     public var profileURL = FieldEdit<String>.keep
+    /// The email address, at most `Limits.recordTextLength` characters. It is not checked further.
     public var email = FieldEdit<String>.keep
+    /// The user's id in another system, at most `Limits.recordTextLength` characters.
     public var externalID = FieldEdit<String>.keep
+    /// A type, as free text of the app, at most `Limits.recordTextLength` characters.
     public var type = FieldEdit<String>.keep
+    /// A state, as free text of the app, at most `Limits.recordTextLength` characters.
     public var status = FieldEdit<String>.keep
+    /// An object of the app, at most `Limits.recordValueBytes` bytes of JSON.
     public var custom = FieldEdit<JSONText>.keep
+    /// Texts by key, at most `Limits.recordValueBytes` bytes as JSON. They replace all earlier ones.
     public var metadata = FieldEdit<[String: String]>.keep
+    /// True to make the user a member at once when invited.
     public var autoAcceptsInvites = FieldEdit<Bool>.keep
 
+    /// An edit that leaves every field unchanged.
     public init() {}
 
     func apply(to user: inout UserRecord) {

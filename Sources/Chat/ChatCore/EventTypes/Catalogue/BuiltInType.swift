@@ -6,6 +6,7 @@ import JSON
 /// It is described like a type that an app declares, so that it is listed, validated and documented in the same way. An
 /// app cannot declare a type of the same name.
 public struct BuiltInType: Sendable {
+    /// The type's name: `message.created`.
     public let name: String
     /// One sentence that says what happened when such an event appears.
     public let description: String

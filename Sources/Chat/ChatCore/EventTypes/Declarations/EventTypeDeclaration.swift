@@ -141,6 +141,7 @@ public struct DeclarationError: Error, CustomStringConvertible, Sendable {
     /// The error, without the file's name.
     public let message: String
 
+    /// An error of a file, at a place in it if one is known.
     public init(_ file: String, _ message: String, at pointer: String? = nil) {
         self.file = file
         self.pointer = pointer
