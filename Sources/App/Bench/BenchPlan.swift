@@ -27,6 +27,7 @@ public struct BenchPlan: Sendable {
         case webhooks
     }
 
+    /// The way of loading the server.
     public var scenario: Scenario
     /// The server's address, `http://host:port`.
     public var url = "http://127.0.0.1:8080"
@@ -42,12 +43,14 @@ public struct BenchPlan: Sendable {
     /// The body of a publish request. `{payload}` stands for the payload, which needs no escapes in JSON; `{channel}`
     /// as in paths.
     public var body = Self.passingBody
+    /// The `Content-Type` of a publish request.
     public var contentType = "application/json"
     /// The header in which a reconnecting stream sends its position.
     public var resumeHeader = "Last-Event-ID"
 
     /// The total number of streams, spread evenly over the channels.
     public var streams = 2_000
+    /// The number of channels, 1 to 100,000.
     public var channels = 1
     /// The number of publishing connections. Each sends one request at a time.
     public var publishers = 16
@@ -71,6 +74,7 @@ public struct BenchPlan: Sendable {
 
     /// The bodies of events that are not stored, and of those that are.
     static let passingBody = #"{"type":"bench","store":false,"data":"{payload}"}"#
+    /// The body of an event that the server stores; see ``body``.
     public static let durableBody = #"{"type":"bench","data":"{payload}"}"#
 
     /// Creates the plan of a scenario with its default sizes.

@@ -11,6 +11,7 @@ public enum Measurement: Sendable {
 
     /// A measurement with its name in the JSON.
     public struct Named: Sendable {
+        /// The name of the member in the JSON.
         public let name: String
         let measurement: Measurement
     }
@@ -18,6 +19,7 @@ public enum Measurement: Sendable {
 
 /// The result of a measurement.
 public struct BenchResult: Sendable {
+    /// The measured values, in the order in which they are printed.
     public internal(set) var measurements: [Measurement.Named] = []
     /// True when every event arrived once and in order at every reader it was for.
     public internal(set) var isClean = true

@@ -79,7 +79,9 @@ struct DataDirectory {
 /// A new admin key of the first app, created in the data directory of a stopped gateway, for an operator who has lost
 /// the key. It is no security hole: an account that may read and write the directory can already read the data.
 public struct RecoveredKey: Sendable {
+    /// The id of the first app.
     public let app: String
+    /// The id of the new key, which is not secret.
     public let id: String
     /// The key. It is shown only once.
     public let text: String

@@ -8,6 +8,8 @@ public enum GatewayProcess {
     /// Serves until SIGTERM or SIGINT. SIGHUP reloads the configuration and applies the reloadable settings.
     ///
     /// - Parameter reload: loads the configuration in the same way as at the start.
+    /// - Throws: as ``GatewayServer/run(whenListening:until:)``. A reload that fails is logged and does not end the
+    ///   process.
     public static func serve(
         _ loaded: LoadedConfiguration, reload: @escaping @Sendable () throws -> LoadedConfiguration
     ) async throws {

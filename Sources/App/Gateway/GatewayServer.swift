@@ -17,6 +17,7 @@ public struct GatewayServer: Sendable {
     private let configuration: Configuration
     private let logger: Logger
 
+    /// A gateway that has not been started: nothing is opened or bound yet.
     public init(_ configuration: Configuration, logger: Logger = Logger(label: "gateway")) {
         self.configuration = configuration
         self.logger = logger

@@ -21,6 +21,7 @@ public final class ConnectionOwner: Sendable {
         /// The credential's id.
         public var id: String
 
+        /// The key of a credential of an app.
         public init(app: AppID, id: String) {
             self.app = app
             self.id = id

@@ -7,6 +7,7 @@ import Locking
 ///
 /// An actor on the streaming loop, like its observers.
 public actor GroupObserver {
+    /// The streaming loop's executor.
     public nonisolated let unownedExecutor: UnownedSerialExecutor
     private let service: ChatService
     private let observers = Lock<[@Sendable (Set<RecordKey>) async -> Void]>([])
@@ -29,6 +30,8 @@ public actor GroupObserver {
     }
 
     /// The number of changes so far. The first call starts the observation.
+    ///
+    /// - Throws: what the store throws at the first call.
     public func version() async throws(ChatError) -> UInt64 {
         if task == nil {
             let directory = service.engine.directory

@@ -11,6 +11,7 @@ public struct GroupSelection: Sendable {
     /// The number of group changes before the groups were looked up.
     public var version: UInt64
 
+    /// A request that names groups, and the number of group changes at that time.
     public init(names: [String], channels: [String], version: UInt64) {
         self.names = names
         self.channels = channels
@@ -28,6 +29,8 @@ public struct GroupSelection: Sendable {
 
 extension ChatService {
     /// The present channels of groups, by key; none for a group that does not exist.
+    ///
+    /// - Throws: what the store throws.
     public func channels(ofGroups keys: Set<RecordKey>) async throws(ChatError) -> [RecordKey: [String]] {
         var found: [RecordKey: [String]] = [:]
         var rest = Array(keys)[...]
@@ -45,6 +48,7 @@ extension ChatAccess {
     /// filter are those of `other`.
     ///
     /// - Parameter isOfDevice: true when a user's device listens with it.
+    /// - Throws: `.malformed` past `Limits.groupChannelsPerRequest`; what the store throws.
     public func selection(
         of groups: GroupSelection, like other: Selection, isOfDevice: Bool = false
     ) async throws(ChatError) -> Selection {

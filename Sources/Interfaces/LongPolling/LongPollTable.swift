@@ -28,6 +28,7 @@ public actor LongPollTable {
     public nonisolated let owners: ConnectionLimits
     /// Notifies streams and polls of group changes.
     public nonisolated let groups: GroupObserver
+    /// The streaming loop's executor.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private var waiting: [UInt64: Entry] = [:]

@@ -23,6 +23,7 @@ public struct PollRequest: Sendable {
     /// (``LongPollTable/audienceChanges(in:)``); nil where the poll has no user.
     public var audienceChanges: UInt64?
 
+    /// A poll that follows no groups.
     public init(
         caller: Caller, selection: Selection, limit: Int, after: Timetoken, hold: Duration, formatter: any PollFormatter
     ) {

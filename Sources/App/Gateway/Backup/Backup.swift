@@ -28,6 +28,10 @@ public struct Backup {
     /// Writes the backup to a new directory, and verifies what was written.
     ///
     /// The directory gets its name only when it is complete. A crash leaves a directory with the suffix `.partial`.
+    ///
+    /// - Throws: ``BackupFailure`` when `path` or `path.partial` exists, there is no database, the disk has too little
+    ///   space, or a file cannot be written. Nothing of the backup then remains, except a directory that was there
+    ///   before.
     public func write(
         to path: String, progress: (BackupProgress) -> Void
     ) throws(BackupFailure) -> BackupManifest {

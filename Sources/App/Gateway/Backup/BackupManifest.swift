@@ -4,8 +4,11 @@ import SQLiteEngine
 
 /// The description of a backup, stored in `manifest.json`.
 public struct BackupManifest: Sendable, Equatable {
+    /// A file of the backup.
     public struct File: Sendable, Equatable {
+        /// The file's name in the backup's directory.
         public var name: String
+        /// The file's size.
         public var bytes: Int
         /// The SHA-256 digest in hexadecimal.
         public var sha256: String
@@ -19,12 +22,17 @@ public struct BackupManifest: Sendable, Equatable {
     public var created: String
     /// The version of the program that made the backup.
     var productVersion: String
+    /// The version of the database schema, which ``SQLiteEngine`` can open or migrate.
     public var schemaVersion: Int
+    /// The number of kept events.
     public var events: Int
+    /// The number of records.
     public var records: Int
+    /// The number of deliveries, finished or not.
     public var deliveries: Int
     /// The timetoken of the newest event; `"0"` when there is none.
     var lastTimetoken: String
+    /// The files of the backup, besides the manifest.
     public var files: [File]
 
     init(_ store: StoreSummary, created: String, productVersion: String, files: [File]) {
@@ -46,6 +54,7 @@ public struct BackupManifest: Sendable, Equatable {
 }
 
 extension BackupManifest {
+    /// The manifest as it is written to `manifest.json`.
     public var json: JSONText {
         JSONText { writer in
             writer.beginObject()

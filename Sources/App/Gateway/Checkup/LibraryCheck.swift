@@ -103,6 +103,7 @@ public struct Diagnostics: Sendable {
 
 /// The result of one check.
 public struct CheckResult: Sendable, Equatable {
+    /// The outcome of a check, the worst last.
     public enum Status: String, Sendable {
         case ok
         /// It works, but the operator should know.
@@ -113,11 +114,14 @@ public struct CheckResult: Sendable, Equatable {
 
     /// The checked item: a short word, the same in every version.
     public var check: String
+    /// The outcome.
     public var status: Status
+    /// The finding, one sentence for the operator.
     public var text: String
     /// The remedy; nil when none is needed.
     public var advice: String?
 
+    /// A result of the check named `check`, with one sentence about what was found.
     public init(_ check: String, _ status: Status, _ text: String, advice: String? = nil) {
         self.check = check
         self.status = status

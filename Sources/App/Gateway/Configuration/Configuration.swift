@@ -8,7 +8,9 @@ import Logging
 /// environment and flags.
 public struct Configuration: Sendable {
     var listenHost = "127.0.0.1"
+    /// The TCP port; 0 lets the system choose one.
     public var listenPort = 8080
+    /// The path of the data directory, relative to the working directory unless absolute.
     public var dataDirectory = "parley-data"
     /// The directory of the files that declare event types (`EventTypeDeclaration`); empty for none.
     var schemaDirectory = ""
@@ -23,6 +25,7 @@ public struct Configuration: Sendable {
     /// The verification of webhook receivers before the first delivery: `none`, `echo` or `cloudevents`.
     var webhookVerification = "none"
     var corsOrigins: [String] = []
+    /// The path of the certificate chain in PEM; empty serves without TLS.
     public var tlsCertificate = ""
     var transportSecurity: Duration = .zero
     var tlsKey = ""
@@ -40,6 +43,7 @@ public struct Configuration: Sendable {
     var otlpHeaders: [String] = []
     /// The share of requests without a trace that start one, from 0 to 1.
     var otlpSampleRatio = 1.0
+    /// The lowest level that is logged: `trace`, `debug`, `info`, `notice`, `warning`, `error` or `critical`.
     public var logLevel = "info"
     var logFormat = LogFormat.text
     /// The maximum number of open connections, not counting streams.
@@ -49,8 +53,10 @@ public struct Configuration: Sendable {
     var trustedProxies: [String] = []
     /// The network silence after which a waiting client is considered gone.
     public var silence: Duration = .seconds(30)
+    /// The limits of requests, records and connections.
     public var limits = Limits()
 
+    /// The default values of all settings.
     public init() {}
 }
 
@@ -116,9 +122,11 @@ extension Configuration {
 
 /// A setting that differs between two configurations.
 public struct SettingDifference: Sendable {
+    /// The setting.
     public let setting: Setting
     /// The values as text. Secrets are shown as dots.
     public let before: String
+    /// The value in the second configuration, as ``before``.
     public let after: String
 }
 

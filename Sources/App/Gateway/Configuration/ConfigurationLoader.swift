@@ -7,7 +7,9 @@ public enum SettingOrigin: String, Sendable { case `default`, file, environment,
 
 /// A configuration with the source of each value.
 public struct LoadedConfiguration: Sendable {
+    /// The values of all settings.
     public var configuration = Configuration()
+    /// The sources, by the settings' names; a setting that is not listed has its default value.
     public var origins: [String: SettingOrigin] = [:]
     /// Warnings for the log about valid but unusual settings.
     public var warnings: [String] = []

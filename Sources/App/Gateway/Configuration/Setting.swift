@@ -5,9 +5,11 @@ import Glibc
 ///
 /// The environment variable is `PARLEY_` followed by the name in capitals, with dots as `_`.
 public struct Setting: Sendable {
+    /// The name in the configuration file, with dots between the levels: `limits.filter_bytes`.
     public let name: String
     /// The unit: `bytes`, `seconds`, …; empty for text.
     public let unit: String
+    /// The meaning of the setting in one sentence, for `--help` and the reference.
     public let summary: String
     /// True when a SIGHUP applies a new value, to what starts afterwards. Other settings need a restart.
     public var isReloadable = false
@@ -16,6 +18,7 @@ public struct Setting: Sendable {
     let read: @Sendable (inout Configuration, String) throws(SettingError) -> Void
     let show: @Sendable (Configuration) -> String
 
+    /// The environment variable that sets it.
     public var environmentName: String {
         "PARLEY_" + name.uppercased().replacing(".", with: "_")
     }

@@ -3,6 +3,7 @@ import Webhooks
 
 /// The table of all settings. `parley config print` and the reference are made from it.
 public enum Settings {
+    /// Every setting, in the order of the reference.
     public static let all: [Setting] = general + limits
 
     /// Returns the setting with a name, or nil.

@@ -19,6 +19,7 @@ public struct InboundPost: Sendable {
     /// The HTTP method.
     public var method = "POST"
 
+    /// A post as it was received.
     public init(
         headers: [Field], query: [Field] = [], body: [UInt8], url: String? = nil, method: String = "POST"
     ) {

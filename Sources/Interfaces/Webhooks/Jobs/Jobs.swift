@@ -73,6 +73,7 @@ public struct Jobs: Sendable {
     /// although a next page follows.
     ///
     /// - Parameter states: lists jobs in one of these states; empty for all.
+    /// - Throws: `.forbidden` without `manage`; `.malformed` for a bad query.
     public func list(
         _ list: RecordList, states: Set<DeliveryJob.State> = [], by caller: Caller
     ) async throws(ChatError) -> Page<DeliveryJob> {

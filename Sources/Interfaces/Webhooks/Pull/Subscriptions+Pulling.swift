@@ -57,11 +57,16 @@ extension Subscriptions {
     }
 
     /// Marks deliveries as delivered. False for one whose deadline has passed: it is or was pulled again.
+    ///
+    /// - Throws: `.notFound` when the app has no such subscription; `.forbidden` without `read`, for a user's
+    ///   credential, and for a key that does not reach all that it selects; what the store throws.
     public func acknowledge(_ ids: [String], of id: String, by caller: Caller) async throws(ChatError) -> [Bool] {
         try await finish(ids, of: id, .delivered, error: nil, by: caller)
     }
 
     /// Returns deliveries to the queue, to be pulled again after a delay.
+    ///
+    /// - Throws: as ``acknowledge(_:of:by:)``.
     public func refuse(
         _ ids: [String], of id: String, delay: Duration, by caller: Caller
     ) async throws(ChatError) -> [Bool] {
@@ -70,6 +75,8 @@ extension Subscriptions {
     }
 
     /// Extends the deadline of deliveries that take long.
+    ///
+    /// - Throws: as ``acknowledge(_:of:by:)``.
     public func extend(
         _ ids: [String], of id: String, by duration: Duration, by caller: Caller
     ) async throws(ChatError) -> [Bool] {
@@ -139,6 +146,8 @@ extension Subscriptions {
     }
 
     /// The oldest and the newest position in the app's log.
+    ///
+    /// - Throws: what the store throws.
     public func bounds(of app: AppID) async throws(ChatError) -> (earliest: Timetoken, latest: Timetoken) {
         (.zero, try await registry.service.engine.log.watermark(of: app))
     }
