@@ -48,5 +48,6 @@ public struct OutboundTimings: Sendable, Equatable {
     /// From the start of the transfer to its end.
     public var total: Duration = .zero
 
+    /// Durations of zero.
     public init() {}
 }

@@ -28,6 +28,8 @@ public struct OutboundStream: Sendable, AsyncSequence {
         /// Returns the bytes that arrived since the last call, at least one; `nil` when the response is complete.
         ///
         /// Cancelling the task aborts the transfer.
+        ///
+        /// - Throws: ``OutboundFailure`` when the response ends early, a deadline passes or the transfer is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(OutboundFailure) -> [UInt8]? {
             try await reader.next()
         }

@@ -15,6 +15,7 @@ public struct Problem: Error, Sendable {
             case parameter(String)
         }
 
+        /// The place of the violation.
         public var location: Location
         /// The rule that was violated, for instance `required`.
         public var keyword: String

@@ -198,12 +198,19 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
     /// The method as it appears in the request line.
     public var description: String { rawValue }
 
+    /// Source: RFC 9110, 9.3.1.
     public static let get = HTTPMethod(rawValue: "GET")
+    /// Source: RFC 9110, 9.3.2. The server answers it as GET, without the body.
     public static let head = HTTPMethod(rawValue: "HEAD")
+    /// Source: RFC 9110, 9.3.3.
     public static let post = HTTPMethod(rawValue: "POST")
+    /// Source: RFC 9110, 9.3.4.
     public static let put = HTTPMethod(rawValue: "PUT")
+    /// Source: RFC 5789.
     public static let patch = HTTPMethod(rawValue: "PATCH")
+    /// Source: RFC 9110, 9.3.5.
     public static let delete = HTTPMethod(rawValue: "DELETE")
+    /// Source: RFC 9110, 9.3.7.
     public static let options = HTTPMethod(rawValue: "OPTIONS")
 }
 
@@ -212,6 +219,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
 public final class RequestAnnotations: Sendable {
     private let name = Lock<String?>(nil)
 
+    /// No information yet.
     public init() {}
 
     /// The name of the caller, in a form that is safe to log.

@@ -70,6 +70,9 @@ public struct RequestBody: Sendable, AsyncSequence {
         fileprivate let pump: BodyPump?
 
         /// Returns the next piece; `nil` at the end of the body.
+        ///
+        /// - Throws: ``Problem`` when the body is too large or arrives too slowly; `CancellationError` when the client
+        ///   leaves; an error when the body was read before.
         public mutating func next() async throws -> [UInt8]? {
             if let pump { return try await pump.next() }
             defer { collected = nil }
@@ -77,6 +80,8 @@ public struct RequestBody: Sendable, AsyncSequence {
         }
 
         /// Returns the next piece; `nil` at the end of the body.
+        ///
+        /// - Throws: as ``next()``.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? {
             if let pump { return try await pump.next() }
             defer { collected = nil }

@@ -45,6 +45,8 @@ public final class Server: Sendable {
     }
 
     /// Replaces the policy of routes that have none of their own, for requests that begin from now on.
+    ///
+    /// - Throws: nothing at present; the call waits for a turn of the loop.
     public func replace(cors: CORSPolicy) async throws {
         try await core.onLoop { [core] in core.router.cors = cors }
     }
@@ -90,5 +92,6 @@ public struct ServerMetrics: Sendable, Equatable {
     /// Traffic of streams; the sum over all servers of the loop.
     public var streamTraffic = StreamStatistics()
 
+    /// Counters of zero.
     public init() {}
 }

@@ -40,6 +40,7 @@ public struct ServerOptions: Sendable {
         /// memory.
         public var streamLowMarkBytes = 0
 
+        /// The default limits.
         public init() {}
     }
 
@@ -77,6 +78,7 @@ public struct ServerOptions: Sendable {
         /// The time that ``Server/run(onDrain:)`` waits for current requests, and then for streams, when it stops.
         public var drain: Duration = .seconds(10)
 
+        /// The default deadlines.
         public init() {}
     }
 

@@ -65,6 +65,7 @@ public struct SchemaOptions: Sendable {
     /// True to validate schemas against their metaschema first.
     var checksMetaschema = true
 
+    /// Options that check `format`, but neither `contentEncoding` nor `contentMediaType`.
     public init(
         dialect: Dialect = .draft202012, formats: FormatPolicy = .assert, limits: SchemaLimits = SchemaLimits(),
         library: SchemaLibrary = SchemaLibrary(), access: NodeAccessChoice = .automatic

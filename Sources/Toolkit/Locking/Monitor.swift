@@ -37,6 +37,8 @@ public final class Monitor<Value>: @unchecked Sendable {
     }
 
     /// Runs `body` with exclusive access to the value. Not re-entrant.
+    ///
+    /// - Throws: the error that `body` throws.
     public func withLock<Result, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
@@ -112,6 +114,8 @@ public final class Lock<Value>: @unchecked Sendable {
     }
 
     /// Runs `body` with exclusive access to the value. Not re-entrant: taking the same lock inside `body` deadlocks.
+    ///
+    /// - Throws: the error that `body` throws.
     @inlinable
     public func withLock<Result, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result

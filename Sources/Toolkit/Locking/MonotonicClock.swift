@@ -5,9 +5,11 @@ public struct MonotonicTime: Comparable, Sendable {
     /// Nanoseconds since an arbitrary start, usually the boot.
     public var nanoseconds: Int64
 
+    /// A time of the monotonic clock, in nanoseconds since its start.
     @inlinable
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
+    /// The current time.
     public static var now: MonotonicTime {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)

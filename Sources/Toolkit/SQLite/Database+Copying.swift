@@ -39,6 +39,7 @@ extension Database {
     /// The faults in the file's structure, in SQLite's words; empty when there are none.
     ///
     /// - Parameter isThorough: also compares the indexes with their tables, which takes much longer.
+    /// - Throws: ``SQLiteFailure`` when the file cannot be read. A fault that was found is not an error.
     public func faults(isThorough: Bool, limit: Int = 10) throws(SQLiteFailure) -> [String] {
         let statement = try prepare("PRAGMA \(isThorough ? "integrity_check" : "quick_check")(\(limit))")
         var rows: [String] = []
@@ -82,6 +83,8 @@ extension Database {
 
     /// Runs `body` between `BEGIN IMMEDIATE` and `COMMIT`. An error that `body` throws rolls back the transaction and
     /// is rethrown.
+    ///
+    /// - Throws: the error of `body`, or ``SQLiteFailure`` when the transaction cannot begin or commit.
     public func transaction<Result>(_ body: () throws(SQLiteFailure) -> Result) throws(SQLiteFailure) -> Result {
         try execute("BEGIN IMMEDIATE")
         do {

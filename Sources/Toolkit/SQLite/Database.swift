@@ -76,23 +76,31 @@ public final class Database {
     }
 
     /// Runs one or more statements that take no values. Rows, if any, are discarded.
+    ///
+    /// - Throws: ``SQLiteFailure`` of the first statement that fails; later ones do not run.
     public func execute(_ sql: String) throws(SQLiteFailure) {
         let code = sqlite3_exec(connection, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw SQLiteFailure(code: code, connection: connection) }
     }
 
     /// Compiles one statement, which can be kept and run many times.
+    ///
+    /// - Throws: ``SQLiteFailure`` when SQLite cannot compile it.
     public func prepare(_ sql: String) throws(SQLiteFailure) -> Statement {
         try Statement(sql, on: self)
     }
 
     /// The first column of the first row as an integer; `nil` when there is no row. For pragmas and single counts.
+    ///
+    /// - Throws: ``SQLiteFailure`` when SQLite cannot compile or run it.
     public func integer(_ sql: String) throws(SQLiteFailure) -> Int64? {
         let statement = try prepare(sql)
         return try statement.step() ? statement.integer(0) : nil
     }
 
     /// The first column of the first row as text; `nil` when there is no row.
+    ///
+    /// - Throws: ``SQLiteFailure`` when SQLite cannot compile or run it.
     public func text(_ sql: String) throws(SQLiteFailure) -> String? {
         let statement = try prepare(sql)
         return try statement.step() ? statement.text(0) : nil
@@ -130,6 +138,8 @@ public final class Database {
     /// Copies pages of the write-ahead log into the database file.
     ///
     /// - Returns: true if the whole log was copied.
+    /// - Throws: ``SQLiteFailure`` when another connection is in the way of a mode that does not tolerate it, or for a
+    ///   fault of the file system.
     @discardableResult
     public func checkpoint(_ checkpoint: Checkpoint) throws(SQLiteFailure) -> Bool {
         let mode =

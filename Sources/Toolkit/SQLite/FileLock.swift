@@ -19,6 +19,9 @@ public struct FileLock: ~Copyable, Sendable {
 
     /// Takes the lock or throws at once; it never waits. The lock file remains after the release: removing it would let
     /// two holders lock two different files of the same name.
+    ///
+    /// - Throws: ``LockError/held`` when another holder has the lock; ``LockError/system(errno:)`` when the file cannot
+    ///   be opened.
     public init(path: String) throws(LockError) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .system(errno: errno) }

@@ -97,6 +97,8 @@ public final class Statement {
     /// Advances to the next row.
     ///
     /// - Returns: false when no row is left; the statement must then be reset before it is bound again.
+    /// - Throws: ``SQLiteFailure`` when a value could not be bound or SQLite cannot run the step. The statement is then
+    ///   reset.
     public func step() throws(SQLiteFailure) -> Bool {
         if bindFailure != SQLITE_OK {
             let code = bindFailure
@@ -122,12 +124,16 @@ public final class Statement {
     }
 
     /// Runs a statement that returns no rows, and resets it.
+    ///
+    /// - Throws: as ``step()``.
     public func run() throws(SQLiteFailure) {
         while try step() {}
         reset()
     }
 
     /// Calls `body` for each row and always resets the statement at the end. `body` returns false to stop early.
+    ///
+    /// - Throws: as ``step()``, and the error that `body` throws.
     public func forEachRow(_ body: (Statement) throws(SQLiteFailure) -> Bool) throws(SQLiteFailure) {
         defer { reset() }
         while try step() {

@@ -107,6 +107,7 @@ struct HMAC<Hash: HashFunction>: Sendable {
 public struct RunningDigest {
     private var hash = SHA256State()
 
+    /// The digest of no data yet.
     public init() {}
 
     /// Appends bytes.

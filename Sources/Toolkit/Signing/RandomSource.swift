@@ -16,6 +16,7 @@ extension RandomSource {
 
 /// The system's generator (`getrandom(2)` on Linux).
 public struct SystemRandomSource: RandomSource {
+    /// The generator; all instances are the same.
     public init() {}
 
     /// Returns random bytes of the system.

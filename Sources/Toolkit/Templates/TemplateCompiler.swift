@@ -287,6 +287,8 @@ public struct Template: Sendable {
     ///
     /// - Parameter limitBytes: the most bytes of the result; a few references to a large document could otherwise make
     ///   it many times as large.
+    /// - Throws: ``TemplateError`` when a value is missing, the result is too large, or the run takes more than
+    ///   `limits.steps`.
     public func render(
         _ context: some TemplateContext, limitBytes: Int, limits: TemplateLimits = TemplateLimits()
     ) throws(TemplateError) -> JSONText {
@@ -335,6 +337,7 @@ public struct TemplateLimits: Sendable {
     /// references that each read through 1 MiB are within the limit.
     public var steps = 100_000
 
+    /// The default limits.
     public init() {}
 }
 

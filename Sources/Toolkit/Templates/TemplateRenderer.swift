@@ -21,6 +21,8 @@ public struct TemplateRenderer {
     }
 
     /// Renders the template as JSON.
+    ///
+    /// - Throws: ``TemplateError`` when a value is missing, the result is too large, or no steps remain.
     public mutating func value(of template: Template, limitBytes: Int) throws(TemplateError) -> JSONText {
         gaps = []
         // A template that is a single reference: the same bytes, nothing copied.
@@ -40,6 +42,7 @@ public struct TemplateRenderer {
     /// Renders the template as a text. Its result must be a text, a number or a Boolean.
     ///
     /// - Parameter pointer: the template's place, reported when the result is none of these.
+    /// - Throws: ``TemplateError``, as ``value(of:limitBytes:)``, and for a result of another type.
     public mutating func text(
         of template: Template, at pointer: String, limitBytes: Int
     ) throws(TemplateError) -> String {
@@ -51,6 +54,8 @@ public struct TemplateRenderer {
     }
 
     /// Returns true when the condition holds in the context.
+    ///
+    /// - Throws: ``TemplateError/tooMuchWork`` when no steps remain. A missing value does not throw; the test decides.
     public mutating func holds(_ condition: TemplateCondition) throws(TemplateError) -> Bool {
         for alternative in condition.alternatives {
             var holds = true
@@ -64,6 +69,9 @@ public struct TemplateRenderer {
     }
 
     /// Returns the branch that the context selects.
+    ///
+    /// - Throws: ``TemplateError/missing(_:)`` when the context selects none; ``TemplateError/tooMuchWork`` when no
+    ///   steps remain.
     public mutating func branch<Branch>(of choice: TemplateChoice<Branch>) throws(TemplateError) -> Branch {
         gaps = []
         guard let branch = try pick(choice) else { throw .missing(gaps) }
@@ -71,6 +79,9 @@ public struct TemplateRenderer {
     }
 
     /// Calls `body` once for each element that passes the repetition's condition.
+    ///
+    /// - Throws: ``TemplateError/missing(_:)`` when the array is missing; ``TemplateError/tooMuchWork`` when no steps
+    ///   remain; the error that `body` throws.
     public mutating func forEach(
         _ repetition: TemplateRepetition, _ body: (inout TemplateRenderer) throws(TemplateError) -> Void
     ) throws(TemplateError) {

@@ -51,5 +51,6 @@ public struct StreamStatistics: Sendable, Equatable {
     /// Streams closed, for any reason.
     public var closed: UInt64 = 0
 
+    /// Totals of zero.
     public init() {}
 }

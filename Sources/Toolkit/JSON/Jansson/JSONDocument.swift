@@ -29,6 +29,8 @@ public final class JSONDocument: @unchecked Sendable {
     }
 
     /// Parses a text that the program has printed or checked before, regardless of how its numbers were treated then.
+    ///
+    /// - Throws: `JSONError` with the position, for a text that is not JSON or deeper than 2048.
     public convenience init(_ text: JSONText) throws(JSONError) {
         try self.init(text.bytes, limits: JSONLimits(depth: 2048), numbers: .any, duplicates: .lastWins)
     }

@@ -49,6 +49,7 @@ public struct ReportOptions: Sendable {
     /// meant.
     public var listsEveryBranch = false
 
+    /// The default options.
     public init() {}
 }
 

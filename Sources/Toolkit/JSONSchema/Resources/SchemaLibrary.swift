@@ -6,6 +6,7 @@ public import JSON
 public struct SchemaLibrary: Sendable {
     private var documents: [String: JSONDocument] = [:]
 
+    /// An empty library; the metaschemas are always known.
     public init() {}
 
     /// The identifiers of the documents, sorted.
@@ -59,6 +60,7 @@ public struct SchemaFolderLimits: Sendable, Equatable {
     /// Nested folders, which also bounds cycles of links.
     public var depth = 16
 
+    /// The default limits.
     public init() {}
 }
 

@@ -74,6 +74,9 @@ public struct HMACScheme: SignatureScheme {
     }
 
     /// Verifies a message and returns the sender's id of the delivery.
+    ///
+    /// - Throws: ``SignatureRejection`` when a header is missing or malformed, the time is outside the window, or no
+    ///   secret matches.
     public func verify(_ message: SignedMessage, at now: Int64) throws(SignatureRejection) -> DeliveryIdentity {
         let header = try message.required(signatureHeader)
         var timestamp: String?

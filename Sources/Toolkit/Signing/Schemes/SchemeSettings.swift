@@ -34,6 +34,7 @@ public struct SchemeSettings: Sendable, Equatable {
     /// The allowed age of a signed timestamp.
     public var window = ReplayWindow.standard
 
+    /// Settings that leave every default of a scheme unchanged.
     public init() {}
 
     /// - Throws: `.settingInvalid` for a header whose name is not valid.

@@ -61,6 +61,8 @@ public enum SignatureSchemes: String, Sendable, CaseIterable {
     }
 
     /// Creates the scheme with its own settings, except for the window.
+    ///
+    /// - Throws: ``SignatureSchemeError`` when a secret is not valid, or the scheme has a setting without a default.
     public func scheme(
         secrets: [String], window: ReplayWindow = .standard
     ) throws(SignatureSchemeError) -> any SignatureScheme {

@@ -19,6 +19,8 @@ public enum StandardSigningKey: Sendable {
     public static let minimumSecretBytes = 24
 
     /// Parses the text of a key. A `whsk_` key may be the seed, or seed and public key.
+    ///
+    /// - Throws: ``StandardKeyError``, which says what is wrong.
     public init(_ text: String) throws(StandardKeyError) {
         if let secret = try KeyText.bytes(of: text, after: "whsec_") {
             guard secret.count >= Self.minimumSecretBytes else { throw .wrongLength }
@@ -53,6 +55,8 @@ public enum StandardVerificationKey: Sendable {
 
     /// Parses the text of a key. Base64 without a prefix is a shared secret, as some providers present it. Any length
     /// except zero is accepted, because the provider chose it.
+    ///
+    /// - Throws: ``StandardKeyError``, which says what is wrong.
     public init(_ text: String) throws(StandardKeyError) {
         if let bytes = try KeyText.bytes(of: text, after: "whpk_") {
             guard let key = Ed25519PublicKey(bytes) else { throw .wrongLength }

@@ -40,6 +40,8 @@ public struct StandardSigner: Sendable {
     ///   - id: the value of `webhook-id`, the same for all attempts.
     ///   - timestamp: the value of `webhook-timestamp`: Unix seconds of this attempt, not of the event.
     ///   - body: the exact bytes that are sent.
+    /// - Throws: ``StandardSigningError`` when there is no key, the id or the time is not valid, or libcrypto cannot
+    ///   sign.
     public func signature(
         id: String, timestamp: Int64, body: [UInt8]
     ) throws(StandardSigningError) -> String {
