@@ -10,6 +10,7 @@ extension Channel {
         updates.listen { callback($0) }
     }
 
+    /// The older name of `stream.updated()`; yields nil when the channel is deleted.
     @available(*, deprecated, renamed: "stream.updated")
     public func streamUpdates() -> AsyncStream<Channel?> { updates.started() }
 
@@ -21,6 +22,7 @@ extension Channel {
         updates(of: channels)?.listen { callback($0) } ?? .ended
     }
 
+    /// The channels after each change of one of them; the sequence ends at once for an empty list.
     @available(*, deprecated, message: "use stream.updated() and stream.deleted() of each channel")
     public static func streamUpdatesOn(channels: [Channel]) -> AsyncStream<[Channel]> {
         updates(of: channels)?.started() ?? .ended
@@ -50,6 +52,7 @@ extension User {
         updates.listen { callback($0) }
     }
 
+    /// The older name of `stream.updated()`; yields nil when the user is deleted.
     @available(*, deprecated, renamed: "stream.updated")
     public func streamUpdates() -> AsyncStream<User?> { updates.started() }
 
@@ -61,6 +64,7 @@ extension User {
         updates(of: users)?.listen { callback($0) } ?? .ended
     }
 
+    /// The users after each change of one of them; the sequence ends at once for an empty list.
     @available(*, deprecated, message: "use stream.updated() and stream.deleted() of each user")
     public static func streamUpdatesOn(users: [User]) -> AsyncStream<[User]> {
         updates(of: users)?.started() ?? .ended
@@ -90,6 +94,7 @@ extension Membership {
         updates.listen { callback($0) }
     }
 
+    /// The older name of `stream.updated()`; yields nil when the membership ends.
     @available(*, deprecated, renamed: "stream.updated")
     public func streamUpdates() -> AsyncStream<Membership?> { updates.started() }
 
@@ -101,6 +106,7 @@ extension Membership {
         updates(of: memberships)?.listen { callback($0) } ?? .ended
     }
 
+    /// The memberships after each change of one of them; the sequence ends at once for an empty list.
     @available(*, deprecated, message: "use stream.updated() and stream.deleted() of each membership")
     public static func streamUpdatesOn(memberships: [Membership]) -> AsyncStream<[Membership]> {
         updates(of: memberships)?.started() ?? .ended
@@ -130,6 +136,7 @@ extension Message {
         onUpdated(callback)
     }
 
+    /// The older name of `stream.updated()`.
     @available(*, deprecated, renamed: "stream.updated")
     public func streamUpdates() -> AsyncStream<Message> { stream.updated().started() }
 
@@ -141,6 +148,7 @@ extension Message {
         updates(of: messages)?.listen { callback($0) } ?? .ended
     }
 
+    /// The messages after each change of one of them; the sequence ends at once for an empty list.
     @available(*, deprecated, message: "use stream.updated() of each message")
     public static func streamUpdatesOn(messages: [Message]) -> AsyncStream<[Message]> {
         updates(of: messages)?.started() ?? .ended
@@ -160,43 +168,53 @@ extension Message {
 // MARK: - Listeners of a channel
 
 extension Channel {
+    /// The older name of ``onMessageReceived(_:)``.
     @available(*, deprecated, renamed: "onMessageReceived")
     public func connect(callback: @escaping @Sendable (Message) -> Void) -> AutoCloseable {
         onMessageReceived(callback)
     }
 
+    /// The older name of `stream.messageReceived()`.
     @available(*, deprecated, renamed: "stream.messageReceived")
     public func connect() -> AsyncStream<Message> { stream.messageReceived().started() }
 
+    /// The older name of ``onTypingChanged(_:)``.
     @available(*, deprecated, renamed: "onTypingChanged")
     public func getTyping(callback: @escaping @Sendable ([String]) -> Void) -> AutoCloseable {
         onTypingChanged(callback)
     }
 
+    /// The older name of `stream.typingChanged()`.
     @available(*, deprecated, renamed: "stream.typingChanged")
     public func getTyping() -> AsyncStream<[String]> { stream.typingChanged().started() }
 
+    /// The older name of ``onPresenceChanged(_:)``.
     @available(*, deprecated, renamed: "onPresenceChanged")
     public func streamPresence(callback: @escaping @Sendable ([String]) -> Void) -> AutoCloseable {
         onPresenceChanged(callback)
     }
 
+    /// The older name of `stream.presenceChanged()`.
     @available(*, deprecated, renamed: "stream.presenceChanged")
     public func streamPresence() -> AsyncStream<[String]> { stream.presenceChanged().started() }
 
+    /// The older name of ``onReadReceiptReceived(_:)``.
     @available(*, deprecated, renamed: "onReadReceiptReceived")
     public func streamReadReceipts(callback: @escaping @Sendable (ReadReceipt) -> Void) -> AutoCloseable {
         onReadReceiptReceived(callback)
     }
 
+    /// The older name of `stream.readReceiptReceived()`.
     @available(*, deprecated, renamed: "stream.readReceiptReceived")
     public func streamReadReceipts() -> AsyncStream<ReadReceipt> { stream.readReceiptReceived().started() }
 
+    /// The older name of ``onMessageReported(_:)``.
     @available(*, deprecated, renamed: "onMessageReported")
     public func streamMessageReports(callback: @escaping @Sendable (Report) -> Void) -> AutoCloseable {
         onMessageReported(callback)
     }
 
+    /// The older name of `stream.messageReported()`.
     @available(*, deprecated, renamed: "stream.messageReported")
     public func streamMessageReports() -> AsyncStream<Report> { stream.messageReported().started() }
 }
@@ -208,6 +226,7 @@ extension Chat {
         readReceipts.listen { callback($0) }
     }
 
+    /// The read receipts of all channels of the user.
     @available(*, deprecated, message: "use Channel.stream.readReceiptReceived(), or a ChannelDelegate")
     public func streamReadReceipts() -> AsyncStream<ReadReceipt> { readReceipts.started() }
 

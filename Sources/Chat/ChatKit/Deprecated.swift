@@ -9,22 +9,28 @@ public enum EmitEventMethod: Sendable { case publish, signal }
 /// A custom event of the older generation.
 @available(*, deprecated, message: "use Channel.emitCustomEvent and CustomEvent")
 public struct Custom: EventContent {
+    /// The payload.
     public let data: [String: any JSONCodable]
+    /// The method by which the event is sent.
     public let method: EmitEventMethod
 
+    /// An event with a payload.
     public init(data: [String: any JSONCodable], method: EmitEventMethod = .publish) {
         self.data = data
         self.method = method
     }
 }
 
+/// The older name of ``ReadReceipt``.
 @available(*, deprecated, renamed: "ReadReceipt")
 public typealias Receipt = ReadReceipt
 
 extension Report {
+    /// The older name of ``messageTimetoken``.
     @available(*, deprecated, renamed: "messageTimetoken")
     public var reportedMessageTimetoken: Timetoken? { messageTimetoken }
 
+    /// A report of a message; ``Message/report(reason:)`` sends one.
     @available(*, deprecated, message: "use Message.report(reason:)")
     public init(
         text: String? = nil, reason: String, reportedMessageTimetoken: Timetoken,
@@ -38,12 +44,15 @@ extension Report {
 }
 
 extension Mention {
+    /// The older name of ``channelId``.
     @available(*, deprecated, renamed: "channelId")
     public var channel: String { channelId }
 
+    /// The older name of ``parentChannelId``.
     @available(*, deprecated, renamed: "parentChannelId")
     public var parentChannel: String? { parentChannelId }
 
+    /// A mention without the user who made it.
     @available(*, deprecated, message: "use usersToMention of Channel.sendText")
     public init(messageTimetoken: Timetoken, channel: String, parentChannel: String? = nil) {
         self.init(
@@ -53,6 +62,7 @@ extension Mention {
 }
 
 extension ReadReceipt {
+    /// The older name of ``lastReadTimetoken``.
     @available(*, deprecated, renamed: "lastReadTimetoken")
     public var messageTimetoken: Timetoken { lastReadTimetoken }
 
@@ -62,6 +72,7 @@ extension ReadReceipt {
 }
 
 extension Invite {
+    /// An invitation without the user who made it.
     @available(*, deprecated, message: "use Channel.invite(_:)")
     public init(channelType: ChannelType, channelId: String) {
         self.init(channelId: channelId, channelType: channelType, invitedByUserId: "", invitationTimetoken: .zero)
@@ -69,6 +80,7 @@ extension Invite {
 }
 
 extension Typing {
+    /// The older name of ``isTyping``.
     @available(*, deprecated, renamed: "isTyping")
     public var value: Bool { isTyping }
 

@@ -12,6 +12,7 @@ public struct EngineBackend: ChatBackend {
     /// Starts a chat on an engine. The backend owns the engine from now on: ``close()`` closes it.
     ///
     /// - Parameter app: the app of the chat; created when it does not exist.
+    /// - Throws: `.malformed` for a bad name; the errors of the engine.
     public init(
         _ engine: any Engine, app: String, user: String, limits: Limits = Limits(), clock: WallClock = .system
     ) async throws(ChatError) {

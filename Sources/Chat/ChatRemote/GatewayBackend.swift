@@ -16,6 +16,7 @@ public struct GatewayBackend: ChatBackend {
     ///   - url: `http://host:port` or `https://host`, with a path when the gateway is served under one.
     ///   - key: an API key or a user's token, which is sent as it is.
     ///   - retry: the rule by which listeners reconnect.
+    /// - Throws: `.malformed` for an invalid address or name; `.unavailable` when the HTTP client cannot start.
     public init(
         url: String, key: String, user: String, retry: RetryPolicy = .standard
     ) throws(ChatError) {
@@ -31,6 +32,7 @@ public struct GatewayBackend: ChatBackend {
     ///     rejects it.
     ///   - clock: the clock for the expiry of tokens.
     ///   - retry: the rule by which listeners reconnect.
+    /// - Throws: `.malformed` for an invalid address or name; `.unavailable` when the HTTP client cannot start.
     public init(
         url: String, user: String, clock: WallClock = .system, retry: RetryPolicy = .standard,
         token: @escaping @Sendable () async throws -> String

@@ -8,7 +8,7 @@ public struct BackupManifest: Sendable, Equatable {
     public struct File: Sendable, Equatable {
         /// The file's name in the backup's directory.
         public var name: String
-        /// The file's size.
+        /// The file's size in bytes.
         public var bytes: Int
         /// The SHA-256 digest in hexadecimal.
         public var sha256: String

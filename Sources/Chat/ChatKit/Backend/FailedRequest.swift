@@ -3,12 +3,14 @@ import JSON
 
 /// The request to a gateway that caused an error.
 public struct FailedRequest: Sendable, Equatable {
+    /// The HTTP method.
     public let method: String
     /// The path, without the query.
     public let path: String
     /// The `X-Request-Id` that was sent. The gateway's log contains it.
     public let id: String
 
+    /// A request by its method, path and id.
     public init(method: String, path: String, id: String) {
         self.method = method
         self.path = path

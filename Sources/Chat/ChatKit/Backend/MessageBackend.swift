@@ -60,6 +60,7 @@ public struct MessageReferences: Sendable, Equatable {
     /// True when the message mentions every user of the channel instead of single users.
     public var mentionsEverybody = false
 
+    /// No relations.
     public init() {}
 }
 
@@ -73,11 +74,14 @@ public enum EditedContent: Sendable {
 
 /// A user's reaction to a message.
 public struct Reaction: Sendable, Equatable {
+    /// The reaction: a key or an emoji.
     public let value: String
+    /// The user who reacted.
     public let userId: String
     /// The reaction's own timetoken.
     public let timetoken: Timetoken
 
+    /// A reaction, for example in a test.
     public init(value: String, userId: String, timetoken: Timetoken) {
         self.value = value
         self.userId = userId
@@ -87,12 +91,16 @@ public struct Reaction: Sendable, Equatable {
 
 /// An action of the app's own that a user attached to a message. Reactions are not among them.
 public struct MessageAction: Sendable, Equatable {
+    /// The action's type: `reactions` or a type of the app.
     public let type: String
+    /// The action's value: an emoji for a reaction.
     public let value: String
+    /// The user who added the action.
     public let userId: String
     /// The action's own timetoken.
     public let timetoken: Timetoken
 
+    /// An action, for example in a test.
     public init(type: String, value: String, userId: String, timetoken: Timetoken) {
         self.type = type
         self.value = value
@@ -108,6 +116,7 @@ public struct RequestOptions: Sendable, Equatable {
     /// The number of times that a failed request is repeated when the gateway is busy or cannot be reached; 4 if nil.
     public var retries: Int?
 
+    /// Options; nil selects the default.
     public init(timeout: Duration? = nil, retries: Int? = nil) {
         self.timeout = timeout
         self.retries = retries
@@ -128,9 +137,13 @@ public struct OutgoingMessage: Sendable {
         case fire
     }
 
+    /// The name of the channel.
     public var channel: String
+    /// The kind of the event.
     public var form: Form
+    /// The payload.
     public var data: JSONText
+    /// The metadata, an object that filters can read; nil for none.
     public var meta: JSONText?
     /// The label of a message or signal.
     public var customType: String?
@@ -139,8 +152,10 @@ public struct OutgoingMessage: Sendable {
     /// The number of hours for which the event is stored, when shorter than the app's retention; 0 means no limit of
     /// its own.
     public var hours: Int?
+    /// The options of the request that publishes it.
     public var options = RequestOptions()
 
+    /// A stored event without metadata.
     public init(_ form: Form, on channel: String, data: JSONText) {
         self.form = form
         self.channel = channel

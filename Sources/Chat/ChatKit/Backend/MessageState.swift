@@ -3,12 +3,15 @@ public import JSON
 
 /// The current state of a message: its original fields and the later changes.
 public struct MessageState: Sendable {
+    /// The message's id in its channel, and the time at which it was sent.
     public var timetoken: Timetoken
+    /// The name of the channel.
     public var channel: String
     /// The author; nil when the gateway or an operator sent the message.
     public var user: String?
     /// The newest payload; null when the message is deleted.
     public var data: AnyJSON
+    /// The metadata with which the message was sent; nil for none.
     public var meta: AnyJSON?
     /// The label with which the message was sent.
     public var customType: String?

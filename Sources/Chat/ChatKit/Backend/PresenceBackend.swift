@@ -36,10 +36,12 @@ public protocol PresenceBackend: Sendable {
 
 /// A user who is present in a channel.
 public struct PresentUser: Sendable, Equatable {
+    /// The user's id.
     public let userId: String
     /// The user's state in the channel; an empty object when the user has set none.
     public let state: AnyJSON
 
+    /// A present user with a state.
     public init(userId: String, state: AnyJSON) {
         self.userId = userId
         self.state = state
@@ -78,17 +80,20 @@ public protocol ChatBackend: RecordBackend, MessageBackend, ModerationBackend, P
 
 /// A selection of stored events of a channel.
 public struct EventQuery: Sendable {
+    /// The name of the channel.
     public var channel: String
     /// The lower bound. Both bounds are exclusive.
     public var after = Timetoken.zero
     /// The upper bound, exclusive.
     public var before = Timetoken.distantFuture
+    /// The direction of reading.
     public var order = HistoryRequest.Order.newestFirst
     /// The maximum number of events on a page.
     public var limit = 50
     /// The names and patterns of event types; empty selects every type.
     public var types: [String] = []
 
+    /// The newest 50 events of a channel.
     public init(channel: String) { self.channel = channel }
 }
 
@@ -113,6 +118,7 @@ public struct EventSelection: Sendable, Hashable {
     /// user.
     public var isDevice = false
 
+    /// A selection without a filter that starts with new events.
     public init(channels: [String] = [], types: [String] = []) {
         self.channels = channels
         self.types = types
@@ -149,7 +155,9 @@ public enum LiveUpdate: Sendable {
 /// The sequence ends when the chat is closed. It throws when the selection cannot be followed at all, for example
 /// because the user may not read the channel.
 public struct LiveEvents: AsyncSequence, Sendable {
+    /// An event or a change of the connection.
     public typealias Element = LiveUpdate
+    /// The error that ends the sequence.
     public typealias Failure = ChatError
     /// Returns the next update, or nil at the end.
     public typealias Next = @Sendable () async throws(ChatError) -> LiveUpdate?
@@ -161,6 +169,7 @@ public struct LiveEvents: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(nextUpdate: open()) }
 
+    /// Reads the updates over a connection of its own.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let nextUpdate: Next
 
@@ -227,6 +236,7 @@ public struct UnreadCount: Sendable, Equatable {
     /// The counts by the channels' custom types. Channels without a custom type count only in the total.
     public let byCustomType: [String: Int]
 
+    /// A number of unread messages, for example in a test.
     public init(total: Int, byCustomType: [String: Int]) {
         self.total = total
         self.byCustomType = byCustomType

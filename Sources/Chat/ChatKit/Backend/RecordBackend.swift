@@ -26,6 +26,7 @@ public protocol RecordBackend: Sendable {
     func create(
         channel id: String?, kind: ChannelKind, _ fields: ChannelFields, users: [String], isDistinct: Bool
     ) async throws(ChatError) -> ChannelState
+    /// - Parameter eTag: the expected version, or nil. `.stale` is thrown when the record has another one.
     func update(
         channel id: String, _ fields: ChannelFields, eTag: String?
     ) async throws(ChatError) -> ChannelState
@@ -40,6 +41,7 @@ public protocol RecordBackend: Sendable {
     func invite(_ users: [String], to channel: String) async throws(ChatError) -> [MembershipRecord]
     /// Declines an invitation of the backend's user.
     func declineInvite(to channel: String) async throws(ChatError)
+    /// - Parameter eTag: the expected version, or nil. `.stale` is thrown when the record has another one.
     func update(
         member user: String, of channel: String, _ fields: MembershipFields, eTag: String?
     ) async throws(ChatError) -> MembershipRecord
@@ -65,12 +67,14 @@ public protocol RecordBackend: Sendable {
 
 /// A channel's record with the numbers of its members.
 public struct ChannelState: Sendable {
+    /// The channel's record.
     public var record: ChannelRecord
     /// The number of members, including invited ones; nil for an open channel.
     public var memberCount: Int?
     /// The number of members who have joined; nil for an open channel.
     public var joinedMemberCount: Int?
 
+    /// A channel with its numbers of members, if it was read with them.
     public init(_ record: ChannelRecord, memberCount: Int? = nil, joinedMemberCount: Int? = nil) {
         self.record = record
         self.memberCount = memberCount
@@ -88,47 +92,69 @@ public struct RecordList: Sendable {
     public var order: ListOrder?
     /// Exclusive bounds for the time of creation.
     public var after: Timetoken?
+    /// The upper bound, as ``after``.
     public var before: Timetoken?
     /// The maximum number of elements on a page.
     public var limit = 50
     /// The cursor that the page before returned.
     public var cursor: String?
 
+    /// The first 50 records in the list's default order.
     public init() {}
 }
 
 /// The fields of a user to set. A nil field stays as it is.
 public struct UserFields: Sendable {
+    /// The name for display.
     public var name: String?
+    /// The user's id in another system.
     public var externalID: String?
+    /// The address of the user's picture.
     public var profileURL: String?
+    /// The user's email address.
     public var email: String?
+    /// An object of the app.
     public var custom: AnyJSON?
+    /// A state, as free text of the app.
     public var status: String?
+    /// A type, as free text of the app.
     public var type: String?
 
+    /// No fields to set.
     public init() {}
 }
 
 /// The fields of a channel to set. A nil field stays as it is.
 public struct ChannelFields: Sendable {
+    /// The name for display.
     public var name: String?
     public var description: String?
+    /// The address of a picture.
     public var coverURL: String?
+    /// A label for grouping channels.
     public var customType: String?
+    /// A value of any kind that the app stores with the channel.
     public var data: AnyJSON?
+    /// An object of the app.
     public var custom: AnyJSON?
+    /// A state, as free text of the app.
     public var status: String?
 
+    /// No fields to set.
     public init() {}
 }
 
 /// The fields of a membership to set. A nil field stays as it is.
 public struct MembershipFields: Sendable {
+    /// An object of the app.
     public var custom: AnyJSON?
+    /// A state, as free text of the app.
     public var status: String?
+    /// A type, as free text of the app.
     public var type: String?
+    /// The messages for which the member wants push notifications; only the member may set it.
     public var push: PushPreference?
 
+    /// No fields to set.
     public init() {}
 }

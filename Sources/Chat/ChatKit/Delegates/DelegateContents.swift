@@ -2,15 +2,18 @@ public import ChatModel
 
 /// A reaction was added to a message, or removed.
 public struct ReactionEvent: Sendable {
+    /// The message that the user reacted to.
     public let messageTimetoken: Timetoken
     /// The reaction: a key or an emoji.
     public let key: String
+    /// True when the reaction was added, false when it was removed.
     public let isAdded: Bool
     /// The user who reacted.
     public let user: User
     /// The number of users with this reaction after the event.
     public let count: Int
 
+    /// A change of a reaction, for example in a test.
     public init(messageTimetoken: Timetoken, key: String, isAdded: Bool, user: User, count: Int) {
         self.messageTimetoken = messageTimetoken
         self.key = key
@@ -26,6 +29,7 @@ public struct ThreadEvent: Sendable {
     public let parentTimetoken: Timetoken
     /// The reply; nil when several were deleted.
     public let replyTimetoken: Timetoken?
+    /// True when the reply was created, false when replies were deleted.
     public let isReplyCreated: Bool
     /// The number of replies after the change.
     public let replyCount: Int
@@ -34,6 +38,7 @@ public struct ThreadEvent: Sendable {
     /// The authors with the most replies, at most 5.
     public let mostReplies: [User]
 
+    /// A change of a thread, for example in a test.
     public init(
         parentTimetoken: Timetoken, replyTimetoken: Timetoken?, isReplyCreated: Bool, replyCount: Int,
         lastReplyTimetoken: Timetoken?, mostReplies: [User]
@@ -49,12 +54,14 @@ public struct ThreadEvent: Sendable {
 
 /// The read or delivery mark of a member moved.
 public struct ReceiptEvent: Sendable {
+    /// The member whose mark moved.
     public let user: User
     /// The newest message that the mark covers.
     public let timetoken: Timetoken
     /// The number of joined members whose mark is before it; nil in channels of more than 100 members.
     public let missingMemberCount: Int?
 
+    /// A moved mark, for example in a test.
     public init(user: User, timetoken: Timetoken, missingMemberCount: Int?) {
         self.user = user
         self.timetoken = timetoken

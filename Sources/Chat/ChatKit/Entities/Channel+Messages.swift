@@ -10,6 +10,9 @@ extension Channel {
     ///   - quoting: the message to quote.
     ///   - storeInHistory: true when history stores the message.
     ///   - ttlHours: the number of hours for which it is stored; nil or 0 selects the app's retention.
+    /// - Throws: `.forbidden` when the user may not write in the channel; `.malformed` when `meta` cannot be encoded;
+    ///   `.notFound` when the quoted message does not exist, `.gone` when it is deleted; `.tooLarge` for a long
+    ///   message; the errors of every call (``Chat``).
     @discardableResult
     public func sendText(
         _ text: String, meta: [String: any JSONCodable]? = nil, usersToMention: [String] = [],
@@ -32,6 +35,8 @@ extension Channel {
     /// - Parameters:
     ///   - startTimetoken: the upper bound, exclusive: only older messages.
     ///   - endTimetoken: the lower bound, inclusive: only this and newer messages.
+    /// - Throws: `.forbidden` when the user may not read the channel; `.malformed` for a count that the gateway
+    ///   refuses; the errors of every call (``Chat``).
     public func getHistory(
         startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil, count: Int = 25
     ) async throws(ChatError) -> (messages: [Message], isMore: Bool) {
@@ -42,11 +47,15 @@ extension Channel {
     }
 
     /// Returns a message, or nil when it does not exist.
+    ///
+    /// - Throws: `.forbidden` when the user may not read the channel; the errors of every call (``Chat``).
     public func getMessage(timetoken: Timetoken) async throws(ChatError) -> Message? {
         try await chat.backend.message(timetoken, in: id).map { Message(chat: chat, $0) }
     }
 
     /// Returns the pinned message, or nil when none is pinned.
+    ///
+    /// - Throws: `.forbidden` when the user may not read the channel; the errors of every call (``Chat``).
     public func getPinnedMessage() async throws(ChatError) -> Message? {
         guard let timetoken = try await chat.getChannel(channelId: id)?.pinnedMessageTimetoken else { return nil }
         return try await getMessage(timetoken: timetoken)
@@ -54,6 +63,9 @@ extension Channel {
 
     /// Returns reports of the channel's messages, oldest first. Requires a moderator of the channel. The bounds work as
     /// in ``Chat/getEventsHistory(channelId:startTimetoken:endTimetoken:count:types:)``.
+    ///
+    /// - Throws: `.forbidden` when the user is no moderator of the channel; `.malformed` for a count that the gateway
+    ///   refuses; the errors of every call (``Chat``).
     public func getMessageReportsHistory(
         startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil, count: Int = 25
     ) async throws(ChatError) -> (events: [EventWrapper<Report>], isMore: Bool) {

@@ -5,16 +5,20 @@ public import ChatModel
 public struct Channel: Sendable, Identifiable {
     public let chat: Chat
     public let id: String
+    /// The name for display; nil for none.
     public let name: String?
     public let description: String?
     /// Fields of the app's own.
     public let custom: [String: any JSONCodable]
+    /// A state, as free text of the app.
     public let status: String?
     /// The type; `unknown` when the channel has no record or the record was not read.
     public let type: ChannelType
+    /// The address of a picture.
     public let coverUrl: String?
     /// A value of any kind that the app stores with the channel.
     public let data: AnyJSON?
+    /// A label for grouping channels.
     public let customType: String?
     /// True when only moderators may write.
     public let isFrozen: Bool
@@ -73,6 +77,9 @@ public struct Channel: Sendable, Identifiable {
 
 extension Channel {
     /// Changes the given fields, keeps the others, and returns the changed channel.
+    ///
+    /// - Throws: `.notFound` when the channel has no record; `.forbidden` when the user may not change it; `.malformed`
+    ///   or `.tooLarge` for a field; the errors of every call (``Chat``).
     public func update(
         name: String? = nil, custom: [String: any JSONCodable]? = nil, description: String? = nil,
         status: String? = nil, coverUrl: String? = nil, customType: String? = nil
@@ -84,6 +91,8 @@ extension Channel {
     }
 
     /// Deletes the channel's record and its memberships. The channel's events stay.
+    ///
+    /// - Throws: `.forbidden` when the user may not delete the channel; the errors of every call (``Chat``).
     public func delete() async throws(ChatError) { try await chat.backend.delete(channel: id) }
 }
 

@@ -2,11 +2,15 @@ public import ChatModel
 
 extension Chat {
     /// Returns a channel, or nil when it has no record. A channel without a record may still be in use.
+    ///
+    /// - Throws: `.forbidden` when the user may not see the channel; the errors of every call (``Chat``).
     public func getChannel(channelId: String) async throws(ChatError) -> Channel? {
         try await backend.channel(channelId).map { Channel(chat: self, $0) }
     }
 
     /// Returns a page of the channels that have a record; see ``getUsers(filter:sort:order:after:before:limit:page:)``.
+    ///
+    /// - Throws: `.malformed` for a bad filter, order or page; the errors of every call (``Chat``).
     public func getChannels(
         filter: String? = nil, sort: [String] = [], order: ListOrder? = nil, after: Timetoken? = nil,
         before: Timetoken? = nil, limit: Int = 50, page: String? = nil
@@ -39,6 +43,8 @@ extension Chat {
     }
 
     /// Returns the direct conversation of two users, and creates it when it does not exist.
+    ///
+    /// - Throws: `.malformed` or `.tooLarge` for a field; the errors of every call (``Chat``).
     public func createDirectConversation(
         invitedUser: User, name: String? = nil, custom: [String: any JSONCodable]? = nil
     ) async throws(ChatError) -> Conversation {
@@ -49,6 +55,8 @@ extension Chat {
     ///
     /// - Parameter isDistinct: true returns an existing distinct conversation of the same users instead of creating a
     ///   second one. A conversation is distinct until its set of members changes.
+    /// - Throws: `.conflict` when a channel with this id exists; `.invalid` for more users than one call may name (100
+    ///   by default); `.malformed` or `.tooLarge` for a field; the errors of every call (``Chat``).
     public func createGroupConversation(
         invitedUsers: [User], channelId: String? = nil, name: String? = nil,
         custom: [String: any JSONCodable]? = nil, isDistinct: Bool = false
@@ -74,6 +82,7 @@ extension Chat {
 
 /// A conversation and its memberships.
 public struct Conversation: Sendable {
+    /// The conversation's channel.
     public let channel: Channel
     /// The membership of the conversation's creator; nil when that user has left since.
     public let hostMembership: Membership?

@@ -10,6 +10,11 @@ public import ChatModel
 ///
 /// `ChatRemote` creates a chat on a gateway; `ChatKitInProcess` creates one on an engine in the program's own process.
 /// Everything else is the same for both.
+///
+/// Every call may throw, in addition to the errors that its comment names: `.unauthorized` when the key or token is not
+/// valid, `.forbidden` when it lacks the scope or the channel, `.tooMany` and `.overloaded` when the gateway is busy
+/// (`retryAfter` says for how long), `.unavailable` when it cannot be reached, and `.outcomeUnknown` when the call may
+/// have been carried out although no answer came. A key with the scope `manage` counts as a moderator of every channel.
 public final class Chat: Sendable {
     let backend: any ChatBackend
     let states = ConnectionStates()
@@ -20,6 +25,8 @@ public final class Chat: Sendable {
     private let ownRecord: UserRecord
 
     /// Creates a chat on a backend. When this fails, it closes the backend. A user without a record gets one.
+    ///
+    /// - Throws: the errors of every call, as above; the backend is then closed.
     public init(_ backend: any ChatBackend) async throws(ChatError) {
         self.backend = backend
         do throws(ChatError) {
@@ -37,6 +44,8 @@ public final class Chat: Sendable {
     public var currentUser: User { User(chat: self, ownRecord) }
 
     /// Returns the same chat for another user. Closing either closes both.
+    ///
+    /// - Throws: `.malformed` for a bad name; as ``init(_:)``.
     public func acting(as user: String) async throws(ChatError) -> Chat {
         try Names.check(user: user)
         return try await Chat(backend.acting(as: user))
@@ -81,12 +90,18 @@ extension ChatBackend {
 
 extension Chat {
     /// Blocks a user: the chat's user receives no further events from that user. A repeated call changes nothing.
+    ///
+    /// - Throws: `.invalid` for the chat's own user; the errors of every call.
     public func blockUser(_ user: User) async throws(ChatError) { try await backend.block(user.id) }
 
     /// Unblocks a user. Does nothing when the user was not blocked.
+    ///
+    /// - Throws: the errors of every call.
     public func unblockUser(_ user: User) async throws(ChatError) { try await backend.unblock(user.id) }
 
     /// Returns a page of the users whom the chat's user has blocked, ordered by id, without their records.
+    ///
+    /// - Throws: `.malformed` for a bad limit or page; the errors of every call.
     public func getBlockedUsers(
         limit: Int = 50, page: String? = nil
     ) async throws(ChatError) -> (users: [User], page: String?) {
@@ -97,6 +112,8 @@ extension Chat {
 
 extension Chat {
     /// Returns a user, or nil when the user has no record.
+    ///
+    /// - Throws: `.malformed` for a bad name; the errors of every call.
     public func getUser(userId: String) async throws(ChatError) -> User? {
         try await backend.user(userId).map { User(chat: self, $0) }
     }
@@ -109,6 +126,7 @@ extension Chat {
     ///   - order: the direction of fields without one, and of the list without `sort`.
     ///   - after: leaves out what was created at this time or earlier.
     ///   - before: leaves out what was created at this time or later.
+    /// - Throws: `.malformed` for a bad filter, order or page; the errors of every call.
     public func getUsers(
         filter: String? = nil, sort: [String] = [], order: ListOrder? = nil, after: Timetoken? = nil,
         before: Timetoken? = nil, limit: Int = 50, page: String? = nil

@@ -2,15 +2,21 @@ public import ChatModel
 
 /// The membership of a user in a channel, as it was when it was read.
 public struct Membership: Sendable {
+    /// The chat in which it was read.
     public let chat: Chat
+    /// The member's id.
     public let userId: String
+    /// The channel's name.
     public let channelId: String
     /// The state; `invited` until the invitation is accepted.
     public let state: MemberState
+    /// The role: a member or a moderator of the channel.
     public let role: MemberRole
     /// Fields of the app's own.
     public let custom: [String: any JSONCodable]
+    /// A state, as free text of the app.
     public let status: String?
+    /// A type, as free text of the app.
     public let type: String?
     /// The newest message that the user has read; zero for none.
     public let lastReadMessageTimetoken: Timetoken
@@ -53,6 +59,9 @@ public struct Membership: Sendable {
 
 extension Membership {
     /// Changes the given fields, keeps the others, and returns the changed membership.
+    ///
+    /// - Throws: `.notFound` when the membership has ended; `.forbidden` for a field that the user may not set;
+    ///   `.malformed` or `.tooLarge` for a field; the errors of every call (``Chat``).
     public func update(
         custom: [String: any JSONCodable]? = nil, status: String? = nil, type: String? = nil,
         pushPreference: PushPreference? = nil
@@ -70,6 +79,8 @@ extension Membership {
     /// membership has ended already.
     ///
     /// - Parameter reason: the moderator's reason.
+    /// - Throws: `.forbidden` for another user's membership, unless the chat's user is a moderator; the errors of every
+    ///   call (``Chat``).
     public func delete(reason: String? = nil) async throws(ChatError) {
         try await chat.backend.remove(member: userId, from: channelId, reason: reason)
     }

@@ -2,11 +2,16 @@ public import ChatModel
 
 extension Message {
     /// Replaces the text. Allowed for the message's author and the channel's moderators.
+    ///
+    /// - Throws: `.forbidden` for another user; `.gone` when the message is deleted; `.notFound` when it does not
+    ///   exist; the errors of every call (``Chat``).
     public func editText(_ newText: String) async throws(ChatError) -> Message {
         Message(chat: chat, try await chat.backend.edit(timetoken, in: channelId, .text(newText)))
     }
 
     /// Replaces the whole payload. Allowed for the same users as ``editText(_:)``.
+    ///
+    /// - Throws: as ``editText(_:)``; `.malformed` when the content cannot be encoded.
     public func edit(content: any JSONCodable) async throws(ChatError) -> Message {
         Message(chat: chat, try await chat.backend.edit(timetoken, in: channelId, .all(try content.encoded())))
     }
@@ -14,11 +19,16 @@ extension Message {
     /// Deletes the message. Allowed for the message's author and the channel's moderators.
     ///
     /// - Parameter soft: true marks the message as deleted and keeps it in history; false removes it from history.
+    /// - Throws: `.forbidden` for another user; `.notFound` when the message does not exist; the errors of every call
+    ///   (``Chat``).
     public func delete(soft: Bool = false) async throws(ChatError) {
         try await chat.backend.delete(timetoken, in: channelId, isHard: !soft)
     }
 
     /// Adds the user's reaction with a value, or removes it when it exists. Returns the changed message.
+    ///
+    /// - Throws: `.notFound` when the message does not exist; `.gone` when it is deleted; `.tooMany` past the limits of
+    ///   reactions; the errors of every call (``Chat``).
     @discardableResult
     public func toggleReaction(_ reaction: String) async throws(ChatError) -> Message {
         if try await hasUserReaction(reaction) {
@@ -30,6 +40,8 @@ extension Message {
     }
 
     /// Returns true when the chat's user has reacted with a value.
+    ///
+    /// - Throws: `.notFound` when the message does not exist; the errors of every call (``Chat``).
     public func hasUserReaction(_ reaction: String) async throws(ChatError) -> Bool {
         var cursor: String?
         repeat {
@@ -41,6 +53,8 @@ extension Message {
     }
 
     /// Returns all reactions with their users, read page by page.
+    ///
+    /// - Throws: `.notFound` when the message does not exist; the errors of every call (``Chat``).
     public func getReactions() async throws(ChatError) -> [Reaction] {
         var reactions: [Reaction] = []
         var cursor: String?
@@ -53,18 +67,30 @@ extension Message {
     }
 
     /// Pins the message in its channel in place of the currently pinned one. Requires a moderator of the channel.
+    ///
+    /// - Throws: `.forbidden` when the user may not pin; `.notFound` when the message does not exist or the channel has
+    ///   no record; `.gone` when the message is deleted; the errors of every call (``Chat``).
     public func pin() async throws(ChatError) { try await chat.backend.pin(timetoken, in: channelId) }
 
     /// Unpins the message.
+    ///
+    /// - Throws: `.forbidden` when the user may not pin; `.notFound` when the channel has no record; the errors of
+    ///   every call (``Chat``).
     public func unpin() async throws(ChatError) { try await chat.backend.unpin(timetoken, in: channelId) }
 
     /// Sends the message to another channel. The copy's `meta` names the origin.
+    ///
+    /// - Throws: `.forbidden` when the user may not write in the other channel; `.notFound` when the message does not
+    ///   exist; `.gone` when it is deleted; the errors of every call (``Chat``).
     @discardableResult
     public func forward(to channelId: String) async throws(ChatError) -> Timetoken {
         try await chat.backend.forward(timetoken, in: self.channelId, to: channelId)
     }
 
     /// Reports the message to the channel's moderators.
+    ///
+    /// - Throws: `.notFound` when the message does not exist; `.gone` when it is deleted; `.malformed` for a reason
+    ///   that is not 1 to 1000 bytes long; the errors of every call (``Chat``).
     public func report(reason: String) async throws(ChatError) {
         try await chat.backend.report(timetoken, in: channelId, reason: reason)
     }
@@ -82,9 +108,13 @@ extension Message {
 
 /// The replies to a message. They are messages of the same channel.
 public struct ThreadChannel: Sendable {
+    /// The message that the thread belongs to.
     public let parentMessage: Message
 
     /// Replies with a text; see ``Channel/sendText(_:meta:usersToMention:quoting:storeInHistory:ttlHours:)``.
+    ///
+    /// - Throws: as ``Channel/sendText(_:meta:usersToMention:mentionsEverybody:quoting:storeInHistory:ttlHours:)``;
+    ///   `.notFound` when the parent message does not exist; `.conflict` when it is a reply itself.
     @discardableResult
     public func sendText(
         _ text: String, meta: [String: any JSONCodable]? = nil, usersToMention: [String] = []
@@ -98,6 +128,9 @@ public struct ThreadChannel: Sendable {
     }
 
     /// Returns a page of the replies, oldest first.
+    ///
+    /// - Throws: `.notFound` when the parent message does not exist; `.malformed` for a bad limit or page; the errors
+    ///   of every call (``Chat``).
     public func getHistory(
         limit: Int = 50, page: String? = nil
     ) async throws(ChatError) -> (messages: [Message], page: String?) {
@@ -118,11 +151,16 @@ extension Message {
     }
 
     /// Removes an action. Allowed for the action's user and the channel's moderators.
+    ///
+    /// - Throws: `.forbidden` for another user; `.notFound` when the action does not exist; the errors of every call
+    ///   (``Chat``).
     public func removeAction(_ action: MessageAction) async throws(ChatError) {
         try await chat.backend.removeAction(action.timetoken, from: timetoken, in: channelId)
     }
 
     /// Returns the first 250 actions of the message, including reactions.
+    ///
+    /// - Throws: `.notFound` when the message does not exist; the errors of every call (``Chat``).
     public func getActions() async throws(ChatError) -> [MessageAction] {
         try await chat.backend.actions(of: timetoken, in: channelId)
     }

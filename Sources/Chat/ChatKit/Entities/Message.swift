@@ -2,6 +2,7 @@ public import ChatModel
 
 /// A message, as it was when it was read.
 public struct Message: Sendable, Identifiable {
+    /// The chat in which it was read.
     public let chat: Chat
     let state: MessageState
     /// The author; only in a message that a delegate receives, and nil for a message of the gateway or an operator.
@@ -17,7 +18,9 @@ public struct Message: Sendable, Identifiable {
     }
 
     public var id: Timetoken { state.timetoken }
+    /// The message's id in its channel, and the time at which it was sent.
     public var timetoken: Timetoken { state.timetoken }
+    /// The channel's name.
     public var channelId: String { state.channel }
     /// The author's id; empty when the gateway or an operator sent the message.
     public var userId: String { state.user ?? "" }
@@ -29,6 +32,7 @@ public struct Message: Sendable, Identifiable {
     public var meta: [String: any JSONCodable]? { state.meta?.members }
     /// The label with which the message was sent.
     public var customMessageType: String? { state.customType }
+    /// True when the text or the payload was replaced.
     public var isEdited: Bool { state.edited != nil }
     /// True after a soft deletion.
     public var isDeleted: Bool { state.deleted != nil }
@@ -52,8 +56,11 @@ public struct Message: Sendable, Identifiable {
 
 /// A message as it was when another one quoted it.
 public struct QuotedMessage: Sendable, Equatable {
+    /// The timetoken of the quoted message.
     public let timetoken: Timetoken
+    /// The text at the time of quoting.
     public let text: String
+    /// The author of the quoted message; empty when the gateway or an operator sent it.
     public let userId: String
 
     init?(_ value: AnyJSON) {

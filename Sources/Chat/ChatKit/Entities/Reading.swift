@@ -6,12 +6,16 @@ extension Membership {
     /// Moves the user's read mark to a message. The mark moves forward only.
     ///
     /// - Returns: the changed membership.
+    /// - Throws: as ``setLastReadMessageTimetoken(_:)``.
     @discardableResult
     public func setLastReadMessage(_ message: Message) async throws(ChatError) -> Membership {
         try await setLastReadMessageTimetoken(message.timetoken)
     }
 
     /// Moves the user's read mark to the message with a timetoken; like ``setLastReadMessage(_:)``.
+    ///
+    /// - Throws: `.notFound` when the membership has ended; `.malformed` for a timetoken later than every event; the
+    ///   errors of every call (``Chat``).
     @discardableResult
     public func setLastReadMessageTimetoken(_ timetoken: Timetoken) async throws(ChatError) -> Membership {
         try await chat.backend.mark(.read, of: userId, in: channelId, at: timetoken)
@@ -22,6 +26,8 @@ extension Membership {
     }
 
     /// Returns the number of messages of other users that the user has not read in the channel.
+    ///
+    /// - Throws: `.notFound` when the membership has ended; the errors of every call (``Chat``).
     public func getUnreadMessagesCount() async throws(ChatError) -> Int {
         try await chat.backend.unread(of: userId, in: channelId)
     }
@@ -29,6 +35,8 @@ extension Membership {
 
 extension Channel {
     /// Marks the whole channel as read. The user must be a member.
+    ///
+    /// - Throws: `.notFound` when the user is not a member; the errors of every call (``Chat``).
     public func markAsRead() async throws(ChatError) {
         try await chat.backend.mark(.read, of: chat.userId, in: id, at: nil)
     }
@@ -36,6 +44,8 @@ extension Channel {
     /// Moves the user's delivery mark: messages have reached a device of the user.
     ///
     /// - Parameter timetoken: the newest message that the mark covers; nil selects the channel's newest message.
+    /// - Throws: `.notFound` when the user is not a member; `.malformed` for a timetoken later than every event; the
+    ///   errors of every call (``Chat``).
     public func markAsDelivered(timetoken: Timetoken? = nil) async throws(ChatError) {
         try await chat.backend.mark(.delivered, of: chat.userId, in: id, at: timetoken)
     }
@@ -45,9 +55,12 @@ extension Chat {
     /// Marks all channels of the user as read.
     ///
     /// - Returns: the channels that had unread messages.
+    /// - Throws: the errors of every call.
     @discardableResult
     public func markAllMessagesAsRead() async throws(ChatError) -> [String] { try await backend.markAllRead() }
 
     /// Returns the number of messages that the user has not read in all channels.
+    ///
+    /// - Throws: the errors of every call.
     public func getTotalUnreadMessageCount() async throws(ChatError) -> UnreadCount { try await backend.unread() }
 }

@@ -14,6 +14,8 @@ extension Channel {
     ///
     /// - Parameter change: receives the current channel and sets the fields to change. It is called again when another
     ///   client changed the channel first.
+    /// - Throws: `.notFound` when the channel has no record; `.stale` when ten attempts met a change of another client;
+    ///   as ``update(name:custom:description:status:coverUrl:customType:)``.
     public func update(
         _ change: @Sendable (_ now: Channel, _ fields: inout ChannelFields) -> Void
     ) async throws(ChatError) -> Channel {
@@ -30,6 +32,9 @@ extension Channel {
 
 extension User {
     /// Changes the user on the basis of its current state; see ``Channel/update(_:)``.
+    ///
+    /// - Throws: `.notFound` when the user has no record; `.stale` when ten attempts met a change of another client;
+    ///   the errors of every call (``Chat``).
     public func update(
         _ change: @Sendable (_ now: User, _ fields: inout UserFields) -> Void
     ) async throws(ChatError) -> User {
@@ -46,6 +51,9 @@ extension User {
 
 extension Membership {
     /// Changes the membership on the basis of its current state; see ``Channel/update(_:)``.
+    ///
+    /// - Throws: `.notFound` when the membership has ended; `.stale` when ten attempts met a change of another client;
+    ///   the errors of every call (``Chat``).
     public func update(
         _ change: @Sendable (_ now: Membership, _ fields: inout MembershipFields) -> Void
     ) async throws(ChatError) -> Membership {

@@ -4,13 +4,19 @@ public import ChatModel
 public struct User: Sendable, Identifiable {
     public let chat: Chat
     public let id: String
+    /// The name for display; nil for none.
     public let name: String?
+    /// The user's id in another system.
     public let externalId: String?
+    /// The address of the user's picture.
     public let profileUrl: String?
+    /// The email address.
     public let email: String?
     /// Fields of the app's own.
     public let custom: [String: any JSONCodable]
+    /// A state, as free text of the app.
     public let status: String?
+    /// A type, as free text of the app.
     public let type: String?
     /// The time of the last change; zero for a user without a record.
     public let updated: Timetoken
@@ -38,6 +44,9 @@ public struct User: Sendable, Identifiable {
 
 extension User {
     /// Changes the given fields, keeps the others, and returns the changed user.
+    ///
+    /// - Throws: `.notFound` when the user has no record; `.forbidden` for another user than the chat's own;
+    ///   `.malformed` or `.tooLarge` for a field; the errors of every call (``Chat``).
     public func update(
         name: String? = nil, externalId: String? = nil, profileUrl: String? = nil, email: String? = nil,
         custom: [String: any JSONCodable]? = nil, status: String? = nil, type: String? = nil
@@ -49,9 +58,14 @@ extension User {
     }
 
     /// Deletes the user's record. The user's messages stay.
+    ///
+    /// - Throws: `.forbidden` for another user than the chat's own; the errors of every call (``Chat``).
     public func delete() async throws(ChatError) { try await chat.backend.delete(user: id) }
 
     /// Returns a page of the user's memberships.
+    ///
+    /// - Throws: `.forbidden` with the token of another user; `.malformed` for a bad filter, order or page; the errors
+    ///   of every call (``Chat``).
     public func getMemberships(
         limit: Int = 50, page: String? = nil, filter: String? = nil, sort: [String] = [], order: ListOrder? = nil,
         after: Timetoken? = nil, before: Timetoken? = nil

@@ -2,14 +2,20 @@ public import ChatModel
 
 /// The report of a message to the moderators of its channel.
 public struct Report: EventContent, Equatable {
+    /// The reason of the user who reported it, as free text.
     public let reason: String
+    /// The message's text; nil when it has none.
     public let text: String?
+    /// The reported message; nil when the report names none.
     public let messageTimetoken: Timetoken?
+    /// The channel of the reported message.
     public let reportedMessageChannelId: String?
+    /// The author of the reported message.
     public let reportedUserId: String?
     /// The rule that made the report; nil when a user made it.
     public let autoModerationId: String?
 
+    /// A report, for example in a test.
     public init(
         reason: String, text: String? = nil, messageTimetoken: Timetoken? = nil,
         reportedMessageChannelId: String? = nil, reportedUserId: String? = nil, autoModerationId: String? = nil
@@ -35,13 +41,16 @@ public struct Report: EventContent, Equatable {
 
 /// The mention of the user in a message.
 public struct Mention: EventContent, Equatable {
+    /// The message that mentions the user.
     public let messageTimetoken: Timetoken
     /// The channel or thread that holds the message.
     public let channelId: String
     /// The thread's channel when the message is in a thread.
     public let parentChannelId: String?
+    /// The author of the message; empty when the gateway or an operator sent it.
     public let mentionedByUserId: String
 
+    /// A mention, for example in a test.
     public init(
         messageTimetoken: Timetoken, channelId: String, parentChannelId: String? = nil, mentionedByUserId: String
     ) {
@@ -62,9 +71,12 @@ public struct Mention: EventContent, Equatable {
 
 /// The read mark of a user: the user has read up to a message.
 public struct ReadReceipt: EventContent, Equatable {
+    /// The user who has read messages.
     public let userId: String
+    /// The newest message that the user has read.
     public let lastReadTimetoken: Timetoken
 
+    /// A receipt, for example in a test.
     public init(userId: String, lastReadTimetoken: Timetoken) {
         self.userId = userId
         self.lastReadTimetoken = lastReadTimetoken
@@ -78,11 +90,16 @@ public struct ReadReceipt: EventContent, Equatable {
 
 /// The invitation of the user to a channel.
 public struct Invite: EventContent, Equatable {
+    /// The channel that the user is invited to.
     public let channelId: String
+    /// The type of the channel.
     public let channelType: ChannelType
+    /// The user who invites; empty for an operator.
     public let invitedByUserId: String
+    /// The time of the invitation.
     public let invitationTimetoken: Timetoken
 
+    /// An invitation, for example in a test.
     public init(
         channelId: String, channelType: ChannelType, invitedByUserId: String, invitationTimetoken: Timetoken
     ) {
@@ -102,12 +119,18 @@ public struct Invite: EventContent, Equatable {
 
 /// The mute or ban of a user in a channel, or its end.
 public struct Restriction: EventContent, Equatable {
+    /// The restricted user.
     public let userId: String
+    /// The channel that the restriction applies to.
     public let channelId: String
+    /// True when the user may neither read nor write there.
     public let ban: Bool
+    /// True when the user may not write there.
     public let mute: Bool
+    /// The moderator's reason; for a restriction that has ended, the reason for its end.
     public let reason: String?
 
+    /// A restriction, for example in a test. It has ended when `ban` and `mute` are false.
     public init(userId: String, channelId: String, ban: Bool, mute: Bool, reason: String? = nil) {
         self.userId = userId
         self.channelId = channelId
@@ -129,9 +152,12 @@ public struct Restriction: EventContent, Equatable {
 
 /// The start or end of a user's typing.
 public struct Typing: EventContent, Equatable {
+    /// The user.
     public let userId: String
+    /// True when the user began to type, false when the user stopped.
     public let isTyping: Bool
 
+    /// A change, for example in a test.
     public init(userId: String, isTyping: Bool) {
         self.userId = userId
         self.isTyping = isTyping
@@ -150,6 +176,7 @@ public struct TextMessageContent: EventContent, Equatable {
     /// The whole payload.
     public let content: AnyJSON
 
+    /// A message of a text.
     public init(text: String) { self.init(["text": .string(text)]) }
 
     init(_ data: AnyJSON) {

@@ -136,19 +136,25 @@ public protocol EventContent: Sendable {}
 
 /// An event of a history with its content.
 public struct EventWrapper<Content: Sendable>: Sendable {
+    /// The event's time, channel, user and content.
     public let event: ContentEvent<Content>
 
+    /// Wraps an event.
     public init(event: ContentEvent<Content>) { self.event = event }
 }
 
 /// An event's time, channel and user, with its content.
 public struct ContentEvent<Payload: Sendable>: Sendable {
+    /// The event's position in history, and its time.
     public let timetoken: Timetoken
     /// The user's id; empty when the gateway or an operator caused the event.
     public let userId: String
+    /// The channel's name.
     public let channelId: String
+    /// The content.
     public let payload: Payload
 
+    /// An event, for example in a test.
     public init(timetoken: Timetoken, userId: String, channelId: String, payload: Payload) {
         self.timetoken = timetoken
         self.userId = userId
@@ -159,13 +165,16 @@ public struct ContentEvent<Payload: Sendable>: Sendable {
 
 /// An event of the app's own type.
 public struct CustomEvent: EventContent {
+    /// The event's position in history, and its time.
     public let timetoken: Timetoken
     /// The user's id; empty when the gateway or an operator caused the event.
     public let userId: String
     /// The type; nil when the event was sent without one.
     public let type: String?
+    /// The members of the payload.
     public let payload: [String: any JSONCodable]
 
+    /// An event, for example in a test.
     public init(timetoken: Timetoken, userId: String, type: String? = nil, payload: [String: any JSONCodable]) {
         self.timetoken = timetoken
         self.userId = userId

@@ -165,6 +165,7 @@ extension User {
         stream.updated().listen { callback($0) }
     }
 
+    /// Calls back when the user's record is deleted.
     public func onDeleted(_ callback: @escaping @Sendable () -> Void) -> AutoCloseable {
         stream.deleted().listen { callback() }
     }
@@ -213,6 +214,7 @@ extension Membership {
         stream.updated().listen { callback($0) }
     }
 
+    /// Calls back when the membership ends.
     public func onDeleted(_ callback: @escaping @Sendable () -> Void) -> AutoCloseable {
         stream.deleted().listen { callback() }
     }

@@ -49,6 +49,7 @@ public enum AppContextEvent: Sendable {
 
 /// A record after its creation or change, and the fields that changed.
 public struct RecordChangeset<Record: Sendable>: Sendable {
+    /// The event that announced the change.
     public let event: LiveEvent
     /// The record after the change, with the fields that the event has.
     public let record: Record

@@ -5,6 +5,7 @@ public import ChatModel
 ///
 /// It ends when the chat is closed or when following has failed for good, which `Chat.onConnectionStateChange` reports.
 public struct ChatStream<Element: Sendable>: AsyncSequence, Sendable {
+    /// The sequence never throws; it ends when its connection cannot continue.
     public typealias Failure = Never
     typealias Transform = @Sendable (LiveEvent) async -> [Element]
 
@@ -15,6 +16,7 @@ public struct ChatStream<Element: Sendable>: AsyncSequence, Sendable {
     /// Starts to connect.
     public func makeAsyncIterator() -> Iterator { Iterator(self, Listener(chat, selection)) }
 
+    /// Reads the elements over a listener of its own.
     public struct Iterator: AsyncIteratorProtocol {
         private let transform: Transform
         private let listener: Listener

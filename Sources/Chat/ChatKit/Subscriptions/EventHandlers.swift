@@ -98,6 +98,7 @@ public enum SubscriptionChange: Sendable, Equatable {
 ///
 /// An event goes to ``onEvent`` and to the closure for its kind.
 public protocol EventEmitter: AnyObject, Sendable {
+    /// The closures, which the properties of the emitter set.
     var handlers: EventHandlers { get }
 }
 

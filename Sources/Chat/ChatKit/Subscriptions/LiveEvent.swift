@@ -4,6 +4,7 @@ public import JSON
 /// An event as a subscription receives it. The members of ``Event`` can be read directly: `event.type`.
 @dynamicMemberLookup
 public struct LiveEvent: Sendable {
+    /// The event with all its members.
     public let event: Event
     /// The channel pattern or the channel group by which the subscription received the event. Nil when the subscription
     /// names the channel itself, and when it has several groups, because the event does not tell which of them matched.
@@ -13,11 +14,13 @@ public struct LiveEvent: Sendable {
     /// The chat that received the event; nil before a listener has read it.
     var chat: Chat?
 
+    /// An event, with the objects that the gateway printed beside it.
     public init(_ event: Event, included: JSONText? = nil) {
         self.event = event
         includedText = included
     }
 
+    /// A member of ``event``.
     public subscript<Value>(dynamicMember path: KeyPath<Event, Value>) -> Value { event[keyPath: path] }
 
     /// The id of the user who caused the event; nil for the gateway or an operator.
@@ -60,14 +63,17 @@ public struct IncludedObjects: Sendable {
     let text: JSONText
     let channelId: String
 
+    /// The user who caused the event; nil when it was not requested or there is none.
     public var user: User? {
         text.rawMember("user").flatMap { User(chat: chat, printed: $0) }
     }
 
+    /// The event's channel; nil when it was not requested or has no record.
     public var channel: Channel? {
         text.rawMember("channel").map { Channel(chat: chat, id: channelId, shown: $0) }
     }
 
+    /// The membership of the user in the channel; nil when it was not requested or there is none.
     public var member: Membership? {
         text.rawMember("member").flatMap { Membership(chat: chat, printed: $0) }
     }

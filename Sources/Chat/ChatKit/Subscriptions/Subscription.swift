@@ -16,7 +16,9 @@ import Locking
 /// ```
 /// Both may be used at once. Releasing the subscription unsubscribes it.
 public final class Subscription: EventEmitter, AsyncSequence {
+    /// An event as the subscription receives it.
     public typealias Element = LiveEvent
+    /// The sequence never throws; ``onError`` reports errors.
     public typealias Failure = Never
 
     private struct State {

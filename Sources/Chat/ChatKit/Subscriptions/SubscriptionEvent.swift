@@ -52,6 +52,7 @@ public enum SubscriptionEvent: Sendable {
 
 /// A change of a message or of its attachments.
 public struct MessageActionEvent: Sendable {
+    /// The kind of change, with what changed.
     public enum Change: Sendable, Equatable {
         /// A reaction (type `reactions`) or an action of the app's own was added.
         case added(MessageAction)
@@ -64,9 +65,11 @@ public struct MessageActionEvent: Sendable {
         case threadUpdated(replyCount: Int)
     }
 
+    /// The event that announced the change.
     public let event: LiveEvent
     /// The message that changed; for a reply, the message that was replied to.
     public let messageTimetoken: Timetoken
+    /// The change.
     public let change: Change
 
     /// Returns nil for an event that is about no single message.
@@ -106,6 +109,7 @@ extension MessageAction {
 
 /// Users who joined or left a channel, or changed their state on it.
 public struct PresenceChange: Sendable {
+    /// The kind of change, with the users whom it concerns.
     public enum Action: Sendable, Equatable {
         case join([String])
         case leave([String])
@@ -114,6 +118,7 @@ public struct PresenceChange: Sendable {
         case stateChange(userId: String, state: AnyJSON)
     }
 
+    /// The event that announced the change.
     public let event: LiveEvent
     /// The actions, in the order of the cases. A busy channel reports several users at once, and none when only the
     /// number is known.
@@ -143,7 +148,9 @@ public struct PresenceChange: Sendable {
             }
     }
 
+    /// The channel's name.
     public var channelId: String { event.channel.name }
+    /// The time of the change.
     public var timetoken: Timetoken { event.timetoken }
 }
 

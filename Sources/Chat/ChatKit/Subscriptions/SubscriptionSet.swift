@@ -15,6 +15,7 @@ public final class SubscriptionSet: EventEmitter {
         for subscription in subscriptions { add(subscription: subscription) }
     }
 
+    /// The subscriptions of the set, in the order in which they were added.
     public var subscriptions: [Subscription] { members.withLock { $0 } }
 
     /// Adds a subscription without subscribing it.
@@ -43,6 +44,8 @@ public final class SubscriptionSet: EventEmitter {
     }
 
     /// Waits until every subscription is ready; see ``Subscription/ready(within:)``.
+    ///
+    /// - Throws: as ``Subscription/ready(within:)``, for the first subscription that fails.
     public func ready(within limit: Duration = .seconds(30)) async throws(ChatError) {
         let end = ContinuousClock.now + limit
         for subscription in subscriptions { try await subscription.ready(within: max(.zero, end - .now)) }
@@ -67,8 +70,11 @@ public final class SubscriptionSet: EventEmitter {
 /// A source of events that a subscription can name: a ``Channel``, a ``ChannelGroup`` or a ``User``, whose events are
 /// on the channel that bears the user's id.
 public protocol Subscribable: Sendable {
+    /// The chat that the subscription belongs to.
     var chat: Chat { get }
+    /// The names of the channels that the subscription follows.
     var subscribedChannels: [String] { get }
+    /// The names of the channel groups that the subscription follows.
     var subscribedGroups: [String] { get }
 }
 

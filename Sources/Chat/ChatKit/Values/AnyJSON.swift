@@ -17,6 +17,7 @@ public enum AnyJSON: Sendable, Hashable {
 }
 
 extension AnyJSON {
+    /// Copies a parsed value. Of members with the same name, the last one counts.
     public init(_ value: JSONValue) {
         switch value.kind {
         case .null: self = .null

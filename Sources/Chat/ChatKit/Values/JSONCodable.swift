@@ -26,12 +26,19 @@ extension JSONCodable {
     /// null.
     public var rawValue: (any Sendable)? { json.plain }
 
+    /// The value of ``json``.
+    ///
+    /// - Throws: nothing; only a value of an `Encodable` type can fail.
     public func encoded() throws(ChatError) -> AnyJSON { json }
 }
 
 extension JSONCodable where Self: Encodable {
+    /// The encoded value; null when `encode(to:)` throws.
     public var json: AnyJSON { (try? encoded()) ?? .null }
 
+    /// The value that `encode(to:)` writes.
+    ///
+    /// - Throws: `.malformed` when `encode(to:)` throws.
     public func encoded() throws(ChatError) -> AnyJSON { try AnyJSON(encoding: self) }
 }
 

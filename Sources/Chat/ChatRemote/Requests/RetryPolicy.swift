@@ -9,6 +9,7 @@ import GatewayClient
 /// ```
 /// A longer delay that the gateway asks for takes precedence. Requests have retries of their own (`RequestOptions`).
 public struct RetryPolicy: Sendable {
+    /// The growth of the delay between attempts.
     public enum Delay: Sendable {
         /// The same delay after each failure.
         case linear(Duration)
@@ -16,10 +17,12 @@ public struct RetryPolicy: Sendable {
         case exponential(first: Duration, most: Duration)
     }
 
+    /// The delay between attempts.
     public var delay: Delay
     /// The number of consecutive attempts to reconnect, after which the listeners fail; nil for no limit.
     public var limit: Int?
 
+    /// A rule with a number of attempts; nil for no limit.
     public init(_ delay: Delay, limit: Int? = nil) {
         self.delay = delay
         self.limit = limit
