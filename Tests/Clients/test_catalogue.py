@@ -73,11 +73,11 @@ class Story:
         self.call("POST", path, {"text": "hi ana", "user": "ben", "thread_of": root})
         edited = self.call("PATCH", f"{path}/{root}", {"text": "hello ben"})["edited"]["timetoken"]
         self.call("DELETE", f"{path}/{root}/actions/{edited}?user=ana")
-        self.call("PUT", f"{path}/{root}/reactions/wave?user=ben", {})
+        self.call("PUT", f"{path}/{root}/reactions/wave?user=ben")
         self.call("DELETE", f"{path}/{root}/reactions/wave?user=ben")
         action = self.call("POST", f"{path}/{root}/actions", {"type": "task", "value": "done", "user": "ben"})
         self.call("DELETE", f"{path}/{root}/actions/{action['action_timetoken']}?user=ben")
-        self.call("PUT", f"{path}/{root}/pin", {})
+        self.call("PUT", f"{path}/{root}/pin")
         self.call("POST", f"{path}/{root}/report", {"reason": "rude", "by": "ben", "auto_moderation_id": "rule-1"})
         self.call("PUT", "/channels/crew/members/ben/delivered", {"by": "ben"})
         self.call("PUT", "/channels/crew/members/ben/read", {"by": "ben"})
@@ -104,10 +104,10 @@ class Story:
         self.call("PUT", "/channels/crew/presence/ana/state", {"state": {"mood": "fine"}})
         self.call("DELETE", "/channels/crew/presence/ana")
         self.call("PUT", "/channels/attic/presence/ana", {"ttl_seconds": 2, "state": {"mood": "fine"}})
-        self.call("PUT", "/channels/crew/typing/ana", {})
+        self.call("PUT", "/channels/crew/typing/ana")
         self.call("DELETE", "/channels/crew/typing/ana")
         self.call("PUT", "/channels/lobby", {"kind": "open"})
-        self.call("PUT", "/channels/lobby/participants/ana", {})
+        self.call("PUT", "/channels/lobby/participants/ana")
         self.call("DELETE", "/channels/lobby/participants/ana")
         # Above the number of single announcements, comings and goings are told together.
         for number in range(25):

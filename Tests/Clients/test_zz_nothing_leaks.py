@@ -69,7 +69,7 @@ def hook_and_be_hooked(gateway, receiver):
         "url": "http://127.0.0.1:1/?token=query-secret-1f0c7a9e", "auth": {"bearer": "header-secret-1f0c7a9e"}})
     gateway.emit("channel-1f0c7a9e", {"x": PAYLOAD})
     receiver.requests.get(timeout=20)
-    gateway.call("POST", f"/v1/webhooks/{hook['id']}/test", {})
+    gateway.call("POST", f"/v1/webhooks/{hook['id']}/test")
     gateway.call("POST", f"/v1/webhooks/{hook['id']}/rotate-secret", {})
     made = gateway.call("PUT", "/v1/sources/shop", {
         "scheme": "github", "secrets": ["source-secret-1f0c7a9e"],

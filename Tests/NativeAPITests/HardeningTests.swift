@@ -29,7 +29,8 @@ import Testing
     private static func text(_ count: Int) -> String { String(repeating: "x", count: count) }
 
     static let bodies: [Case] = [
-        Case("empty", "", 400, "malformed_request"),
+        Case("empty", "", 400, "member_missing"),
+        Case("white space", " \n", 400, "member_missing"),
         Case("broken", #"{"data":"#, 400, "malformed_request"),
         Case("trailing text", #"{"data":1} x"#, 400, "malformed_request"),
         Case("single quotes", "{'data':1}", 400, "malformed_request"),

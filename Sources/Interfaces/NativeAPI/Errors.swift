@@ -11,7 +11,7 @@ extension NativeAPI {
     static func translated(_ error: any Error, _ request: Request) -> any Error {
         switch error {
         case let error as ChatError: Problem(error.located(in: request))
-        case let error as JSONError: Problem(error)
+        case let error as JSONError: Problem(error, in: request.body.bytes)
         default: error
         }
     }
@@ -60,10 +60,26 @@ extension Problem {
     private static let quotaExceeded = "https://iana.org/assignments/http-problem-types#quota-exceeded"
 
     /// The problem for JSON that cannot be parsed, with the error's position as members.
-    init(_ error: JSONError) {
-        self.init(ChatError(error))
+    fileprivate init(_ error: JSONError, in body: [UInt8]) {
+        var refusal = ChatError(error)
+        if error.reason == .malformed, Self.isForm(body) {
+            refusal.message = #"the body is a form; send JSON, such as {"name": "Ana"}"#
+        }
+        self.init(refusal)
         guard error.line > 0 else { return }
         members = [("line", .integer(error.line)), ("column", .integer(error.column))]
+    }
+
+    /// True for a body that begins as a form does: with a name and `=`, or with the boundary of parts.
+    private static func isForm(_ body: [UInt8]) -> Bool {
+        if body.starts(with: "--".utf8) { return true }
+        let name = body.prefix(256).prefix { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+            default: "_-.+%[]".utf8.contains(byte)
+            }
+        }
+        return !name.isEmpty && body.dropFirst(name.count).first == UInt8(ascii: "=")
     }
 }
 

@@ -164,7 +164,7 @@ public struct NativeAPI: Sendable {
             .post, "/v1/webhooks/{id}/enable", body: smallBody,
             handler: asAdministrator("webhook.enable", enableWebhook, isConditional: true))
         router.add(
-            .post, "/v1/webhooks/{id}/disable", body: smallBody,
+            .post, "/v1/webhooks/{id}/disable",
             handler: asAdministrator("webhook.disable", disableWebhook, isConditional: true))
         router.add(
             .post, "/v1/signing-key/rotate", body: smallBody,
@@ -174,12 +174,12 @@ public struct NativeAPI: Sendable {
             handler: asAdministrator(
                 "webhook.rotate_secret", rotateSecret, repeating: .refused, isConditional: true))
         router.add(
-            .post, "/v1/webhooks/{id}/test", body: smallBody, handler: asCaller(testWebhook, repeating: .recordedFirst))
+            .post, "/v1/webhooks/{id}/test", handler: asCaller(testWebhook, repeating: .recordedFirst))
         router.add(
             .post, "/v1/webhooks/{id}/preview", body: smallBody,
             handler: asCaller(previewWebhook, repeating: .storesNothing))
         router.add(
-            .post, "/v1/webhooks/{id}/verify", body: smallBody,
+            .post, "/v1/webhooks/{id}/verify",
             handler: asAdministrator("webhook.verify", verifyWebhook))
         router.add(.get, "/.well-known/jwks.json", handler: asPublic(getKeySet))
         router.add(
@@ -189,7 +189,7 @@ public struct NativeAPI: Sendable {
         router.add(.get, "/v1/deliveries", handler: asCaller(getDeliveries))
         router.add(.get, "/v1/deliveries/{id}", handler: asCaller(getDelivery))
         router.add(
-            .post, "/v1/deliveries/{id}/retry", body: smallBody,
+            .post, "/v1/deliveries/{id}/retry",
             handler: asAdministrator("delivery.retry", retryDelivery, repeating: .recordedFirst))
         router.add(
             .post, "/v1/deliveries/redrive", body: smallBody,
@@ -198,9 +198,9 @@ public struct NativeAPI: Sendable {
             .post, "/v1/deliveries/purge", body: smallBody, handler: asAdministrator("delivery.purge", purgeDeliveries))
         router.add(.get, "/v1/jobs", handler: asCaller(getJobs))
         router.add(.get, "/v1/jobs/{id}", handler: asCaller(getJob))
-        router.add(.post, "/v1/jobs/{id}/pause", body: smallBody, handler: asAdministrator("job.pause", pauseJob))
-        router.add(.post, "/v1/jobs/{id}/resume", body: smallBody, handler: asAdministrator("job.resume", resumeJob))
-        router.add(.post, "/v1/jobs/{id}/cancel", body: smallBody, handler: asAdministrator("job.cancel", cancelJob))
+        router.add(.post, "/v1/jobs/{id}/pause", handler: asAdministrator("job.pause", pauseJob))
+        router.add(.post, "/v1/jobs/{id}/resume", handler: asAdministrator("job.resume", resumeJob))
+        router.add(.post, "/v1/jobs/{id}/cancel", handler: asAdministrator("job.cancel", cancelJob))
     }
 
     private func addSubscriptionRoutes(to router: inout Router) {
@@ -252,7 +252,7 @@ public struct NativeAPI: Sendable {
         router.add(.get, "/v1/sources/{id}/requests", handler: asCaller(getSourceRequests))
         router.add(.get, "/v1/sources/{id}/requests/{request}", handler: asCaller(getSourceRequest))
         router.add(
-            .post, "/v1/sources/{id}/requests/{request}/replay", body: smallBody,
+            .post, "/v1/sources/{id}/requests/{request}/replay",
             handler: asAdministrator("source.replay", replaySourceRequest, repeating: .recordedFirst))
         var manners = RouteOptions()
         manners.recordTooLarge = recordTooLargePost

@@ -29,7 +29,7 @@ extension Problem {
     /// 400: the route takes no body.
     static let unexpectedBody = Problem(
         status: 400, code: "unexpected_body", title: "The request takes no body",
-        detail: "This request takes no body; send it without one")
+        detail: "This request takes no body; send it without one, and values in the path or the query")
 
     /// The refusal of a body that is longer than its route allows: 400 where the limit is 0, otherwise 413.
     static func bodyTooLong(limit: Int) -> Problem { limit == 0 ? .unexpectedBody : .contentTooLarge(limit: limit) }

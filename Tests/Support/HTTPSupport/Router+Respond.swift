@@ -17,7 +17,7 @@ extension Router {
         do {
             guard request.body.bytes.count <= plan.bodyPolicy.limit else {
                 plan.recordTooLarge(request.head, request.query)
-                throw Problem.contentTooLarge(limit: plan.bodyPolicy.limit)
+                throw Problem.bodyTooLong(limit: plan.bodyPolicy.limit)
             }
             return try await plan.handler(request)
         } catch {

@@ -15,10 +15,10 @@ public struct Fields: Sendable {
     /// Reads a request's body.
     ///
     /// - Parameter known: every member that this route reads; nil when any name is allowed.
-    /// - Throws: `JSONError` with the position; `ChatError` `.malformed` when the body is not an object or has unknown
+    /// - Throws: as ``document(_:limits:)``; `ChatError` `.malformed` when the body is not an object or has unknown
     ///   members.
     public init(_ body: [UInt8], limits: Limits, known: [String]?) throws {
-        try self.init(try Self.parse(body, limits: limits), known: known)
+        try self.init(try Self.document(body, limits: limits), known: known)
     }
 
     /// Reads a body that is already parsed.
@@ -40,6 +40,18 @@ public struct Fields: Sendable {
         self.pointer = pointer
         self.members = members
         if let known { try refuseUnknown(known) }
+    }
+
+    /// Parses a body that must hold an object.
+    ///
+    /// - Throws: `ChatError` `.malformed`, slug `member_missing`, for a body that is empty or only white space;
+    ///   `JSONError` with the position.
+    public static func document(_ body: [UInt8], limits: Limits) throws -> JSONDocument {
+        guard body.contains(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) else {
+            throw fault(
+                "#", "required", "a JSON object is required; send {} for one without members", slug: "member_missing")
+        }
+        return try parse(body, limits: limits)
     }
 
     /// Parses a body with the gateway's rules for JSON: bounded depth, no duplicate name in an object, integers of any

@@ -41,7 +41,7 @@ export async function call(method, path, body, headers = {}) {
 }
 
 export const get = (path) => call("GET", path);
-export const post = (path, body = {}) => call("POST", path, body);
+export const post = (path, body) => call("POST", path, body);
 export const put = (path, body = {}) => call("PUT", path, body);
 export const patch = (path, body = {}) => call("PATCH", path, body);
 export const remove = (path) => call("DELETE", path);

@@ -46,7 +46,6 @@ extension NativeAPI {
     ) async throws -> (id: String, body: JSONDocument, precondition: RecordChange.Precondition) {
         _ = try Parameters(request.query, known: [])
         try caller.require(.manage)
-        guard !request.body.bytes.isEmpty else { throw Self.bodyMissing }
         let body = try Fields.document(of: request, limits: limits)
         let id = request.name("id")
         let precondition = try await Self.precondition(of: request) {

@@ -20,7 +20,7 @@ extension NativeAPI {
     func postWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.require(.manage)
-        let settings = try WebhookSettings(try Fields.parse(request.body.bytes, limits: limits), limits: limits)
+        let settings = try WebhookSettings(try Fields.document(request.body.bytes, limits: limits), limits: limits)
         let issued = try await webhooks.registry.create(settings, by: caller)
         return Self.response(
             issued.webhook, secret: issued.secret, status: 201,
@@ -38,7 +38,6 @@ extension NativeAPI {
     func patchWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.require(.manage)
-        guard !request.body.bytes.isEmpty else { throw Self.bodyMissing }
         let patch = try Fields.document(of: request, limits: limits)
         let etag = try await requiredETag(request, caller)
         return Self.response(
@@ -66,7 +65,7 @@ extension NativeAPI {
 
     /// `POST /v1/webhooks/{id}/disable`
     func disableWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
-        try Self.refuseContent(request)
+        _ = try Parameters(request.query, known: [])
         let etag = try await requiredETag(request, caller)
         return Self.response(try await webhooks.registry.disable(request.name("id"), ifMatch: etag, by: caller))
     }
@@ -93,14 +92,14 @@ extension NativeAPI {
 
     /// `POST /v1/webhooks/{id}/test`: waits for the receiver's response.
     func testWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
-        try Self.refuseContent(request)
+        _ = try Parameters(request.query, known: [])
         let attempt = try await webhooks.deliveries.test(webhook: request.name("id"), by: caller)
         return .json(JSONText { attempt.print(to: &$0) }.bytes)
     }
 
     /// `POST /v1/webhooks/{id}/verify`: asks the receiver for its consent and waits for the response.
     func verifyWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
-        try Self.refuseContent(request)
+        _ = try Parameters(request.query, known: [])
         return Self.response(try await webhooks.verification.verify(request.name("id"), by: caller))
     }
 
@@ -154,14 +153,10 @@ extension NativeAPI {
     /// The body of a route that writes members. An empty body is refused, because it would reset them all by accident;
     /// `{}` does so on purpose.
     ///
-    /// - Throws: `.malformed`, slug `member_missing`, without a body; otherwise as ``Fields``.
+    /// - Throws: as ``Fields``.
     func requiredFields(_ request: Request, known: [String]) throws -> Fields {
-        guard !request.body.bytes.isEmpty else { throw Self.bodyMissing }
-        return try Fields(request, limits: limits, known: known)
+        try Fields(request, limits: limits, known: known)
     }
-
-    static let bodyMissing = ChatError(
-        .malformed, "a JSON object is required; send {} for one without members", slug: "member_missing")
 
     /// The body of a route whose body is optional; nil without one.
     func optionalFields(_ request: Request, known: [String]) throws -> Fields? {

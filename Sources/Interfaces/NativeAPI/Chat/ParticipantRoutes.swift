@@ -5,11 +5,10 @@ import JSON
 
 extension NativeAPI {
     func addParticipantRoutes(to router: inout Router) {
-        let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
         router.add(.get, "/v1/channels/{channel}/participants", handler: asCaller(getParticipants))
         router.add(.get, "/v1/channels/{channel}/participants/{user}", handler: asCaller(getParticipant))
         router.add(
-            .put, "/v1/channels/{channel}/participants/{user}", body: body,
+            .put, "/v1/channels/{channel}/participants/{user}",
             handler: asCaller(Self.unconditional(putParticipant)))
         router.add(
             .delete, "/v1/channels/{channel}/participants/{user}",
@@ -42,7 +41,7 @@ extension NativeAPI {
 
     /// `PUT /v1/channels/{channel}/participants/{user}`
     private func putParticipant(_ request: Request, _ caller: Caller) async throws -> Response {
-        try Self.refuseContent(request)
+        _ = try Parameters(request.query, known: [])
         let (user, channel) = (request.name("user"), request.name("channel"))
         let entered = try await chat(for: caller, request).enter(user, into: channel)
         let body = JSONText { writer in
@@ -62,16 +61,5 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         try await chat(for: caller, request).exit(request.name("user"), from: request.name("channel"))
         return .empty()
-    }
-
-    /// Refuses content on routes whose path contains everything: a body, if there is one, must be an empty object.
-    static func refuseContent(_ request: Request) throws {
-        _ = try Parameters(request.query, known: [])
-        try refuseMembers(request)
-    }
-
-    /// Refuses members on routes without any: a body, if there is one, must be an empty object.
-    static func refuseMembers(_ request: Request) throws {
-        if !request.body.bytes.isEmpty { _ = try Fields(request.body.bytes, limits: Limits(), known: []) }
     }
 }

@@ -63,7 +63,7 @@ extension NativeAPI {
     /// `PUT /v1/channels/{channel}/presence/{user}/state`
     private func putPresenceState(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        let state = try Fields.parse(request.body.bytes, limits: limits).text
+        let state = try Fields.document(request.body.bytes, limits: limits).text
         try await chat(for: caller, request).show(state, as: request.name("user"), on: request.name("channel"))
         return .json(state.bytes)
     }

@@ -15,7 +15,6 @@ extension NativeAPI {
     func putCandidate(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.require(.manage)
-        guard !request.body.bytes.isEmpty else { throw Self.bodyMissing }
         let fields = try schemaFields(request, known: ["schema"])
         let schema = try fields.required("schema", fields.schema())
         let (chat, type) = (service.chat(for: caller), request.name("type"))

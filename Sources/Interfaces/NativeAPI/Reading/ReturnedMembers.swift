@@ -158,9 +158,11 @@ extension Fields {
     }
 
     /// The body of a request as a document, without parsing it if a step before has done so.
-    static func document(of request: Request, limits: Limits) throws(JSONError) -> JSONDocument {
+    ///
+    /// - Throws: as ``document(_:limits:)``.
+    static func document(of request: Request, limits: Limits) throws -> JSONDocument {
         if let parsed = request.body.parsed as? ParsedBody, parsed.isWhole { return parsed.document }
-        return try parse(request.body.bytes, limits: limits)
+        return try document(request.body.bytes, limits: limits)
     }
 }
 
