@@ -189,9 +189,8 @@ extension ChatError.FieldError {
     ///   - object: the pointer of the object that contains the member; `#` for the document.
     ///   - known: the known members.
     public static func unknown(_ name: String, in object: String = "#", known: [String]) -> Self {
-        let nearest = NameSuggester(known).nearest(to: name).map { "; did you mean '\($0)'?" } ?? ""
-        return Self(
+        Self(
             pointer: object + "/" + JSONPointer.escaped(String(name.prefix(64))), keyword: "unknown",
-            detail: "unknown member\(nearest)")
+            detail: "unknown member" + AcceptedNames(known).hint(for: name))
     }
 }

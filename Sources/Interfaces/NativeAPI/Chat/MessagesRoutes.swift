@@ -29,7 +29,8 @@ extension NativeAPI {
 
     /// `GET /v1/channels/{channel}/messages`
     func getMessages(_ request: Request, _ caller: Caller) async throws -> Response {
-        let parameters = try Parameters(request.query, known: Self.pageParameters + [Parameters.include])
+        let parameters = try Parameters(
+            request.query, known: Self.pageParameters + [Parameters.include], advice: Parameters.filterAdvice)
         let (query, channel) = try messageQuery(of: BuiltInTypes.messageCreated, parameters, request, caller)
         let page = try await pages(of: [channel], query, caller)[0]
         let chat = try chat(for: caller, request)

@@ -9,7 +9,8 @@ extension NativeAPI {
     /// `GET /v1/channels/{channel}/events`
     func getHistory(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(
-            request.query, known: Self.rangeNames + [Parameters.include] + Listing.parameterNames)
+            request.query, known: Self.rangeNames + [Parameters.include] + Listing.parameterNames,
+            advice: Parameters.filterAdvice)
         var query = try range(parameters)
         if let text = try parameters.text("cursor") { query.cursor = try PageCursor(text: text) }
         query.order = try order(try parameters.word("order"), query.cursor)

@@ -8,26 +8,30 @@ import JSON
 struct Parameters {
     private let query: Query
 
-    /// - Parameter known: all names that this route accepts.
-    /// - Throws: `.malformed`, slug `unknown_parameter`, with the nearest known name.
-    init(_ query: Query, known: [String]) throws(ChatError) {
+    /// - Parameters:
+    ///   - known: all names that this route accepts.
+    ///   - advice: for a name that this route does not accept, what to send instead.
+    /// - Throws: `.malformed`, slug `unknown_parameter`, with the nearest known name or the accepted names.
+    init(_ query: Query, known: [String], advice: [String: String] = [:]) throws(ChatError) {
         self.query = query
         guard !query.isEmpty else { return }
         let unknown = query.items.map { $0.name }.filter { !known.contains($0) }
         guard let first = unknown.first else { return }
-        func nearest(_ name: String) -> String {
-            NameSuggester(known).nearest(to: name).map { "; did you mean '\($0)'?" } ?? ""
-        }
+        let accepted = AcceptedNames(known)
+        func hint(_ name: String) -> String { advice[name].map { "; " + $0 } ?? accepted.hint(for: name) }
         // Names are truncated, so that the error is not as long as the request.
         var error = ChatError(
-            .malformed, "unknown query parameter '\(first.prefix(64))'\(nearest(first))", slug: "unknown_parameter")
+            .malformed, "unknown query parameter '\(first.prefix(64))'\(hint(first))", slug: "unknown_parameter")
         error.faults = unknown.prefix(Self.faultsListed).map { name in
             ChatError.FieldError(
                 at: .parameter(String(name.prefix(64))), keyword: "unknown",
-                detail: "unknown query parameter\(nearest(name))")
+                detail: "unknown query parameter\(hint(name))")
         }
         throw error
     }
+
+    /// The advice for a filter on a list of one channel's events, which takes none.
+    static let filterAdvice = ["filter": "send GET /v1/events?channel=…&filter=…"]
 
     /// The maximum number of listed errors.
     private static let faultsListed = 10
