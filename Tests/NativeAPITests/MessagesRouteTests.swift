@@ -183,7 +183,7 @@ extension APIFixture {
             #expect(await api.call(.put, smile).status == 201)
             let again = await api.call(.put, smile)
             #expect(again.status == 200 && again["value"]?.string == "😀")
-            #expect(await api.call(.put, path + "/reactions/x").code == "member_missing")
+            #expect(await api.call(.put, path + "/reactions/x").code == "parameter_missing")
             #expect(await api.call(.get, path)["reactions"]?["😀"]?.integer == 1)
             #expect(await api.call(.get, path + "/reactions")["data"]?[0]?["user"]?.string == "ana")
             for _ in 0..<2 { #expect(await api.call(.delete, smile).status == 204) }

@@ -32,11 +32,12 @@ struct Actor: Sendable {
 extension ChatAccess {
     /// Returns the actor: the credential's own user, or the user that the request names.
     ///
+    /// - Parameter field: the name of the user in the native API; see `ChatError.field`.
     /// - Throws: `.forbidden` when the credential speaks for another user, or may neither emit nor manage; `.malformed`
     ///   when it may only emit and names no user.
-    func actor(_ named: String?) throws(ChatError) -> Actor {
+    func actor(_ named: String?, field: String = "by") throws(ChatError) -> Actor {
         if let named {
-            do throws(ChatError) { try Names.check(user: named) } catch { throw error.about("by") }
+            do throws(ChatError) { try Names.check(user: named) } catch { throw error.about(field) }
         }
         if let own = caller.user {
             guard named.map({ ExactText($0) == ExactText(own) }) ?? true else {
@@ -49,8 +50,8 @@ extension ChatAccess {
         try caller.require(.emit)
         guard let named else {
             throw ChatError(
-                .malformed, "name the user who does this, or use a credential with the scope 'manage'",
-                slug: "member_missing", field: "")
+                .malformed, "the acting user is required from a credential without the scope 'manage'",
+                slug: "member_missing", field: field)
         }
         return Actor(user: named, isManager: false)
     }

@@ -22,6 +22,7 @@ extension ChatError {
     /// field.
     fileprivate func located(in request: Request) -> ChatError {
         guard faults.isEmpty, let field else { return self }
+        if slug == "member_missing", !field.isEmpty { return missing(field, in: request) }
         if let body = try? Fields.parse(request.body.bytes, limits: Limits()).root, body.kind == .object,
             let pointer = ErrorLocation(field, in: body).pointer
         {
@@ -31,6 +32,22 @@ extension ChatError {
         if code == .malformed, slug == nil { error.slug = "bad_parameter" }
         guard let name = ErrorLocation.parameter(field, of: request) else { return error }
         error.faults = [FieldError(at: .parameter(name), keyword: error.slug ?? code.slug, detail: message)]
+        return error
+    }
+
+    /// The same error about a missing value, with the place where the route takes it: in its body, or in the query of
+    /// a route without one.
+    private func missing(_ field: String, in request: Request) -> ChatError {
+        var error = self
+        var place = FieldError.Location.pointer("#/" + field)
+        if request.takesBody {
+            error.message += "; send `\(field)` in the body"
+        } else {
+            error.slug = "parameter_missing"
+            error.message += "; send ?\(field)=…"
+            place = .parameter(field)
+        }
+        error.faults = [FieldError(at: place, keyword: "required", detail: error.message)]
         return error
     }
 

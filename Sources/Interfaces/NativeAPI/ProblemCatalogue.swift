@@ -53,8 +53,12 @@ enum ProblemCatalogue {
             remedy: "Use the name that the detail suggests, or leave the member out."),
         Entry(
             code: "member_missing", status: 400, title: "The body lacks a member",
-            cause: "The body lacks a member that is required. The detail names it.",
-            remedy: "Send the member."),
+            cause: "The body lacks a member that is required, or is empty. The detail names the member.",
+            remedy: "Send the member in the body; send {} for an object without members."),
+        Entry(
+            code: "parameter_missing", status: 400, title: "The query lacks a parameter",
+            cause: "The query lacks a parameter that is required, such as the user who acts. The detail names it.",
+            remedy: "Send the parameter in the query; the route takes no body."),
         Entry(
             code: "wrong_type", status: 400, title: "A member has the wrong JSON type",
             cause: "A member has another JSON type than the route expects. The pointer names the member.",

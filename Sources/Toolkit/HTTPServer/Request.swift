@@ -36,6 +36,9 @@ public struct Request: Sendable {
     /// segment.
     public internal(set) var parameters = PathParameters()
 
+    /// True when the route takes a body, whether or not this request has one.
+    public internal(set) var takesBody = false
+
     /// The parameters after the `?`.
     public internal(set) var query: Query
 
@@ -94,6 +97,7 @@ public struct Request: Sendable {
             remoteAddress: head.remoteAddress, isSecure: head.isSecure, receivedAt: head.receivedAt)
         var request = Request(head: head, query: query, body: body)
         request.parameters = parameters
+        request.takesBody = takesBody
         request.annotations = annotations
         return request
     }

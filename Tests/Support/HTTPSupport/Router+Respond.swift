@@ -14,6 +14,7 @@ extension Router {
     private func answer(_ request: Request, _ plan: RoutePlan) async -> Response {
         var request = request
         request.parameters = plan.parameters
+        request.takesBody = plan.bodyPolicy != .none
         do {
             guard request.body.bytes.count <= plan.bodyPolicy.limit else {
                 plan.recordTooLarge(request.head, request.query)

@@ -19,7 +19,7 @@ extension ChatAccess {
     ) async throws(ChatError) -> MessageActionRecord {
         try Self.check(type, "an action's type", 1...50, field: "type")
         try Self.check(value, "an action's value", 1...4096, field: "value")
-        let named = try Self.named(try actor(user))
+        let named = try Self.named(try actor(user, field: "user"))
         switch BuiltInAction(rawValue: type) {
         case .edited:
             let message = try await edit(
@@ -70,6 +70,7 @@ extension ChatAccess {
         _ place: Timetoken, from timetoken: Timetoken, in channel: String, by user: String?
     ) async throws(ChatError) {
         try Names.check(channel: channel)
+        _ = try actor(user, field: "user")
         var query = RecordQuery(.messageAction, in: app, limit: 1)
         query.idPrefix = MessageActionRecord.prefix(channel, timetoken)
         query.filter = .compare(field: "action_timetoken", .equal, .string(place.description))

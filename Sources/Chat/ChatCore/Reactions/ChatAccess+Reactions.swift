@@ -57,6 +57,7 @@ extension ChatAccess {
         _ value: String, _ timetoken: Timetoken, _ channel: String, for type: String, _ user: String?
     ) async throws(ChatError) -> (MessageContext, MessageActionRecord) {
         try Self.check(value, "a reaction", 1...128, field: "value")
+        _ = try Self.named(try actor(user, field: "user"))
         let context = try await context(timetoken, in: channel, for: type, by: user)
         let action = MessageActionRecord(
             channel: channel, message: timetoken, type: MessageActionRecord.reaction, value: value,
@@ -71,7 +72,7 @@ extension ChatAccess {
     }
 
     private static let unnamed = ChatError(
-        .malformed, "user is required", slug: "member_missing", field: "")
+        .malformed, "the user is required", slug: "member_missing", field: "user")
 
     /// - Parameter field: see `ChatError.field`.
     static func check(

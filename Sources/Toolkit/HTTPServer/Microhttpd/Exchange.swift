@@ -223,6 +223,7 @@ extension Exchange {
         guard let head, let plan else { return }
         var request = Request(head: head, query: query, body: body)
         request.parameters = plan.parameters
+        request.takesBody = plan.bodyPolicy != .none
         core.move(peer, to: pump == nil ? .working : .body)
         core.handlerBegan()
         task = Task.immediate(executorPreference: core.tasks) { [self] in
