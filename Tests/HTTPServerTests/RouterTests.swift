@@ -57,7 +57,7 @@ import Testing
     func notFound(_ target: String) async {
         let response = await get(target)
         #expect(response.status == 404)
-        #expect(response.text.contains("\"type\":\"https://gw.example/problems/not-found\""))
+        #expect(response.text.contains("\"type\":\"https://gw.example/problems/unknown-route\""))
     }
 
     @Test("answers 400 where a segment cannot be decoded", arguments: ["%", "%2", "%zz", "%FF", "%00", "a%0Ab", "%7F"])
@@ -93,7 +93,7 @@ import Testing
     @Test("answers unknown paths with the configured response") func replacedNotFound() async {
         var router = Self.router()
         router.notFound = { request in
-            var problem = Problem.notFound(path: request.path)
+            var problem = Problem.unknownRoute(path: request.path)
             problem.members = [("error", .boolean(true)), ("service", .string("Balancer"))]
             throw problem
         }

@@ -81,13 +81,6 @@ import Text
         let text = String(decoding: problem.body(baseURL: "", requestID: "r"), as: UTF8.self)
         #expect(text.contains(#""title":"a\"b\\c\n\r\t\u0001é😀""#))
     }
-
-    @Test("uses a type registered elsewhere") func foreignType() {
-        let problem = Problem(status: 429, code: "x", title: "t", type: "https://iana.org/quota")
-        #expect(
-            String(decoding: problem.body(baseURL: "", requestID: "r"), as: UTF8.self).contains(
-                "https://iana.org/quota"))
-    }
 }
 
 @Suite("An event block") struct ServerSentEventTests {

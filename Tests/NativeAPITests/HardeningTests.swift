@@ -173,13 +173,14 @@ import Testing
     func routes() async throws {
         try await APIFixture.run { api in
             let unknown = await api.call(.get, "/v1/nothing", key: nil)
-            #expect(unknown.status == 404 && unknown.code == "not_found")
-            #expect(unknown["error"] == nil && unknown["message"] == nil && unknown["service"] == nil)
-            // Paths outside the native API answer in a form for all clients, including those of PubNub.
-            let foreign = await api.call(.get, "/nothing", key: nil)
-            #expect(foreign.status == 404 && foreign["error"]?.boolean == true)
-            #expect(foreign["message"]?.string == "Not found: '/nothing'")
-            #expect(foreign["service"]?.string == "Balancer")
+            #expect(unknown.status == 404 && unknown.code == "unknown_route")
+            #expect(await api.call(.get, "/v1/users/nobody").code == "not_found")
+            #expect(await api.call(.get, "/problems/unknown-route", key: nil).status == 200)
+            for path in ["/v1/nothing", "/v1", "/nothing", "/openapi.json"] {
+                let foreign = await api.call(.get, path, key: nil)
+                #expect(foreign.status == 404 && foreign.code == "unknown_route")
+                #expect(foreign["error"] == nil && foreign["message"] == nil && foreign["service"] == nil)
+            }
             let method = await api.call(.put, "/v1/channels/a/events", "{}")
             #expect(method.status == 405)
             #expect(method.header("Allow")?.contains("POST") == true)

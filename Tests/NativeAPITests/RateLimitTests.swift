@@ -28,7 +28,7 @@ import Testing
             #expect(await api.call(.get, "/v1/keys", key: key.text).header("RateLimit") == #""key";r=0;t=60"#)
             let refused = await api.call(.post, "/v1/channels/a/events", Self.event, key: key.text)
             #expect(refused.status == 429 && refused.code == "quota_exceeded")
-            #expect(refused["type"]?.string == "https://iana.org/assignments/http-problem-types#quota-exceeded")
+            #expect(refused["type"]?.string == "https://gw.example/problems/quota-exceeded")
             #expect(refused["violated-policies"]?.elements?.compactMap(\.string) == ["key"])
             #expect(refused["retryable"]?.boolean == true)
             #expect(refused.header("Retry-After") == "30")

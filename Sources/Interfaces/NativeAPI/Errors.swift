@@ -68,13 +68,8 @@ extension Problem {
             status: error.code.status, code: code, title: ProblemCatalogue.title(of: code) ?? error.code.title,
             detail: error.message, isRetryable: error.code.isRetryable || error.retryAfter != nil,
             violations: error.faults.map { Violation($0) },
-            members: error.members.map { ($0.name, .json($0.value.bytes)) }, headers: error.headers,
-            type: code == "quota_exceeded" ? Self.quotaExceeded : nil)
+            members: error.members.map { ($0.name, .json($0.value.bytes)) }, headers: error.headers)
     }
-
-    /// The registered problem type for exceeded quotas (draft-ietf-httpapi-ratelimit-headers), which generic clients
-    /// know.
-    private static let quotaExceeded = "https://iana.org/assignments/http-problem-types#quota-exceeded"
 
     /// The problem for JSON that cannot be parsed, with the error's position as members.
     fileprivate init(_ error: JSONError, in body: [UInt8]) {

@@ -57,7 +57,6 @@ public struct NativeAPI: Sendable {
     /// directions.
     public func addRoutes(to router: inout Router) {
         router.observer = metrics.requests.record
-        router.notFound = { throw Problem.unknownPath($0.path) }
         addSignInRoutes(to: &router)
         addEmitRoutes(to: &router)
         addReadRoutes(to: &router)

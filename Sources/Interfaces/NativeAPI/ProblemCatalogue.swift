@@ -211,8 +211,12 @@ enum ProblemCatalogue {
             remedy: "Join the channel, or accept the invitation, first."),
         Entry(
             code: "not_found", status: 404, title: "Not found",
-            cause: "Nothing has this address, or nothing that this credential may know of.",
-            remedy: "Check the path and the id, and whether the credential belongs to the same app."),
+            cause: "No object has this name or id, or none that this credential may know of.",
+            remedy: "Check the names and ids in the path, and whether the credential belongs to the same app."),
+        Entry(
+            code: "unknown_route", status: 404, title: "No route has this path",
+            cause: "No route of the gateway has this path. Paths are case-sensitive, and none ends with a slash.",
+            remedy: "Compare the path with the routes that /docs and /openapi.yaml describe."),
         Entry(
             code: "no_restriction", status: 404, title: "The user is not restricted in the channel",
             cause: "The user has no restriction in the channel: none was set, or it was lifted, or it has ended.",

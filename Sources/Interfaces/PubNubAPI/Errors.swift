@@ -71,6 +71,7 @@ struct WireError: Error, Sendable, Equatable {
     static let missingUser = WireError(status: 400, text: "Missing uuid")
     static let noState = WireError(status: 400, text: "No state specified.")
     static let reservedCharacter = WireError(status: 400, text: "Reserved character in input parameters.")
+    static let unknownPath = WireError(status: 404, text: "Not Found", service: "Balancer")
     static let fullGroup = WireError(status: 400, text: "Maximum channel group count exceeded.")
     /// SDKs check for this status.
     static let malformedFilter = WireError(status: 481, text: "Malformed filter expression", service: "Balancer")

@@ -30,8 +30,27 @@ public struct PubNubAPI: Sendable {
         self.origins = origins
     }
 
-    /// Adds every route.
+    /// Adds every route. Paths that begin like one of them and match none are answered in PubNub's format.
     public func addRoutes(to router: inout Router) {
+        let others = router.routes.count
+        addOwnRoutes(to: &router)
+        let beginnings = Set(router.routes.dropFirst(others).map { Self.beginning(of: $0.pattern.description) })
+        let notFound = router.notFound
+        router.notFound = { request in
+            guard beginnings.contains(Self.beginning(of: request.path)) else { return try await notFound(request) }
+            return WireError.unknownPath.response(in: .generic("Balancer"), at: .zero)
+        }
+    }
+
+    /// The first segment of a path, and the second one too after a version: `/publish`, `/v2/subscribe`.
+    private static func beginning(of path: String) -> Substring {
+        let segments = path.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: true)
+        guard let first = segments.first, segments.count > 1 else { return path[...] }
+        let isVersion = first.first == "v" && first.dropFirst().allSatisfy(\.isNumber)
+        return path[..<(isVersion ? segments[1] : first).endIndex]
+    }
+
+    private func addOwnRoutes(to router: inout Router) {
         add(.get, "/time/0", in: .generic("Balancer"), to: &router) { _ in try await getTime() }
         addPublishRoutes(to: &router)
         add(

@@ -10,8 +10,10 @@ extension Problem {
         detail: "In dev mode, pages of other sites may not call the gateway; add the page's origin to cors.origins")
 
     /// 404: no route matches this path.
-    public static func notFound(path: String) -> Problem {
-        Problem(status: 404, code: "not_found", title: "Not found", detail: "Not found: '\(path)'")
+    public static func unknownRoute(path: String) -> Problem {
+        Problem(
+            status: 404, code: "unknown_route", title: "No route has this path",
+            detail: "No route has the path '\(path)'; GET /openapi.yaml describes all routes")
     }
 
     /// 405 with the methods that the path supports (RFC 9110, 15.5.6).

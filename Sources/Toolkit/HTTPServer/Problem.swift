@@ -61,14 +61,12 @@ public struct Problem: Error, Sendable {
     public var members: [(name: String, value: Member)]
     /// Header fields that belong to the response: `Retry-After`, `Allow`, `WWW-Authenticate`.
     public var headers: [(name: String, value: String)]
-    /// The type to use instead of the one derived from ``code``, for types registered elsewhere.
-    public var type: String?
 
     /// Creates a problem.
     public init(
         status: Int, code: String, title: String, detail: String? = nil, isRetryable: Bool = false,
         violations: [Violation] = [], members: [(name: String, value: Member)] = [],
-        headers: [(name: String, value: String)] = [], type: String? = nil
+        headers: [(name: String, value: String)] = []
     ) {
         self.status = status
         self.code = code
@@ -78,7 +76,6 @@ public struct Problem: Error, Sendable {
         self.violations = violations
         self.members = members
         self.headers = headers
-        self.type = type
     }
 
     /// Returns the JSON text.
@@ -90,7 +87,7 @@ public struct Problem: Error, Sendable {
         var output: [UInt8] = []
         output.reserveCapacity(320)
         var object = ObjectPrinter()
-        object.member("type", .string(type ?? Self.type(of: code, baseURL: baseURL)), to: &output)
+        object.member("type", .string(Self.type(of: code, baseURL: baseURL)), to: &output)
         object.member("title", .string(title), to: &output)
         object.member("status", .integer(status), to: &output)
         object.member("code", .string(code), to: &output)

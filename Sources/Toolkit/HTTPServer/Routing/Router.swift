@@ -71,7 +71,7 @@ public struct Router: Sendable {
     public init(problemBaseURL: String = "", cors: CORSPolicy = CORSPolicy()) {
         self.problemBaseURL = problemBaseURL
         self.cors = cors
-        notFound = { throw Problem.notFound(path: $0.path) }
+        notFound = { throw Problem.unknownRoute(path: $0.path) }
     }
 
     /// Adds a route. `GET` also answers `HEAD`, without the body. `OPTIONS` is answered by the router itself unless
