@@ -68,7 +68,7 @@ import Text
         let text = String(decoding: problem.body(baseURL: "https://gw.example", requestID: "req_1"), as: UTF8.self)
         let expected = """
             {"type":"https://gw.example/problems/schema-violation","title":"Payload does not match the event schema",\
-            "status":422,"code":"schema_violation","detail":"2 violations","instance":"/v1/requests/req_1",\
+            "status":422,"code":"schema_violation","detail":"2 violations",\
             "request_id":"req_1","retryable":false,"event_type":"order.paid","schema_version":3,"x":[],\
             "errors":[{"pointer":"#/amount","keyword":"type","detail":"expected integer, got string",\
             "expected":"integer"},{"pointer":"#","keyword":"required","detail":"missing property currency"}]}

@@ -92,7 +92,6 @@ public struct Problem: Error, Sendable {
         object.member("status", .integer(status), to: &output)
         object.member("code", .string(code), to: &output)
         if let detail { object.member("detail", .string(detail), to: &output) }
-        object.member("instance", .string("/v1/requests/" + requestID), to: &output)
         object.member("request_id", .string(requestID), to: &output)
         object.member("retryable", .boolean(isRetryable), to: &output)
         for member in members { object.member(member.name, member.value, to: &output) }
