@@ -181,6 +181,15 @@ import Testing
                 #expect(foreign.status == 404 && foreign.code == "unknown_route")
                 #expect(foreign["error"] == nil && foreign["message"] == nil && foreign["service"] == nil)
             }
+            for path in ["/v1/users", "/v1/channels/a/members"] {
+                let collection = await api.call(.post, path, "{}")
+                #expect(collection.status == 405 && collection.header("Allow") == "GET, HEAD, OPTIONS")
+                let pattern = path.replacing("/a/", with: "/{channel}/") + "/{user}"
+                #expect(
+                    collection["detail"]?.string
+                        == "POST is not allowed here; allowed: GET, HEAD, OPTIONS; to create one, send PUT \(pattern)")
+            }
+            #expect(await api.call(.post, "/v1/audit", "{}")["detail"]?.string?.contains("PUT") == false)
             let method = await api.call(.put, "/v1/channels/a/events", "{}")
             #expect(method.status == 405)
             #expect(method.header("Allow")?.contains("POST") == true)

@@ -17,11 +17,16 @@ extension Problem {
     }
 
     /// 405 with the methods that the path supports (RFC 9110, 15.5.6).
-    public static func methodNotAllowed(_ method: HTTPMethod, allowed: [HTTPMethod]) -> Problem {
+    ///
+    /// - Parameter named: the path to which a PUT creates an element of this path under a name of the client's choice.
+    public static func methodNotAllowed(
+        _ method: HTTPMethod, allowed: [HTTPMethod], named: RoutePattern? = nil
+    ) -> Problem {
         let list = allowed.map(\.rawValue).joined(separator: ", ")
+        let advice = named.map { "; to create one, send PUT \($0)" } ?? ""
         return Problem(
             status: 405, code: "method_not_allowed", title: "Method not allowed",
-            detail: "\(method.rawValue) is not allowed here; allowed: \(list)", headers: [("Allow", list)])
+            detail: "\(method.rawValue) is not allowed here; allowed: \(list)\(advice)", headers: [("Allow", list)])
     }
 
     /// 408: the client did not send its request in time.

@@ -9,6 +9,7 @@ struct RouteTree: Sendable {
     struct Match {
         var endpoint: RouteMethods
         var captures: [Range<Int>]
+        fileprivate var node: Int
     }
 
     /// The methods of one pattern.
@@ -80,7 +81,12 @@ struct RouteTree: Sendable {
         var captures: [Range<Int>] = []
         let found = nodes.withUnsafeBufferPointer { find(path, 1, from: 0, in: $0, &captures) }
         guard let found, let endpoint = nodes[found].endpoint else { return nil }
-        return Match(endpoint: endpoint, captures: captures)
+        return Match(endpoint: endpoint, captures: captures, node: found)
+    }
+
+    /// The path one parameter below a match, if it has a PUT; nil otherwise.
+    func put(below match: Match) -> RoutePattern? {
+        nodes[match.node].parameter.flatMap { nodes[$0].endpoint?.plan(for: .put)?.pattern }
     }
 
     /// Finds the node with methods for the rest of the path, which begins at `start`.

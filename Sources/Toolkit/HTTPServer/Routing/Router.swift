@@ -156,8 +156,9 @@ extension Router {
         }
         let allowed = Self.methods(at: endpoint)
         guard method == .options else {
+            let named = method == .post ? tree.put(below: match) : nil
             return RoutePlan(endpoint.pattern, manners: endpoint.manners) { _ in
-                throw Problem.methodNotAllowed(method, allowed: allowed)
+                throw Problem.methodNotAllowed(method, allowed: allowed, named: named)
             }
         }
         let answer = optionsHeaders(headers, allowed: allowed, endpoint.manners.cors ?? cors)
