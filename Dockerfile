@@ -8,6 +8,7 @@ WORKDIR /src
 COPY Package.swift ./
 RUN swift package resolve
 COPY openapi.yaml ./
+COPY docs docs
 COPY Sources Sources
 COPY Tests Tests
 COPY Examples Examples

@@ -62,7 +62,7 @@ import Testing
 
     @Test("loads only existing files, and writes no markup by hand")
     func references() throws {
-        let paths = Set(SiteFile.all.map(\.path))
+        let paths = Set(SiteFile.all.map(\.path) + Guide.all.map(\.path))
         for file in SiteFile.all {
             let text = try Self.text(file.name)
             for match in text.matches(of: /(?:src|href)="(\/[^"#]+)"/) where !match.1.hasPrefix("/openapi") {

@@ -1,9 +1,10 @@
 import CAssets
 public import HTTPServer
 
-/// The dashboard and its documentation page. They use only the public native API; the server only delivers their files.
+/// The dashboard, its reference of the API, and the guides. The pages use only the public native API; the server only
+/// delivers them.
 public enum Dashboard {
-    /// Adds `/`, `/docs`, `/parley.js` and the files that these load.
+    /// Adds `/`, `/docs`, the guides below it, `/parley.js` and the files that these load.
     ///
     /// - Parameter isDevelopment: true when the page may sign in by itself with the well-known development key.
     public static func addRoutes(to router: inout Router, isDevelopment: Bool = false) {
@@ -17,6 +18,15 @@ public enum Dashboard {
             manners.isPage = file.name.hasSuffix(".html")
             router.add(.get, RoutePattern(stringLiteral: file.path), manners: manners) { request in
                 answer.response(to: request, contentType: file.contentType)
+            }
+        }
+        var page = RouteOptions()
+        page.isPage = true
+        for guide in Guide.all {
+            let bytes = guide.page
+            let answer = Answer(StaticBytes.tag(of: bytes), .bytes(bytes))
+            router.add(.get, RoutePattern(guide.path), manners: page) { request in
+                answer.response(to: request, contentType: "text/html; charset=utf-8")
             }
         }
     }
@@ -73,13 +83,7 @@ struct SiteFile: Sendable {
     private init(_ file: Asset) {
         name = String(cString: file.name)
         bytes = StaticBytes(start: file.bytes, count: file.length)
-        tag = Self.hash(bytes.buffer)
-    }
-
-    /// FNV-1a with 64 bits: distinguishes versions of a file. Not secure against deliberate collisions.
-    private static func hash(_ bytes: UnsafeRawBufferPointer) -> String {
-        let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-        return String(hash, radix: 16)
+        tag = StaticBytes.tag(of: bytes.buffer)
     }
 
     var contentType: String {
@@ -98,5 +102,13 @@ struct SiteFile: Sendable {
         case "parley.js", "parley-hub.js": "/" + name
         default: "/dashboard/" + name
         }
+    }
+}
+
+extension StaticBytes {
+    /// FNV-1a with 64 bits: distinguishes versions of a file. Not secure against deliberate collisions.
+    fileprivate static func tag(of bytes: some Sequence<UInt8>) -> String {
+        let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        return String(hash, radix: 16)
     }
 }

@@ -96,7 +96,7 @@ enum ProblemCatalogue {
         Entry(
             code: "bad_filter", status: 400, title: "The filter cannot be read",
             cause: "The filter expression cannot be parsed. The detail says what is wrong and at which column.",
-            remedy: "Correct the expression; the guide docs/filters.md describes the language."),
+            remedy: "Correct the expression; the guide /docs/filters describes the language."),
         Entry(
             code: "bad_cloud_event", status: 400, title: "The CloudEvent cannot be read",
             cause: "The CloudEvent lacks an attribute, or one has a value that is not accepted.",

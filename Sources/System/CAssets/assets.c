@@ -1,4 +1,4 @@
-// The files that are part of the program: those of the dashboard, and the description of the API.
+// The files that are part of the program: those of the dashboard, the guides, and the description of the API.
 #include "assets.h"
 
 // `#embed` is C23; this compiler has it in every mode.
@@ -91,6 +91,69 @@ static const unsigned char yaml_js[] = {
 static const unsigned char openapi_yaml[] = {
 #embed "../../../openapi.yaml"
 };
+static const unsigned char guide_README[] = {
+#embed "../../../docs/README.md"
+};
+static const unsigned char guide_browsers[] = {
+#embed "../../../docs/browsers.md"
+};
+static const unsigned char guide_command_line[] = {
+#embed "../../../docs/command-line.md"
+};
+static const unsigned char guide_filters[] = {
+#embed "../../../docs/filters.md"
+};
+static const unsigned char guide_glossary[] = {
+#embed "../../../docs/glossary.md"
+};
+static const unsigned char guide_governance[] = {
+#embed "../../../docs/governance.md"
+};
+static const unsigned char guide_metrics[] = {
+#embed "../../../docs/metrics.md"
+};
+static const unsigned char guide_operation[] = {
+#embed "../../../docs/operation.md"
+};
+static const unsigned char guide_performance[] = {
+#embed "../../../docs/performance.md"
+};
+static const unsigned char guide_pubnub_coverage[] = {
+#embed "../../../docs/pubnub-coverage.md"
+};
+static const unsigned char guide_pubnub_migration[] = {
+#embed "../../../docs/pubnub-migration.md"
+};
+static const unsigned char guide_quick_start[] = {
+#embed "../../../docs/quick-start.md"
+};
+static const unsigned char guide_scaling[] = {
+#embed "../../../docs/scaling.md"
+};
+static const unsigned char guide_schemas[] = {
+#embed "../../../docs/schemas.md"
+};
+static const unsigned char guide_security[] = {
+#embed "../../../docs/security.md"
+};
+static const unsigned char guide_sources[] = {
+#embed "../../../docs/sources.md"
+};
+static const unsigned char guide_streams[] = {
+#embed "../../../docs/streams.md"
+};
+static const unsigned char guide_swift[] = {
+#embed "../../../docs/swift.md"
+};
+static const unsigned char guide_tokens[] = {
+#embed "../../../docs/tokens.md"
+};
+static const unsigned char guide_troubleshooting[] = {
+#embed "../../../docs/troubleshooting.md"
+};
+static const unsigned char guide_webhooks[] = {
+#embed "../../../docs/webhooks.md"
+};
 
 #define FILE(name, bytes) {name, bytes, sizeof(bytes)}
 
@@ -128,5 +191,33 @@ static const Asset site[] = {
 size_t site_file_count(void) { return sizeof(site) / sizeof(site[0]); }
 
 Asset site_file(size_t index) { return site[index]; }
+
+static const Asset guides[] = {
+    FILE("README", guide_README),
+    FILE("browsers", guide_browsers),
+    FILE("command-line", guide_command_line),
+    FILE("filters", guide_filters),
+    FILE("glossary", guide_glossary),
+    FILE("governance", guide_governance),
+    FILE("metrics", guide_metrics),
+    FILE("operation", guide_operation),
+    FILE("performance", guide_performance),
+    FILE("pubnub-coverage", guide_pubnub_coverage),
+    FILE("pubnub-migration", guide_pubnub_migration),
+    FILE("quick-start", guide_quick_start),
+    FILE("scaling", guide_scaling),
+    FILE("schemas", guide_schemas),
+    FILE("security", guide_security),
+    FILE("sources", guide_sources),
+    FILE("streams", guide_streams),
+    FILE("swift", guide_swift),
+    FILE("tokens", guide_tokens),
+    FILE("troubleshooting", guide_troubleshooting),
+    FILE("webhooks", guide_webhooks),
+};
+
+size_t guide_count(void) { return sizeof(guides) / sizeof(guides[0]); }
+
+Asset guide(size_t index) { return guides[index]; }
 
 Asset openapi_description(void) { return (Asset)FILE("openapi.yaml", openapi_yaml); }

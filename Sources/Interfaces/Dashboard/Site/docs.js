@@ -9,9 +9,13 @@ let api;
 const resolve = (node) => node?.$ref ? node.$ref.slice(2).split("/").reduce((at, name) => at?.[name], api) : node;
 const nameOf = (reference) => reference.split("/").at(-1);
 
-/** Text in which backquotes mark `code`. */
+/** Text in which backquotes mark `code`, and [text](/path) is a link to a page of this gateway. */
 const marked = (text) =>
-  text.split(/(`[^`]+`)/).map((piece) => /^`.+`$/.test(piece) ? h("code", {}, piece.slice(1, -1)) : piece);
+  text.split(/(`[^`]+`|\[[^\]]+\]\(\/[^)]+\))/).map((piece) => {
+    if (/^`.+`$/s.test(piece)) return h("code", {}, piece.slice(1, -1));
+    const link = piece.match(/^\[(.+)\]\((.+)\)$/s);
+    return link ? h("a", { href: link[2] }, link[1]) : piece;
+  });
 
 const paragraphs = (text) => String(text ?? "").trim().split(/\n\s*\n/).filter(Boolean);
 const prose = (text) => paragraphs(text).map((part) => h("p", {}, marked(part)));
@@ -325,7 +329,9 @@ function show() {
       h("a", { href: "/openapi.yaml" }, "openapi.yaml"),
       ", and the app's events for AsyncAPI tools at ",
       h("code", {}, "/v1/asyncapi.json"),
-      ".",
+      ". The ",
+      h("a", { href: "/docs/" }, "guides"),
+      " explain one task each.",
     ),
     h("p", { id: "none", class: "blank", hidden: true }, "No match."),
     groups.map((group) =>

@@ -15,5 +15,11 @@ size_t site_file_count(void);
 /// A file of the dashboard, named by its path below `Site`. The index must be below the count.
 Asset site_file(size_t index);
 
+/// How many guides there are.
+size_t guide_count(void);
+
+/// A guide of the folder `docs`, named without `.md`. The index must be below the count.
+Asset guide(size_t index);
+
 /// `openapi.yaml`.
 Asset openapi_description(void);
