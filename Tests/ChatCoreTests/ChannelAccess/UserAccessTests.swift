@@ -350,7 +350,6 @@ private struct AccessHistory {
         case 7, 8, 16:
             var request = RestrictionRequest(isBan: act != 8, isMute: act == 8)
             if isOn { request.until = room.service.clock.now.adding(.seconds(5)) }
-            guard user != channel else { return }
             _ = try await chat.restrict(user, in: channel, request)
         case 9: try await chat.lift(restrictionOf: user, in: channel)
         case 10: _ = try await chat.freeze(channel, isOn)

@@ -30,7 +30,7 @@ public struct AudienceSnapshot: Sendable {
         let channel = ExactText(event.channel.name)
         var standing: MembershipFlags = []
         if channel == ExactText(viewer.user) {
-            standing = [.joined, .inside]
+            standing = [.joined, .inside].union(places[channel]?.flags ?? [])
         } else if let place = places[channel] {
             standing = event.timetoken < place.since ? place.flags.intersection(.banned) : place.flags
         }
@@ -85,13 +85,13 @@ extension Hub {
     }
 
     /// The channels that a device's stream receives now, and where its user may be seen. It leaves out channels that
-    /// are for others only and channels that the user is banned from; it includes the user's own channel only if the
+    /// are for others only and channels that the user is banned from. It includes the user's own channel only if the
     /// selection names it.
     public func channels(heardBy selection: Selection) -> [String] {
         guard let viewer = selection.viewer else { return [] }
         let own = ExactText(viewer.user)
         let heard = selection.heardNames.filter { channel in
-            if channel == own { return selection.channels.names.contains(own) }
+            guard channel != own || selection.channels.names.contains(own) else { return false }
             let standing = viewer.userMemberships.place(in: channel)?.flags ?? []
             return selection.admission(viewer, standing, channel).isAmongThem
         }

@@ -28,13 +28,15 @@ final class UserMemberships: @unchecked Sendable {
         own = ExactText(user.name)
     }
 
-    /// The user's position in a channel. A user is always a participant of the channel named after the user.
+    /// The user's position in a channel. A user is always a participant of the channel named after the user, but may be
+    /// banned there.
     func place(in channel: ExactText) -> ChannelPosition? {
-        channel == own ? ChannelPosition(flags: [.joined, .inside], since: .zero) : places[channel]
+        guard channel == own else { return places[channel] }
+        return ChannelPosition(flags: [.joined, .inside].union(places[own]?.flags ?? []), since: .zero)
     }
 
     /// Every channel in which the user has a position.
-    var channels: [ExactText] { [own] + places.keys }
+    var channels: [ExactText] { [own] + places.keys.filter { $0 != own } }
 
     func attach(_ feed: Feed) { feeds.append(feed) }
     func detach(_ feed: Feed) { feeds.removeAll { $0 === feed } }
