@@ -307,7 +307,7 @@ private struct AccessHistory {
 
     /// Creates most of the channels.
     func begin() async throws {
-        for (id, kind) in [("crew", ChannelKind.group), ("plaza", .public), ("hall", .open)] {
+        for (id, kind) in [("crew", ChannelKind.group), ("plaza", .public), ("hall", .open), ("ben", .group)] {
             var new = NewChannel(kind: kind, id: id)
             if kind.hasMembers { new.users = ["ana"] }
             _ = try await room.chat.make(new)
@@ -323,8 +323,7 @@ private struct AccessHistory {
         let user = Self.users[random.below(Self.users.count)]
         let other = Self.users[random.below(Self.users.count)]
         let channel = Self.channels[random.below(Self.channels.count)]
-        var kind = ChannelKind.allCases[random.below(ChannelKind.allCases.count)]
-        if Self.users.contains(channel) { kind = .public }
+        let kind = ChannelKind.allCases[random.below(ChannelKind.allCases.count)]
         let (act, isOn) = (random.below(18), random.below(2) == 0)
         hasConsequences = [14, 15, 17].contains(act)
         do throws(ChatError) {

@@ -56,11 +56,11 @@ extension ChatAccess {
         return known
     }
 
-    /// The channels that a user may know of: of the private ones, only those in which the user is a member or invited.
-    /// All channels for no user.
+    /// The channels that a user may know of: of the private ones, only those in which the user is a member or invited,
+    /// and the one with the user's own name. All channels for no user.
     private func known(_ channels: [ChannelRecord], to user: String?) async throws(ChatError) -> [ChannelRecord] {
         guard let user else { return channels }
-        let closed = channels.filter { $0.kind.isPrivate }
+        let closed = channels.filter { $0.kind.isPrivate && ExactText($0.id) != ExactText(user) }
         let memberships = try await directory.read(closed.map { MembershipRecord.key(user, $0.id, in: app) })
         let own = memberships.map { $0.flatMap { MembershipRecord($0) } }
         let hidden = Set(
@@ -71,12 +71,14 @@ extension ChatAccess {
 }
 
 extension RecordFilter {
-    /// The filter for channels that are not private, and for those in which the user, if any, is a member or invited.
+    /// The filter for channels that are not private, for those in which the user, if any, is a member or invited, and
+    /// for the one with the user's own name.
     fileprivate static func known(to user: String?) -> RecordFilter {
         let kinds = ChannelKind.allCases.filter(\.isPrivate)
         let isPrivate = RecordFilter.or(kinds.map { .compare(field: "kind", .equal, .string($0.rawValue)) })
-        let isIn = user.map { RecordFilter.beside(.membership, idPrefix: MembershipRecord.prefix(of: $0)) }
-        return .or([.not(isPrivate)] + [isIn].compactMap(\.self))
+        guard let user else { return .not(isPrivate) }
+        let isIn = RecordFilter.beside(.membership, idPrefix: MembershipRecord.prefix(of: user))
+        return .or([.not(isPrivate), isIn, .compare(field: "@id", .equal, .string(user))])
     }
 }
 
