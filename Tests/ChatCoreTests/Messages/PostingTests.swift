@@ -63,6 +63,23 @@ import Testing
         }
     }
 
+    @Test("notifies a mentioned user whose ban has ended, and no banned user")
+    func mentionsAfterBan() async throws {
+        try await withChat { chat in
+            var over = RestrictionRecord(user: "ben", channel: "room", isBanned: true, isMuted: false)
+            over.until = Timetoken(1)
+            let ban = RestrictionRecord(user: "cleo", channel: "room", isBanned: true, isMuted: false)
+            _ = try await chat.directory.write(
+                [over, ban].map { restriction in
+                    let key = RestrictionRecord.key(restriction.user, "room", in: chat.app)
+                    return RecordChange(key, body: restriction.body, parent: "room")
+                })
+            _ = try await chat.post(message("hi"), MessageLinks(mentions: .users(["ben", "cleo"])))
+            #expect(try await chat.told(on: "ben").map(\.type) == ["user.mentioned"])
+            #expect(try await chat.told(on: "cleo").isEmpty)
+        }
+    }
+
     @Test("notifies the channel once where every member is mentioned")
     func everybody() async throws {
         try await withChat { chat in

@@ -136,7 +136,10 @@ extension ChatAccess {
             switch channel?.kind {
             case .direct, .group, .public: snapshot.membership(of: user, in: post.channel, app) != nil
             case .open: service.presence.isInside(user, self.channel(post.channel))
-            case nil: snapshot.restriction(of: user, in: post.channel, app)?.isBanned != true
+            case nil:
+                snapshot.restriction(of: user, in: post.channel, app).map {
+                    !$0.isBanned || $0.isOver(at: snapshot.now)
+                } ?? true
             }
         }
         let targets: [(channel: String, audience: Audience)] =
