@@ -4,7 +4,7 @@ import ChatModel
 struct AudienceCheck {
     let viewer: Viewer
     /// The user's relation to the channel.
-    let flags: MembershipFlags
+    let access: UserAccess
     /// True when the stream names the channel and the channel is open to non-members.
     let isSubscribed: Bool
     /// The users whose messages this user has blocked.
@@ -19,43 +19,17 @@ struct AudienceCheck {
         }
         return switch event.audience {
         case .webhooks, .wire: false
-        case .subscribers, .insiders: isAmongThem
+        case .subscribers, .insiders: isFollowed
         case .rule(let rule, let subjects):
-            admits(rule, isSubject: subjects.contains { ExactText($0) == ExactText(viewer.user) }, event)
+            access.isAmong(
+                rule, isSubject: subjects.contains { ExactText($0) == ExactText(viewer.user) },
+                isAboutBan: Self.ofBans.contains(event.type), isSubscribed: isSubscribed,
+                isOrigin: viewer.isOrigin(of: event))
         }
     }
 
-    /// True when the user belongs to the channel, or the stream may follow it. A user for whom this is true may also be
-    /// seen as present there.
-    var isAmongThem: Bool { !isBanned && (isSubscribed || isThere) }
-
-    private var isBanned: Bool { flags.contains(.banned) }
-    private var isJoined: Bool { flags.contains(.joined) }
-    private var isInside: Bool { flags.contains(.inside) }
-    private var isMember: Bool { !flags.isDisjoint(with: .member) }
-    private var isThere: Bool { isJoined || isInside }
-
-    private func admits(_ rule: AudienceRule, isSubject: Bool, _ event: Event) -> Bool {
-        // A banned user receives only the events about the ban itself.
-        if isBanned, !(isSubject && Self.ofBans.contains(event.type)) { return false }
-        return switch rule {
-        case .participants: isInside
-        case .participantsButOrigin: isInside && !viewer.isOrigin(of: event)
-        case .participantsAndSubjects: isInside || isSubject
-        case .joined: isJoined
-        case .joinedButOrigin: isJoined && !viewer.isOrigin(of: event)
-        case .joinedAndSubjects: isJoined || isSubject
-        case .joinedButSubjects: isJoined && !isSubject
-        case .joinedAndThreadButOrigin: (isJoined || isSubject) && !viewer.isOrigin(of: event)
-        case .members: isMember
-        case .membersButOrigin: isMember && !viewer.isOrigin(of: event)
-        case .mentioned: isSubject && (isMember || isInside)
-        case .mentionedButOrigin: isSubject && (isMember || isInside) && !viewer.isOrigin(of: event)
-        case .user: isSubject
-        case .device: viewer.isOrigin(of: event)
-        case .channelList: isMember || isInside || isSubscribed || isSubject
-        }
-    }
+    /// True when the stream follows the channel; see ``UserAccess/follows(isSubscribed:)``.
+    var isFollowed: Bool { access.follows(isSubscribed: isSubscribed) }
 
     private static let words: Set<String> = [
         BuiltInTypes.messageCreated, "message.updated", "user.mentioned", BuiltInTypes.channelActivity,
@@ -74,13 +48,14 @@ extension Selection {
     func isForViewer(_ event: Event) -> Bool {
         guard let viewer else { return true }
         let channel = ExactText(event.channel.name)
-        return admission(viewer, viewer.userMemberships.place(in: channel)?.flags ?? [], channel).admits(event)
+        return audienceCheck(viewer, channel).admits(event)
     }
 
-    func admission(_ viewer: Viewer, _ standing: MembershipFlags, _ channel: ExactText) -> AudienceCheck {
+    /// The check of events on a channel for the viewer of this selection, as of the hub's position.
+    func audienceCheck(_ viewer: Viewer, _ channel: ExactText) -> AudienceCheck {
         AudienceCheck(
-            viewer: viewer, flags: standing,
-            isSubscribed: channels.names.contains(channel) && viewer.userMemberships.named[channel]?.isPrivate == false,
+            viewer: viewer, access: viewer.userMemberships.place(in: channel)?.access ?? [],
+            isSubscribed: channels.names.contains(channel) && viewer.userMemberships.isOpen(channel),
             blocked: viewer.userMemberships.blocked)
     }
 }

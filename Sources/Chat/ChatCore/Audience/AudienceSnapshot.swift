@@ -20,7 +20,7 @@ public struct AudienceSnapshot: Sendable {
         self.viewer = viewer
         places = userMemberships.places
         blocked = userMemberships.blocked
-        open = selection.channels.names.filter { userMemberships.named[$0]?.isPrivate == false }
+        open = selection.channels.names.filter { userMemberships.isOpen($0) }
         var channels = ChannelSet(app: selection.channels.app)
         channels.names = Set(selection.heardNames)
         self.channels = channels
@@ -28,14 +28,14 @@ public struct AudienceSnapshot: Sendable {
 
     func admits(_ event: Event) -> Bool {
         let channel = ExactText(event.channel.name)
-        var standing: MembershipFlags = []
+        var access: UserAccess = []
         if channel == ExactText(viewer.user) {
-            standing = [.joined, .inside].union(places[channel]?.flags ?? [])
+            access = .own.union(places[channel]?.access ?? [])
         } else if let place = places[channel] {
-            standing = event.timetoken < place.since ? place.flags.intersection(.banned) : place.flags
+            access = event.timetoken < place.since ? place.access.intersection(.banned) : place.access
         }
         return AudienceCheck(
-            viewer: viewer, flags: standing, isSubscribed: open.contains(channel), blocked: blocked
+            viewer: viewer, access: access, isSubscribed: open.contains(channel), blocked: blocked
         ).admits(event)
     }
 }
@@ -92,8 +92,7 @@ extension Hub {
         let own = ExactText(viewer.user)
         let heard = selection.heardNames.filter { channel in
             guard channel != own || selection.channels.names.contains(own) else { return false }
-            let standing = viewer.userMemberships.place(in: channel)?.flags ?? []
-            return selection.admission(viewer, standing, channel).isAmongThem
+            return selection.audienceCheck(viewer, channel).isFollowed
         }
         return heard.map(\.text)
     }

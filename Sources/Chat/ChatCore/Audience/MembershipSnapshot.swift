@@ -10,16 +10,11 @@ struct MembershipSnapshot: Sendable {
     /// For each channel that was asked for, true when it is for its members only.
     var named: [ExactText: Bool] = [:]
 
-    private mutating func add(_ membership: MembershipRecord) {
-        let isJoined = membership.state == .joined
-        places[ExactText(membership.channel)] = ChannelPosition(
-            flags: isJoined ? .joined : .invited, since: isJoined ? membership.joined : membership.invited)
-    }
-
-    private mutating func add(_ restriction: RestrictionRecord, now: Timetoken) {
-        guard restriction.isBanned, !restriction.isOver(at: now) else { return }
-        places[ExactText(restriction.channel), default: ChannelPosition(flags: [], since: .zero)].flags.insert(
-            .banned)
+    /// Adds a relation to a channel. A mute is left out, because it does not change which events the user receives.
+    private mutating func add(_ access: UserAccess, to channel: String, since: Timetoken = .zero) {
+        let access = access.subtracting(.muted)
+        guard !access.isEmpty else { return }
+        places[ExactText(channel), default: ChannelPosition(access: [], since: since)].access.formUnion(access)
     }
 }
 
@@ -35,22 +30,20 @@ extension MembershipSnapshot {
             guard let membership = MembershipRecord(record), !pendingDeletions.hide(membership, in: user.app) else {
                 return
             }
-            reading.add(membership)
+            reading.add(
+                UserRights(state: membership.state).access(at: now), to: membership.channel,
+                since: membership.state == .joined ? membership.joined : membership.invited)
         }
         try await forEach(.restriction, prefix, user.app, directory) { record in
             guard let restriction = RestrictionRecord(record), !pendingDeletions.hide(restriction, in: user.app) else {
                 return
             }
-            reading.add(restriction, now: now)
+            reading.add(UserRights(restriction: restriction).access(at: now), to: restriction.channel)
         }
         try await forEach(.block, RecordKey.prefix([user.name]), user.app, directory) { record in
             if let block = BlockRecord(record) { reading.blocked.insert(ExactText(block.blocked)) }
         }
-        for channel in try await board.channels(of: user, as: .participant) {
-            let place = reading.places[ExactText(channel.name)] ?? ChannelPosition(flags: [], since: .zero)
-            reading.places[ExactText(channel.name)] = ChannelPosition(
-                flags: place.flags.union(.inside), since: place.since)
-        }
+        for channel in try await board.channels(of: user, as: .participant) { reading.add(.inside, to: channel.name) }
         guard !names.isEmpty else { return reading }
         let records = try await directory.read(names.map { ChannelRecord.key($0.text, in: user.app) })
         for (name, record) in zip(names, records) {

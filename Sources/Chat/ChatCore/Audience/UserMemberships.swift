@@ -32,8 +32,11 @@ final class UserMemberships: @unchecked Sendable {
     /// banned there.
     func place(in channel: ExactText) -> ChannelPosition? {
         guard channel == own else { return places[channel] }
-        return ChannelPosition(flags: [.joined, .inside].union(places[own]?.flags ?? []), since: .zero)
+        return ChannelPosition(access: .own.union(places[own]?.access ?? []), since: .zero)
     }
+
+    /// True when streams of the user have named the channel and it is not private.
+    func isOpen(_ channel: ExactText) -> Bool { named[channel]?.isPrivate == false }
 
     /// Every channel in which the user has a position.
     var channels: [ExactText] { [own] + places.keys.filter { $0 != own } }
@@ -45,19 +48,19 @@ final class UserMemberships: @unchecked Sendable {
 // MARK: - Change
 
 extension UserMemberships {
-    /// Applies a transition, but keeps the previous flags as well, until `apply`.
+    /// Applies a transition, but keeps the previous relation as well, until `apply`.
     func begin(_ step: MembershipTransition, in channel: ExactText, at timetoken: Timetoken) {
         guard isLoaded else { return }
-        let before = places[channel] ?? ChannelPosition(flags: [], since: timetoken)
+        let before = places[channel] ?? ChannelPosition(access: [], since: timetoken)
         // A user who had no position, or was only banned, comes in now.
-        let since = before.flags.subtracting(.banned).isEmpty ? timetoken : before.since
-        places[channel] = ChannelPosition(flags: before.flags.union(before.flags.after(step)), since: since)
+        let since = before.access.subtracting(.banned).isEmpty ? timetoken : before.since
+        places[channel] = ChannelPosition(access: before.access.union(before.access.after(step)), since: since)
     }
 
-    /// Completes a transition: only the flags that it leads to remain.
+    /// Completes a transition: only the relation that it leads to remains.
     func apply(_ step: MembershipTransition, in channel: ExactText) {
-        guard isLoaded, let standing = places[channel]?.flags.after(step) else { return }
-        if standing.isEmpty { places[channel] = nil } else { places[channel]?.flags = standing }
+        guard isLoaded, let access = places[channel]?.access.after(step) else { return }
+        if access.isEmpty { places[channel] = nil } else { places[channel]?.access = access }
     }
 
     func leaveDeleted(_ channel: ExactText) { places[channel] = nil }
@@ -112,40 +115,9 @@ extension UserMemberships {
     }
 }
 
-/// A user's relation to a channel. It is a set, because during a change both the old and the new relation count.
-struct MembershipFlags: OptionSet, Sendable {
-    let rawValue: UInt8
-
-    static let invited = MembershipFlags(rawValue: 1)
-    static let joined = MembershipFlags(rawValue: 2)
-    /// The user has entered an open channel.
-    static let inside = MembershipFlags(rawValue: 4)
-    static let banned = MembershipFlags(rawValue: 8)
-    /// A member in either state.
-    static let member: MembershipFlags = [.invited, .joined]
-
-    /// The flags after a transition.
-    func after(_ step: MembershipTransition) -> MembershipFlags {
-        switch step {
-        case .invited: contains(.joined) ? self : union(.invited)
-        case .joined: subtracting(.invited).union(.joined)
-        case .left: subtracting(.member)
-        case .entered: union(.inside)
-        case .exited: subtracting(.inside)
-        case .banned: union(.banned)
-        case .unbanned: subtracting(.banned)
-        }
-    }
-}
-
-/// A transition between a user and a channel, as far as it changes which events the user receives.
-enum MembershipTransition: Sendable, Equatable {
-    case invited, joined, left, entered, exited, banned, unbanned
-}
-
 /// A user's relation to one channel, and since when.
 struct ChannelPosition: Sendable {
-    var flags: MembershipFlags
+    var access: UserAccess
     /// The time at which the user came into the channel, in whatever way. Older events were not for the user.
     var since: Timetoken
 }

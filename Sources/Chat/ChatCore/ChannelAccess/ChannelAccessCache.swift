@@ -133,13 +133,9 @@ extension ChannelAccessCache {
         let records = try await directory.read(keys)
         var channelAccess = ChannelAccess(revision: revision)
         if let record = records[0].flatMap(ChannelRecord.init) { channelAccess.channel = ChannelRules(record) }
-        if person != nil {
-            let left = records.map { record in
-                record.flatMap { pendingDeletions.hide($0.updated, of: channel) ? nil : $0 }
-            }
+        if let person {
             channelAccess.user = UserRights(
-                state: left[2].flatMap { MembershipRecord($0) }?.state,
-                restriction: left[1].flatMap { RestrictionRecord($0) })
+                of: person.user, in: channel, membership: records[2], restriction: records[1], pendingDeletions)
         }
         keep(channelAccess, of: person, in: channel, unlessForgottenSince: before)
         return channelAccess

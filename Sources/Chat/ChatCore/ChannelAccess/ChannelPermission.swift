@@ -47,16 +47,15 @@ extension ChatAccess {
         to permission: ChannelPermission, of user: String, in name: String, channel: ChannelRules, _ own: UserRights
     ) -> ChatError? {
         if caller.user != nil, let thread = MappedThread(name) { return .inThread(of: thread) }
-        if permission > .knowing, let restriction = own.restriction(at: service.clock.now),
-            restriction.isBanned || permission == .writing
-        {
-            return ChatError(restriction)
+        let obstacle = own.access(at: service.clock.now).obstacle(
+            to: permission, in: channel, for: user, isOwnCredential: caller.user != nil)
+        return switch obstacle {
+        case .banned: .restricted(user, in: name, isBanned: true, by: own.restriction)
+        case .muted: .restricted(user, in: name, isBanned: false, by: own.restriction)
+        case .frozen: .frozen(name)
+        case .notMember: .notMember(user, of: name)
+        case nil: nil
         }
-        if permission == .writing, channel.isFrozen, !channel.isOperator(user) { return .frozen(name) }
-        let isIn = own.state == .joined || (permission == .knowing && own.state != nil)
-        // A user always has access to the channel with the user's own name, whatever its record says.
-        let isHome = ExactText(user) == ExactText(name)
-        return channel.isPrivate && caller.user != nil && !isIn && !isHome ? .notMember(user, of: name) : nil
     }
 }
 
@@ -80,10 +79,8 @@ extension ChatAccess {
         guard let user else { return }
         let channel = snapshot[ChannelRecord.key(name, in: app)].flatMap(ChannelRecord.init).map(
             ChannelRules.init)
-        let standing = UserRights(
-            state: snapshot.membership(of: user, in: name, app)?.state,
-            restriction: snapshot.restriction(of: user, in: name, app))
-        if let obstacle = refusal(to: permission, of: user, in: name, channel: channel ?? ChannelRules(), standing) {
+        let rights = snapshot.rights(of: user, in: name, app)
+        if let obstacle = refusal(to: permission, of: user, in: name, channel: channel ?? ChannelRules(), rights) {
             throw obstacle
         }
     }
@@ -91,13 +88,17 @@ extension ChatAccess {
 
 extension ChatError {
     /// The error for a banned or muted user.
-    init(_ restriction: RestrictionRecord) {
-        let what = restriction.isBanned ? "banned from" : "muted in"
-        let end = restriction.until.map { "until \($0.timestamp)" } ?? "until that is lifted"
-        let reason = restriction.reason.map { " (\($0))" } ?? ""
-        self.init(
-            .forbidden, "user '\(restriction.user)' is \(what) channel '\(restriction.channel)' \(end)\(reason)",
-            slug: restriction.isBanned ? "banned" : "muted")
+    ///
+    /// - Parameter restriction: gives the end and the reason.
+    static func restricted(
+        _ user: String, in channel: String, isBanned: Bool, by restriction: RestrictionRecord?
+    ) -> ChatError {
+        let what = isBanned ? "banned from" : "muted in"
+        let end = restriction?.until.map { "until \($0.timestamp)" } ?? "until that is lifted"
+        let reason = restriction?.reason.map { " (\($0))" } ?? ""
+        return ChatError(
+            .forbidden, "user '\(user)' is \(what) channel '\(channel)' \(end)\(reason)",
+            slug: isBanned ? "banned" : "muted")
     }
 
     fileprivate static func frozen(_ channel: String) -> ChatError {

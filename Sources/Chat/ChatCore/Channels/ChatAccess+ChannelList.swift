@@ -56,22 +56,23 @@ extension ChatAccess {
         return known
     }
 
-    /// The channels that a user may know of: of the private ones, only those in which the user is a member or invited,
-    /// and the one with the user's own name. All channels for no user.
+    /// The channels that a user may know of. All channels for no user.
     private func known(_ channels: [ChannelRecord], to user: String?) async throws(ChatError) -> [ChannelRecord] {
         guard let user else { return channels }
-        let closed = channels.filter { $0.kind.isPrivate && ExactText($0.id) != ExactText(user) }
+        let closed = channels.filter { $0.kind.isPrivate }
         let memberships = try await directory.read(closed.map { MembershipRecord.key(user, $0.id, in: app) })
-        let own = memberships.map { $0.flatMap { MembershipRecord($0) } }
-        let hidden = Set(
-            zip(closed, own).filter { $1.map { service.pendingDeletions.hide($0, in: app) } ?? true }
-                .map { ExactText($0.0.id) })
+        var hidden: Set<ExactText> = []
+        for (channel, membership) in zip(closed, memberships) {
+            let rights = UserRights(
+                of: ExactText(user), in: self.channel(channel.id), membership: membership, service.pendingDeletions)
+            if !rights.access(at: service.clock.now).mayKnow(channel.kind) { hidden.insert(ExactText(channel.id)) }
+        }
         return channels.filter { !hidden.contains(ExactText($0.id)) }
     }
 }
 
 extension RecordFilter {
-    /// The filter for channels that are not private, for those in which the user, if any, is a member or invited, and
+    /// ``UserAccess/mayKnow(_:)`` as a filter: for channels that are not private, for those in which the user, if any, is a member or invited, and
     /// for the one with the user's own name.
     fileprivate static func known(to user: String?) -> RecordFilter {
         let kinds = ChannelKind.allCases.filter(\.isPrivate)

@@ -93,9 +93,9 @@ struct MemberChange {
     ///
     /// - Throws: `.forbidden`, slug `banned`.
     func refuseBanned(_ user: String) throws(ChatError) {
-        guard let restriction = snapshot.restriction(of: user, in: channel.id, chat.app), restriction.isBanned,
-            !restriction.isOver(at: snapshot.now)
-        else { return }
+        guard snapshot.rights(of: user, in: channel.id, chat.app).access(at: snapshot.now).contains(.banned) else {
+            return
+        }
         throw ChatError(
             .forbidden, "user '\(user)' is banned from channel '\(channel.id)'; lift the ban first", slug: "banned")
     }

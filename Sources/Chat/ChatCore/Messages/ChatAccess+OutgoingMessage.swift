@@ -137,9 +137,7 @@ extension ChatAccess {
             case .direct, .group, .public: snapshot.membership(of: user, in: post.channel, app) != nil
             case .open: service.presence.isInside(user, self.channel(post.channel))
             case nil:
-                snapshot.restriction(of: user, in: post.channel, app).map {
-                    !$0.isBanned || $0.isOver(at: snapshot.now)
-                } ?? true
+                !snapshot.rights(of: user, in: post.channel, app).access(at: snapshot.now).contains(.banned)
             }
         }
         let targets: [(channel: String, audience: Audience)] =
@@ -162,8 +160,9 @@ extension ChatAccess {
         for target in targets {
             // An invited user may not read the channel's messages yet.
             let mayRead =
-                everybody || channel?.kind.isPrivate != true
-                || snapshot.membership(of: target.channel, in: post.channel, app)?.state == .joined
+                everybody
+                || snapshot.rights(of: target.channel, in: post.channel, app).access(at: snapshot.now)
+                    .mayReceive(channel?.kind)
             var event = self.draft(
                 "user.mentioned", on: target.channel, by: post.draft.user, audience: target.audience
             ) { writer in

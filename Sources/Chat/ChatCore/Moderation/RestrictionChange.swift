@@ -39,8 +39,10 @@ struct RestrictionChange {
     func requireRights() throws(ChatError) {
         try actor.requireOperator(of: record)
         guard !actor.isManager, let own = actor.user else { return }
-        let restriction = snapshot.restriction(of: own, in: channel, chat.app)
-        if let restriction, !restriction.isOver(at: snapshot.now) { throw ChatError(restriction) }
+        let rights = snapshot.rights(of: own, in: channel, chat.app)
+        let access = rights.access(at: snapshot.now)
+        guard access.contains(.muted) else { return }
+        throw .restricted(own, in: channel, isBanned: access.contains(.banned), by: rights.restriction)
     }
 
     var stored: RestrictionRecord? { snapshot.restriction(of: user, in: channel, chat.app) }

@@ -76,7 +76,7 @@ extension PresenceTracker {
     private func isBanned(_ user: String, from channel: ChannelID) async -> Bool {
         guard accessCache.concern(channel.app) else { return false }
         let channelAccess = try? await accessCache.channelAccess(of: user, in: channel)
-        return channelAccess?.user.restriction(at: clock.now)?.isBanned ?? false
+        return channelAccess?.user.access(at: clock.now).contains(.banned) ?? false
     }
 
     /// Removes channels from a stream that continues.

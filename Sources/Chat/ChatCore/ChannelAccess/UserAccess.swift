@@ -1,0 +1,125 @@
+import ChatModel
+
+/// A user's relation to a channel, and the rules that follow from it.
+///
+/// Requests make it from the records (``UserRights/access(at:)``). For streams the hub does the same once, and then
+/// changes it with each event that reports a change (``after(_:)``). It is a set, because during a change both the old
+/// and the new relation count.
+struct UserAccess: OptionSet, Sendable {
+    let rawValue: UInt8
+
+    static let invited = UserAccess(rawValue: 1)
+    static let joined = UserAccess(rawValue: 2)
+    /// The user has entered an open channel.
+    static let inside = UserAccess(rawValue: 4)
+    static let banned = UserAccess(rawValue: 8)
+    /// The user may not write. A banned user is muted too.
+    static let muted = UserAccess(rawValue: 16)
+    /// A member in either state.
+    static let member: UserAccess = [.invited, .joined]
+    /// The relation to the channel with the user's own name, whatever its record says. The user may be banned there.
+    static let own: UserAccess = [.joined, .inside]
+
+    /// The relation after a transition.
+    func after(_ step: MembershipTransition) -> UserAccess {
+        switch step {
+        case .invited: contains(.joined) ? self : union(.invited)
+        case .joined: subtracting(.invited).union(.joined)
+        case .left: subtracting(.member)
+        case .entered: union(.inside)
+        case .exited: subtracting(.inside)
+        case .banned: union(.banned)
+        case .unbanned: subtracting(.banned)
+        }
+    }
+}
+
+/// A transition between a user and a channel, as far as it changes which events the user receives.
+enum MembershipTransition: Sendable, Equatable {
+    case invited, joined, left, entered, exited, banned, unbanned
+}
+
+// MARK: - Permissions
+
+extension UserAccess {
+    /// A reason for which a user lacks a permission.
+    enum Obstacle {
+        case banned, muted, frozen, notMember
+    }
+
+    /// Returns the reason for which the user lacks a permission; nil when the user has it.
+    ///
+    /// - Parameters:
+    ///   - channel: the rules of the channel.
+    ///   - user: the user's name, for the channel's operators.
+    ///   - isOwnCredential: true for the user's own credential. A private channel is closed only to that: a service may
+    ///     act for a user who is not a member.
+    func obstacle(
+        to permission: ChannelPermission, in channel: ChannelRules, for user: String, isOwnCredential: Bool
+    ) -> Obstacle? {
+        if permission > .knowing, contains(.banned) { return .banned }
+        if permission == .writing {
+            if contains(.muted) { return .muted }
+            if channel.isFrozen, !channel.isOperator(user) { return .frozen }
+        }
+        guard isOwnCredential else { return nil }
+        let isAdmitted = permission == .knowing ? mayKnow(channel.kind) : mayReceive(channel.kind)
+        return isAdmitted ? nil : .notMember
+    }
+
+    /// True when the user may know of a channel of this kind: its record and its members. An invited user may, and a
+    /// banned user too.
+    func mayKnow(_ kind: ChannelKind?) -> Bool { kind?.isPrivate != true || !isDisjoint(with: .member) }
+
+    /// True when the user may receive and read the events of a channel of this kind.
+    func mayReceive(_ kind: ChannelKind?) -> Bool {
+        !contains(.banned) && (kind?.isPrivate != true || contains(.joined))
+    }
+}
+
+// MARK: - Audiences
+
+extension UserAccess {
+    /// True when a stream of the user follows the channel, so that it receives what is for everyone there. The user may
+    /// also be seen as present there.
+    ///
+    /// - Parameter isSubscribed: true when the stream names the channel and the channel is not private.
+    func follows(isSubscribed: Bool) -> Bool {
+        !contains(.banned) && (isSubscribed || !isDisjoint(with: [.joined, .inside]))
+    }
+
+    /// True when a rule's audience includes the user's device.
+    ///
+    /// - Parameters:
+    ///   - isSubject: true when the event names the user as one of its subjects.
+    ///   - isAboutBan: true for an event that reports a ban or its end. A banned user receives no other events.
+    ///   - isSubscribed: see ``follows(isSubscribed:)``.
+    ///   - isOrigin: true for the device that caused the event.
+    func isAmong(
+        _ rule: AudienceRule, isSubject: Bool, isAboutBan: @autoclosure () -> Bool, isSubscribed: Bool,
+        isOrigin: @autoclosure () -> Bool
+    ) -> Bool {
+        if contains(.banned), !(isSubject && isAboutBan()) { return false }
+        return switch rule {
+        case .participants: isInside
+        case .participantsButOrigin: isInside && !isOrigin()
+        case .participantsAndSubjects: isInside || isSubject
+        case .joined: isJoined
+        case .joinedButOrigin: isJoined && !isOrigin()
+        case .joinedAndSubjects: isJoined || isSubject
+        case .joinedButSubjects: isJoined && !isSubject
+        case .joinedAndThreadButOrigin: (isJoined || isSubject) && !isOrigin()
+        case .members: isMember
+        case .membersButOrigin: isMember && !isOrigin()
+        case .mentioned: isSubject && (isMember || isInside)
+        case .mentionedButOrigin: isSubject && (isMember || isInside) && !isOrigin()
+        case .user: isSubject
+        case .device: isOrigin()
+        case .channelList: isMember || isInside || isSubscribed || isSubject
+        }
+    }
+
+    private var isJoined: Bool { contains(.joined) }
+    private var isInside: Bool { contains(.inside) }
+    private var isMember: Bool { !isDisjoint(with: .member) }
+}
