@@ -81,13 +81,13 @@ import Testing
 
     @Test("that is too large is reported, with the part that arrived") func toldOfTooLarge() async throws {
         let told = Lock<[String]>([])
-        var manners = RouteOptions()
-        manners.recordTooLarge = { request in
+        var routeOptions = RouteOptions()
+        routeOptions.recordTooLarge = { request in
             let (id, header) = (request.parameters["id"] ?? "", request.headers["X-Name"] ?? "")
             told.withLock { $0.append("\(id) \(request.path) \(header) \(request.body.bytes.count)") }
         }
-        let routes = { [manners] (router: inout Router, _: Loop) in
-            router.add(.post, "/in/{id}", body: .collected(limit: 1000), manners: manners) { _ in .text("taken") }
+        let routes = { [routeOptions] (router: inout Router, _: Loop) in
+            router.add(.post, "/in/{id}", body: .collected(limit: 1000), options: routeOptions) { _ in .text("taken") }
         }
         try await withServer(routes: routes) { server in
             let announced = try server.wire()

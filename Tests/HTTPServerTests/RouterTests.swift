@@ -129,7 +129,7 @@ import Testing
     func crossSite() async {
         var router = Router(cors: CORSPolicy(origins: .loopback))
         router.refusesCrossSite = true
-        router.add(.get, "/x", manners: RouteOptions(cors: CORSPolicy(origins: .any))) { _ in .text("x") }
+        router.add(.get, "/x", options: RouteOptions(cors: CORSPolicy(origins: .any))) { _ in .text("x") }
         let site = ("Sec-Fetch-Site", "cross-site")
         let foreign: [[(String, String)]] = [
             [site], [site, ("Origin", "https://evil.example")], [site, ("Origin", "null")],
@@ -155,7 +155,7 @@ import Testing
         }
         var page = RouteOptions()
         page.isPage = true
-        router.add(.get, "/page", manners: page) { _ in .text("page") }
+        router.add(.get, "/page", options: page) { _ in .text("page") }
         let link = [site, ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "document")]
         for (path, fields, status) in [
             ("/page", link, 200), ("/x", link, 403), ("/page", [site], 403),

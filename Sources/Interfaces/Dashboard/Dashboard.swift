@@ -13,10 +13,10 @@ public enum Dashboard {
                 isDevelopment && file.name == "index.html"
                 ? developmentPage(file) : Answer(file.tag, .fixed(file.bytes))
             // Pages of other sites may load the library from here. It contains no user's data.
-            var manners = RouteOptions(
+            var routeOptions = RouteOptions(
                 cors: file.name.hasPrefix("parley") ? CORSPolicy(origins: isDevelopment ? .loopback : .any) : nil)
-            manners.isPage = file.name.hasSuffix(".html")
-            router.add(.get, RoutePattern(stringLiteral: file.path), manners: manners) { request in
+            routeOptions.isPage = file.name.hasSuffix(".html")
+            router.add(.get, RoutePattern(stringLiteral: file.path), options: routeOptions) { request in
                 answer.response(to: request, contentType: file.contentType)
             }
         }

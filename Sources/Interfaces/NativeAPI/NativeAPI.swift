@@ -253,10 +253,10 @@ public struct NativeAPI: Sendable {
         router.add(
             .post, "/v1/sources/{id}/requests/{request}/replay",
             handler: asAdministrator("source.replay", replaySourceRequest, repeating: .recordedFirst))
-        var manners = RouteOptions()
-        manners.recordTooLarge = recordTooLargePost
+        var routeOptions = RouteOptions()
+        routeOptions.recordTooLarge = recordTooLargePost
         for address: RoutePattern in ["/in/{source}", "/in/{app}/{source}"] {
-            router.add(.post, address, body: inboundBody, manners: manners, handler: asPublic(postInbound))
+            router.add(.post, address, body: inboundBody, options: routeOptions, handler: asPublic(postInbound))
             router.add(.get, address, handler: asPublic(answerInboundChallenge))
             router.add(.options, address, handler: asPublic(answerInboundChallenge))
         }

@@ -112,7 +112,7 @@ public struct PubNubAPI: Sendable {
         for rule: AccessRule? = nil, to router: inout Router,
         _ action: @escaping @Sendable (WireRequest) async throws -> Response
     ) {
-        router.add(method, pattern, body: body, manners: manners(family)) { request in
+        router.add(method, pattern, body: body, options: routeOptions(family)) { request in
             do {
                 var request = try WireRequest(request)
                 request.token = try await admit(request, rule)
@@ -134,8 +134,8 @@ public struct PubNubAPI: Sendable {
     /// reveals nothing about anybody's events.
     static func now(_ service: ChatService) -> Timetoken { service.clock.now }
 
-    private func manners(_ family: ErrorFamily) -> RouteOptions {
-        var manners = RouteOptions(
+    private func routeOptions(_ family: ErrorFamily) -> RouteOptions {
+        var routeOptions = RouteOptions(
             cors: CORSPolicy(
                 origins: origins,
                 // Named individually for browsers that do not support `*`, and because `*` does not cover
@@ -154,8 +154,8 @@ public struct PubNubAPI: Sendable {
                 }
             })
         // One SDK posts plain JSON and may label it as compressed.
-        manners.trustsContentEncoding = false
-        return manners
+        routeOptions.trustsContentEncoding = false
+        return routeOptions
     }
 }
 

@@ -175,7 +175,7 @@ extension Exchange {
             self.pump = pump
         }
         intake = BodyReceiver(
-            limit: limit, inflate: inflate, trustsCoding: plan.manners.trustsContentEncoding, pump: pump,
+            limit: limit, inflate: inflate, trustsCoding: plan.options.trustsContentEncoding, pump: pump,
             expected: fields.contentLength, core: core)
         if let pump { startHandler(body: RequestBody(pump: pump)) }
         guard let decision, decision.isSmall, !fields.isShort else { return .YES }

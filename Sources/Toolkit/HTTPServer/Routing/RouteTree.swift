@@ -27,7 +27,7 @@ struct RouteTree: Sendable {
         }
 
         var pattern: RoutePattern? { plans.first?.pattern }
-        var manners: RouteOptions { plans.first?.manners ?? RouteOptions() }
+        var options: RouteOptions { plans.first?.options ?? RouteOptions() }
     }
 
     private struct Node: Sendable {
@@ -52,7 +52,7 @@ struct RouteTree: Sendable {
         endpoint.add(
             route.method,
             RoutePlan(
-                pattern: route.pattern, bodyPolicy: route.body, manners: route.manners, handler: route.handler))
+                pattern: route.pattern, bodyPolicy: route.body, options: route.options, handler: route.handler))
         nodes[node].endpoint = endpoint
     }
 

@@ -21,7 +21,7 @@ public struct Router: Sendable {
         public let pattern: RoutePattern
         /// The handling of request bodies on the route.
         public let body: BodyPolicy
-        let manners: RouteOptions
+        let options: RouteOptions
         let handler: Handler
     }
 
@@ -79,11 +79,11 @@ public struct Router: Sendable {
     /// programming error.
     public mutating func add(
         _ method: HTTPMethod, _ pattern: RoutePattern, body: BodyPolicy = .none,
-        manners: RouteOptions = RouteOptions(), handler: @escaping Handler
+        options: RouteOptions = RouteOptions(), handler: @escaping Handler
     ) {
         var handler = handler
         if let middleware { handler = { [inner = handler] in try await middleware($0, pattern, inner) } }
-        let route = Route(method: method, pattern: pattern, body: body, manners: manners, handler: handler)
+        let route = Route(method: method, pattern: pattern, body: body, options: options, handler: handler)
         routes.append(route)
         tree.insert(route)
     }
@@ -95,23 +95,23 @@ final class RoutePlan: Sendable {
     let pattern: RoutePattern?
     let parameters: PathParameters
     let bodyPolicy: BodyPolicy
-    let manners: RouteOptions
+    let options: RouteOptions
     let handler: Router.Handler
 
     init(
         pattern: RoutePattern?, parameters: PathParameters = PathParameters(), bodyPolicy: BodyPolicy,
-        manners: RouteOptions, handler: @escaping Router.Handler
+        options: RouteOptions, handler: @escaping Router.Handler
     ) {
         self.pattern = pattern
         self.parameters = parameters
         self.bodyPolicy = bodyPolicy
-        self.manners = manners
+        self.options = options
         self.handler = handler
     }
 
     /// Reports a request whose body is larger than the route accepts, if the route asks for that.
     func recordTooLarge(_ head: Request.Head, _ query: Query) {
-        guard let note = manners.recordTooLarge else { return }
+        guard let note = options.recordTooLarge else { return }
         var request = Request(head: head, query: query, body: RequestBody(bytes: []))
         request.parameters = parameters
         note(request)
@@ -123,10 +123,10 @@ final class RoutePlan: Sendable {
 
     /// Creates a plan that only answers.
     fileprivate convenience init(
-        _ pattern: RoutePattern?, manners: RouteOptions = RouteOptions(), answering handler: @escaping Router.Handler
+        _ pattern: RoutePattern?, options: RouteOptions = RouteOptions(), answering handler: @escaping Router.Handler
     ) {
         self.init(
-            pattern: pattern, bodyPolicy: .collected(limit: Self.refusedBodyLimit), manners: manners, handler: handler)
+            pattern: pattern, bodyPolicy: .collected(limit: Self.refusedBodyLimit), options: options, handler: handler)
     }
 }
 
@@ -143,7 +143,7 @@ extension Router {
         let match = tree.match(path)
         if refusesCrossSite, isCrossSite(headers) {
             let isLink = headers["Sec-Fetch-Mode"] == "navigate" && headers["Sec-Fetch-Dest"] == "document"
-            guard isLink, match?.endpoint.manners.isPage ?? false else {
+            guard isLink, match?.endpoint.options.isPage ?? false else {
                 return RoutePlan(nil) { _ in throw Problem.crossSiteRequest }
             }
         }
@@ -152,17 +152,17 @@ extension Router {
         // GET's handler also answers HEAD; the server omits the body.
         let own = endpoint.plan(for: method) ?? (method == .head ? endpoint.plan(for: .get) : nil)
         if let plan = own, method != .options || !Self.isPreflight(headers) {
-            return match.captures.isEmpty || !plan.manners.decodesPath ? plan : filled(plan, path, match.captures)
+            return match.captures.isEmpty || !plan.options.decodesPath ? plan : filled(plan, path, match.captures)
         }
         let allowed = Self.methods(at: endpoint)
         guard method == .options else {
             let named = method == .post ? tree.put(below: match) : nil
-            return RoutePlan(endpoint.pattern, manners: endpoint.manners) { _ in
+            return RoutePlan(endpoint.pattern, options: endpoint.options) { _ in
                 throw Problem.methodNotAllowed(method, allowed: allowed, named: named)
             }
         }
-        let answer = optionsHeaders(headers, allowed: allowed, endpoint.manners.cors ?? cors)
-        return RoutePlan(endpoint.pattern, manners: endpoint.manners) { _ in .empty(headers: answer) }
+        let answer = optionsHeaders(headers, allowed: allowed, endpoint.options.cors ?? cors)
+        return RoutePlan(endpoint.pattern, options: endpoint.options) { _ in .empty(headers: answer) }
     }
 
     private func filled(
@@ -172,7 +172,7 @@ extension Router {
         parameters.reserveCapacity(captures.count)
         for (name, capture) in zip(plan.pattern?.names ?? [], captures) {
             guard let value = PercentEncoding.decodeSegment(path[capture]) else {
-                return RoutePlan(plan.pattern, manners: plan.manners) { _ in
+                return RoutePlan(plan.pattern, options: plan.options) { _ in
                     throw Problem.malformedRequest("The path segment for '\(name)' cannot be decoded")
                 }
             }
@@ -180,7 +180,7 @@ extension Router {
         }
         return RoutePlan(
             pattern: plan.pattern, parameters: PathParameters(parameters), bodyPolicy: plan.bodyPolicy,
-            manners: plan.manners, handler: plan.handler)
+            options: plan.options, handler: plan.handler)
     }
 
     private func optionsHeaders(
@@ -226,7 +226,7 @@ extension Router {
     }
 
     func context(of head: Request.Head, plan: RoutePlan) -> Context {
-        let cors = plan.manners.cors ?? cors
+        let cors = plan.options.cors ?? cors
         return Context(
             method: head.method, requestID: head.id, receivedAt: head.receivedAt, plan: plan,
             corsHeaders: cors.origins == .none ? [] : cors.headers(for: head.headers))
@@ -247,7 +247,7 @@ extension Router {
 
     /// Formats a problem as the route requires.
     func answer(to problem: Problem, plan: RoutePlan?, requestID: String) -> Response {
-        plan?.manners.refusal?(problem) ?? problem.response(baseURL: problemBaseURL, requestID: requestID)
+        plan?.options.refusal?(problem) ?? problem.response(baseURL: problemBaseURL, requestID: requestID)
     }
 
     private func observe(_ response: Response, in context: Context) {
