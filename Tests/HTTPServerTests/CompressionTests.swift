@@ -37,7 +37,7 @@ import Testing
     private func inflated(_ bytes: [UInt8]) throws -> [UInt8] {
         let inflate = try #require(try Inflate(coding: "gzip"))
         var output: [UInt8] = []
-        _ = try bytes.withUnsafeBytes { try inflate.inflate($0, room: 1_000_000, into: &output) }
+        _ = try bytes.withUnsafeBytes { try inflate.inflate($0, limit: 1_000_000, into: &output) }
         #expect(inflate.isFinished)
         return output
     }

@@ -28,9 +28,9 @@ extension ChatAccess {
         case .deleted where value == BuiltInAction.deleted.rawValue:
             let isNew = try await delete(timetoken, in: channel, isHard: false, by: user, asAction: true)
             let message = try await messages(of: [try await sent(timetoken, in: channel, orTyped: true)])[0]
-            let deed = Self.record(type, value, on: message, message.record.deletion.map { ($0.at, $0.by) })
-            if isNew { return deed }
-            guard evenDeleted, ExactText(deed.user) != ExactText(named) else { throw .attachedBefore }
+            let recorded = Self.record(type, value, on: message, message.record.deletion.map { ($0.at, $0.by) })
+            if isNew { return recorded }
+            guard evenDeleted, ExactText(recorded.user) != ExactText(named) else { throw .attachedBefore }
             return try await add(type, value, timetoken, channel, user, evenDeleted: true)
         case .reactions, .deleted, .threadRootId, nil:
             if type == MessageActionRecord.reaction { try Self.check(value, "a reaction", 1...128, field: "value") }
@@ -52,12 +52,12 @@ extension ChatAccess {
 
     /// An edit or a deletion, as an action of the user who made it.
     private static func record(
-        _ type: String, _ value: String, on message: Message, _ deed: (at: Timetoken, by: String?)?
+        _ type: String, _ value: String, on message: Message, _ recorded: (at: Timetoken, by: String?)?
     ) -> MessageActionRecord {
         var action = MessageActionRecord(
             channel: message.event.channel.name, message: message.timetoken, type: type, value: value,
-            user: deed?.by ?? "")
-        action.timetoken = deed?.at ?? .zero
+            user: recorded?.by ?? "")
+        action.timetoken = recorded?.at ?? .zero
         return action
     }
 

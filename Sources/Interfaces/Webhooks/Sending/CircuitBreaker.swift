@@ -37,16 +37,16 @@ struct CircuitBreaker: Sendable {
     private var slowAnswers = 0
     /// The maximum number of attempts at once while the receiver recovers from being overwhelmed; nil: as in the
     /// settings.
-    private var room: Int?
-    /// Good responses since `room` last changed.
+    private var attemptLimit: Int?
+    /// Good responses since `attemptLimit` last changed.
     private var answers = 0
     private var pause = shortestPause
     /// No attempt begins before this time; nil while the circuit is closed.
     private(set) var openUntil: Timetoken?
 
-    var isUntroubled: Bool { failures == 0 && slowAnswers == 0 && room == nil && openUntil == nil }
+    var isUntroubled: Bool { failures == 0 && slowAnswers == 0 && attemptLimit == nil && openUntil == nil }
 
-    var pace: LanePacing { LanePacing(concurrency: openUntil != nil ? 1 : room, notBefore: openUntil) }
+    var pace: LanePacing { LanePacing(concurrency: openUntil != nil ? 1 : attemptLimit, notBefore: openUntil) }
 
     func condition(at now: Timetoken) -> Condition {
         guard let openUntil else { return .closed }
@@ -83,19 +83,19 @@ struct CircuitBreaker: Sendable {
     }
 
     private mutating func slowDown() {
-        room = max(1, (room ?? 1) / 2)
+        attemptLimit = max(1, (attemptLimit ?? 1) / 2)
         (slowAnswers, answers) = (0, 0)
     }
 
     /// Records a response of a working receiver, even one that rejects the event. The load that overwhelmed the
-    /// receiver is not restored at once: `room` doubles each time that as many responses have come.
+    /// receiver is not restored at once: `attemptLimit` doubles each time that as many responses have come.
     mutating func recordAnswer() {
         (failures, openUntil, pause) = (0, nil, Self.shortestPause)
         slowAnswers = max(0, slowAnswers - 1)
-        guard let room else { return }
+        guard let attemptLimit else { return }
         answers += 1
-        guard answers >= room else { return }
-        self.room = room * 2 < Self.fullPace ? room * 2 : nil
+        guard answers >= attemptLimit else { return }
+        self.attemptLimit = attemptLimit * 2 < Self.fullPace ? attemptLimit * 2 : nil
         answers = 0
     }
 }

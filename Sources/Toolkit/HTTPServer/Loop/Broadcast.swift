@@ -315,14 +315,14 @@ extension Broadcast {
     private func send(_ entry: UnsafeMutablePointer<StreamEntry>, _ pending: UInt64) -> Int {
         let offset = Int(truncatingIfNeeded: entry.pointee.cursor & (size &- 1))
         let length = Int(truncatingIfNeeded: pending)
-        let room = Int(truncatingIfNeeded: size) &- offset
+        let untilEnd = Int(truncatingIfNeeded: size) &- offset
         // The cursor is inside the log: an entry outside it is waiting, and waiting entries are not sent to.
-        if length <= room {
+        if length <= untilEnd {
             return Glibc.send(entry.pointee.descriptor, ring! + offset, length, Socket.sendFlags)
         }
         return Socket.send(
-            entry.pointee.descriptor, UnsafeRawBufferPointer(start: ring! + offset, count: room),
-            UnsafeRawBufferPointer(start: ring!, count: length &- room))
+            entry.pointee.descriptor, UnsafeRawBufferPointer(start: ring! + offset, count: untilEnd),
+            UnsafeRawBufferPointer(start: ring!, count: length &- untilEnd))
     }
 
     private func sentPart(at index: Int, sent: Int) {
@@ -483,10 +483,10 @@ extension Broadcast {
         }
     }
 
-    /// Copies up to `room` unsent bytes of a stream that fetches its bytes itself. Returns the number of bytes copied.
-    func pull(at index: Int, into target: UnsafeMutableRawPointer, room: Int) -> Int {
+    /// Copies up to `limit` unsent bytes of a stream that fetches its bytes itself. Returns the number of bytes copied.
+    func pull(at index: Int, into target: UnsafeMutableRawPointer, limit: Int) -> Int {
         let cursor = entries[index].cursor
-        let length = min(Int(headPosition &- cursor), room)
+        let length = min(Int(headPosition &- cursor), limit)
         var copied = 0
         while copied < length {
             let offset = Int((cursor &+ UInt64(copied)) & (size &- 1))

@@ -382,10 +382,10 @@ extension StreamConnection: LoopSource {
     }
 
     /// Copies bytes for a client whose connection this process encrypts: the backlog first, then the log.
-    func pull(into target: UnsafeMutableRawPointer, room: Int) -> Int {
+    func pull(into target: UnsafeMutableRawPointer, limit: Int) -> Int {
         guard state == .open || state == .finishing else { return 0 }
         if hasBacklog {
-            let count = min(room, backlog.count - backlogSent)
+            let count = min(limit, backlog.count - backlogSent)
             backlog.withUnsafeBytes { target.copyMemory(from: $0.baseAddress! + backlogSent, byteCount: count) }
             backlogSent += count
             directBytes &+= UInt64(count)
@@ -394,7 +394,7 @@ extension StreamConnection: LoopSource {
             return count
         }
         guard let broadcast, let entry, entry.cursor >= broadcast.oldest else { return 0 }
-        let count = broadcast.pull(at: entryIndex, into: target, room: room)
+        let count = broadcast.pull(at: entryIndex, into: target, limit: limit)
         loop.delivery.statistics.bytesSent &+= UInt64(count)
         return count
     }

@@ -59,8 +59,8 @@ final class BodyReceiver {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[used...])
             do {
                 // One byte beyond the limit is enough to know that the body is too large.
-                let room = min(limit - length + 1, BodyPump.capacity)
-                let count = try inflate.inflate(rest, room: room, into: &piece)
+                let most = min(limit - length + 1, BodyPump.capacity)
+                let count = try inflate.inflate(rest, limit: most, into: &piece)
                 used += count
                 wireLength += count
             } catch {

@@ -13,17 +13,17 @@ enum Deflate {
         // (measured), no more than level 4.
         guard shim_deflate_init(stream, 6, 31) == Z_OK else { return nil }
         defer { deflateEnd(stream) }
-        let room = bytes.count - 1
+        let capacity = bytes.count - 1
         var isWhole = false
-        let coded = [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
+        let coded = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
             // zlib only reads from here; its header lacks the `const`.
             stream.pointee.next_in = UnsafeMutableRawPointer(mutating: bytes.baseAddress)?
                 .assumingMemoryBound(to: UInt8.self)
             stream.pointee.avail_in = UInt32(bytes.count)
             stream.pointee.next_out = buffer.baseAddress
-            stream.pointee.avail_out = UInt32(room)
+            stream.pointee.avail_out = UInt32(capacity)
             isWhole = deflate(stream, Z_FINISH) == Z_STREAM_END
-            count = room - Int(stream.pointee.avail_out)
+            count = capacity - Int(stream.pointee.avail_out)
         }
         return isWhole ? coded : nil
     }

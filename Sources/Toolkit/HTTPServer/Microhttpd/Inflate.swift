@@ -40,10 +40,10 @@ final class Inflate {
     /// True when more output is available without more input.
     var isPending: Bool { holdsOutput && !isFinished }
 
-    /// Reads from `input` and appends at most `room` bytes to `output`. Returns the number of input bytes used.
-    func inflate(_ input: UnsafeRawBufferPointer, room: Int, into output: inout [UInt8]) throws(Failure) -> Int {
+    /// Reads from `input` and appends at most `limit` bytes to `output`. Returns the number of input bytes used.
+    func inflate(_ input: UnsafeRawBufferPointer, limit: Int, into output: inout [UInt8]) throws(Failure) -> Int {
         var used = 0
-        var left = room
+        var left = limit
         var status = Z_OK
         while left > 0, used < input.count || holdsOutput, status == Z_OK {
             if isFinished {
@@ -51,7 +51,7 @@ final class Inflate {
                 guard isGzip, inflateReset(stream) == Z_OK else { throw .corrupt }
                 isFinished = false
             }
-            let step = step(input, from: used, room: min(left, 32 * 1024), into: &output)
+            let step = step(input, from: used, limit: min(left, 32 * 1024), into: &output)
             used += step.consumed
             left -= step.produced
             status = step.status
@@ -62,25 +62,25 @@ final class Inflate {
                 status = Z_OK
             }
         }
-        // Z_BUF_ERROR only means that zlib needs more input or more room.
+        // Z_BUF_ERROR only means that zlib needs more input or more output space.
         guard status == Z_OK || status == Z_BUF_ERROR else { throw .corrupt }
         if status == Z_BUF_ERROR { holdsOutput = false }
         return used
     }
 
     private func step(
-        _ input: UnsafeRawBufferPointer, from start: Int, room: Int, into output: inout [UInt8]
+        _ input: UnsafeRawBufferPointer, from start: Int, limit: Int, into output: inout [UInt8]
     ) -> (consumed: Int, produced: Int, status: Int32) {
         let count = min(input.count - start, Int(UInt32.max))
-        return withUnsafeTemporaryAllocation(byteCount: room, alignment: 16) { buffer in
+        return withUnsafeTemporaryAllocation(byteCount: limit, alignment: 16) { buffer in
             // zlib only reads from here; its header lacks the `const`.
             let base = input.baseAddress.map { UnsafeMutableRawPointer(mutating: $0 + start) }
             stream.pointee.next_in = base?.assumingMemoryBound(to: UInt8.self)
             stream.pointee.avail_in = UInt32(count)
             stream.pointee.next_out = buffer.baseAddress?.assumingMemoryBound(to: UInt8.self)
-            stream.pointee.avail_out = UInt32(room)
+            stream.pointee.avail_out = UInt32(limit)
             let status = CZlib.inflate(stream, Z_NO_FLUSH)
-            let produced = room - Int(stream.pointee.avail_out)
+            let produced = limit - Int(stream.pointee.avail_out)
             output.append(contentsOf: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<produced]))
             return (count - Int(stream.pointee.avail_in), produced, status)
         }

@@ -36,9 +36,9 @@ final class MHDStreamOutlet: StreamOutlet {
         let context = Unmanaged.passRetained(self)  // released in the free callback, or below
         let response = MHD_create_response_from_callback(
             .max, 32 * 1024,
-            { context, _, buffer, room in
+            { context, _, buffer, limit in
                 Unmanaged<MHDStreamOutlet>.fromOpaque(context!)._withUnsafeGuaranteedRef {
-                    $0.read(into: buffer!, room)
+                    $0.read(into: buffer!, limit)
                 }
             }, context.toOpaque(),
             { Unmanaged<MHDStreamOutlet>.fromOpaque($0!).takeRetainedValue().freed() })
@@ -46,8 +46,8 @@ final class MHDStreamOutlet: StreamOutlet {
         return response
     }
 
-    private func read(into buffer: UnsafeMutablePointer<CChar>, _ room: Int) -> Int {
-        let count = connection?.pull(into: UnsafeMutableRawPointer(buffer), room: room) ?? 0
+    private func read(into buffer: UnsafeMutablePointer<CChar>, _ limit: Int) -> Int {
+        let count = connection?.pull(into: UnsafeMutableRawPointer(buffer), limit: limit) ?? 0
         if count > 0 { return count }
         if let ending {
             // -1 is MHD_CONTENT_READER_END_OF_STREAM, used where the client can recognize the end.

@@ -31,15 +31,15 @@ final class PieceSource: @unchecked Sendable {
         let context = Unmanaged.passRetained(self)  // released in the free callback, or below
         let response = MHD_create_response_from_callback(
             .max, 32 * 1024,
-            { context, _, buffer, room in
-                Unmanaged<PieceSource>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.read(into: buffer!, room) }
+            { context, _, buffer, limit in
+                Unmanaged<PieceSource>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.read(into: buffer!, limit) }
             }, context.toOpaque(),
             { Unmanaged<PieceSource>.fromOpaque($0!).takeRetainedValue().freed() })
         if response == nil { context.release() }
         return response
     }
 
-    private func read(into buffer: UnsafeMutablePointer<CChar>, _ room: Int) -> Int {
+    private func read(into buffer: UnsafeMutablePointer<CChar>, _ limit: Int) -> Int {
         if task == nil { start() }
         if taken == piece.count, let producer {
             self.producer = nil
@@ -47,7 +47,7 @@ final class PieceSource: @unchecked Sendable {
             core.loop.runJobs(atMost: 16) { self.taken < self.piece.count || self.outcome != nil }
         }
         if taken < piece.count {
-            let count = min(room, piece.count - taken)
+            let count = min(limit, piece.count - taken)
             piece.withUnsafeBytes {
                 UnsafeMutableRawPointer(buffer).copyMemory(from: $0.baseAddress! + taken, byteCount: count)
             }
