@@ -25,7 +25,7 @@ public enum Dashboard {
         for guide in Guide.all {
             let bytes = guide.page
             let answer = Answer(StaticBytes.tag(of: bytes), .bytes(bytes))
-            router.add(.get, RoutePattern(guide.path), manners: page) { request in
+            router.add(.get, RoutePattern(guide.path), options: page) { request in
                 answer.response(to: request, contentType: "text/html; charset=utf-8")
             }
         }

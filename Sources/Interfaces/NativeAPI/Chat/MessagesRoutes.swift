@@ -61,7 +61,7 @@ extension NativeAPI {
         let chat = try chat(for: caller, request)
         return Self.response(
             try await chat.edit(
-                request.messageTimetoken(), in: request.name("channel"), to: try EmissionParser.content(fields),
+                request.messageTimetoken(), in: request.name("channel"), to: try DraftParser.content(fields),
                 by: try fields.actor(), ifMatch: try await requiredVersion(request, chat)))
     }
 

@@ -9,7 +9,7 @@ typealias ParsedDraft = Result<EventDraft, ChatError>
 
 extension NativeAPI {
     private static let batchMembers = ["mode", "events"]
-    private static let batchEventMembers = ["channel"] + EmissionParser.eventMembers
+    private static let batchEventMembers = ["channel"] + DraftParser.eventMembers
 
     /// `POST /v1/events/batch`: many events in one commit. `atomic` stores all or none; `each` stores the valid ones
     /// and returns a problem in the place of every other.
@@ -34,7 +34,7 @@ extension NativeAPI {
     private static func draft(_ element: BatchElements.Element) throws(ChatError) -> EventDraft {
         let fields = try element.fields(known: batchEventMembers)
         guard let channel = try fields.string("channel") else { throw fields.missing("member 'channel'") }
-        return try EmissionParser.event(fields, channel: channel)
+        return try DraftParser.event(fields, channel: channel)
     }
 
     private func emitAtomic(_ elements: BatchElements, _ request: Request, _ caller: Caller) async throws -> Response {

@@ -209,26 +209,26 @@ extension NativeAPI {
 
     private func answer(_ form: CloudEventForm, _ request: Request, _ caller: Caller) async throws -> Response {
         let channel = try Parameters(request.query, known: ["channel", "dry_run"]).text("channel")
-        var order = EmitRequest(route: .anyChannel, drafts: [], list: Self.eventList)
+        var emitRequest = EmitRequest(route: .anyChannel, drafts: [], list: Self.eventList)
         switch form {
         case .foreign:
             throw Problem.unsupportedMediaType(
                 MediaType(request.headers["Content-Type"] ?? "").text, "CloudEvents are read in JSON")
         case .binary:
             try requireBody(of: request, within: limits.emitBodyBytes)
-            order.drafts = [try CloudEvent(request, limits: limits).draft(channel: channel)]
+            emitRequest.drafts = [try CloudEvent(request, limits: limits).draft(channel: channel)]
         case .structured:
             try requireBody(of: request, within: limits.emitBodyBytes)
             let fields = try Fields(request.body.bytes, limits: limits, known: nil)
-            order.drafts = [try CloudEvent(fields, limits: limits).draft(channel: channel)]
+            emitRequest.drafts = [try CloudEvent(fields, limits: limits).draft(channel: channel)]
         case .batch:
             let elements = try BatchElements(request.body.bytes, limits: limits)
-            order.shape = .list
+            emitRequest.shape = .list
             for element in elements {
                 let fields = try element.fields(known: nil)
-                order.drafts.append(try CloudEvent(fields, limits: limits).draft(channel: channel))
+                emitRequest.drafts.append(try CloudEvent(fields, limits: limits).draft(channel: channel))
             }
         }
-        return try await answer(order, to: request, caller, also: ["channel"])
+        return try await answer(emitRequest, to: request, caller, also: ["channel"])
     }
 }

@@ -74,21 +74,21 @@ extension NativeAPI {
     func postValidation(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(
-            request.body.bytes, limits: limits, known: ["channel"] + EmissionParser.eventMembers)
+            request.body.bytes, limits: limits, known: ["channel"] + DraftParser.eventMembers)
         guard let channel = try fields.string("channel") else { throw fields.missing("member 'channel'") }
-        let draft = try EmissionParser.event(fields, channel: channel)
+        let draft = try DraftParser.event(fields, channel: channel)
         return try await dryRun(EmitRequest(route: .anyChannel, drafts: [draft]), service.chat(for: caller))
     }
 
     /// Predicts the result of an emit and stores nothing. A request that cannot be parsed is refused as usual; the
     /// refusal of an event is a regular result.
-    func dryRun(_ order: EmitRequest, _ chat: ChatAccess) async throws -> Response {
-        guard order.shape != .list else { return try await dryRun(order.drafts.map { .success($0) }, chat) }
+    func dryRun(_ emitRequest: EmitRequest, _ chat: ChatAccess) async throws -> Response {
+        guard emitRequest.shape != .list else { return try await dryRun(emitRequest.drafts.map { .success($0) }, chat) }
         // Every webhook of the app evaluates its filter on the event. A thousand filters take too long for the loop.
         return try await asLongWork {
             var work = ValidationBudget()
-            let admitted = try await chat.prepare([.success(order.drafts[0])], within: &work)[0]
-            let dryRunResult = await dryRunResult(.success(order.drafts[0]), admitted, chat, within: &work)
+            let admitted = try await chat.prepare([.success(emitRequest.drafts[0])], within: &work)[0]
+            let dryRunResult = await dryRunResult(.success(emitRequest.drafts[0]), admitted, chat, within: &work)
             return .json(JSONText { dryRunResult.print(to: &$0) }.bytes)
         }
     }

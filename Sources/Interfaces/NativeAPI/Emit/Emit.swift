@@ -48,30 +48,32 @@ struct EmitRequest {
 extension NativeAPI {
     /// `POST /v1/channels/{channel}/messages`
     nonisolated(nonsending) func postMessage(_ request: Request, _ caller: Caller) async throws -> Response {
-        var order = try order(
-            .messages, EmissionParser.messageMembers, in: request, list: request.path, EmissionParser.message,
-            EmissionParser.links)
-        order.shape = .message
-        return try await answer(order, to: request, caller)
+        var emitRequest = try emitRequest(
+            .messages, DraftParser.messageMembers, in: request, list: request.path, DraftParser.message,
+            DraftParser.links)
+        emitRequest.shape = .message
+        return try await answer(emitRequest, to: request, caller)
     }
 
     /// `POST /v1/channels/{channel}/events`
     nonisolated(nonsending) func postEvent(_ request: Request, _ caller: Caller) async throws -> Response {
-        let order = try order(
-            .events, EmissionParser.eventMembers, in: request, list: Self.eventList, EmissionParser.event)
-        return try await answer(order, to: request, caller)
+        let emitRequest = try emitRequest(
+            .events, DraftParser.eventMembers, in: request, list: Self.eventList, DraftParser.event)
+        return try await answer(emitRequest, to: request, caller)
     }
 
     /// `POST /v1/channels/{channel}/signals`
     nonisolated(nonsending) func postSignal(_ request: Request, _ caller: Caller) async throws -> Response {
-        let order = try order(.signals, EmissionParser.signalMembers, in: request, status: 202, EmissionParser.signal)
-        return try await answer(order, to: request, caller)
+        let emitRequest = try emitRequest(
+            .signals, DraftParser.signalMembers, in: request, status: 202, DraftParser.signal)
+        return try await answer(emitRequest, to: request, caller)
     }
 
     /// `POST /v1/channels/{channel}/fire`
     nonisolated(nonsending) func postFire(_ request: Request, _ caller: Caller) async throws -> Response {
-        let order = try order(.fire, EmissionParser.fireMembers, in: request, status: 202, EmissionParser.fire)
-        return try await answer(order, to: request, caller)
+        let emitRequest = try emitRequest(
+            .fire, DraftParser.fireMembers, in: request, status: 202, DraftParser.fire)
+        return try await answer(emitRequest, to: request, caller)
     }
 
     /// The event that a body describes, on the channel in the path.
@@ -79,7 +81,7 @@ extension NativeAPI {
     /// Never inlined: an async function keeps everything it has used in memory allocated with its task until it
     /// returns, so the parsed tree would stay in memory during the commit.
     @inline(never)
-    private func order(
+    private func emitRequest(
         _ route: EmitRoute, _ known: [String], in request: Request, status: Int = 201, list: String? = nil,
         _ read: (_ fields: Fields, _ channel: String) throws(ChatError) -> EventDraft,
         _ readTies: (_ fields: Fields) throws(ChatError) -> MessageLinks? = { _ in nil }
@@ -99,19 +101,19 @@ extension NativeAPI {
             return try await postCloudEvents(form, request, caller)
         }
         try requireBody(of: request, within: limits.emitBodyBytes)
-        return try await answer(try anyChannelOrder(request), to: request, caller)
+        return try await answer(try anyChannelRequest(request), to: request, caller)
     }
 
     @inline(never)  // Not inlined, for the reason given at the function above.
-    private func anyChannelOrder(_ request: Request) throws -> EmitRequest {
+    private func anyChannelRequest(_ request: Request) throws -> EmitRequest {
         let fields = try Fields(
-            request.body.bytes, limits: limits, known: ["channel", "channels"] + EmissionParser.eventMembers)
+            request.body.bytes, limits: limits, known: ["channel", "channels"] + DraftParser.eventMembers)
         guard let channels = try fields.strings("channels") else {
             guard let channel = try fields.string("channel") else {
                 throw fields.missing("member 'channel' or 'channels'")
             }
             return EmitRequest(
-                route: .anyChannel, drafts: [try EmissionParser.event(fields, channel: channel)],
+                route: .anyChannel, drafts: [try DraftParser.event(fields, channel: channel)],
                 list: Self.eventList)
         }
         guard !fields.has("channel") else {
@@ -120,53 +122,53 @@ extension NativeAPI {
         guard (1...limits.batchEvents).contains(channels.count), !channels.hasRepeats else {
             throw fields.fault("channels", "items", "must name 1 to \(limits.batchEvents) different channels")
         }
-        let first = try EmissionParser.event(fields, channel: channels[0])
+        let first = try DraftParser.event(fields, channel: channels[0])
         let drafts = channels.map { first.on(channel: $0) }
         return EmitRequest(route: .anyChannel, drafts: drafts, shape: .list)
     }
 
     /// Emits, and responds once the events are durable; with `?dry_run=true`, only predicts the result.
     nonisolated(nonsending) func answer(
-        _ order: EmitRequest, to request: Request, _ caller: Caller, also known: [String] = []
+        _ emitRequest: EmitRequest, to request: Request, _ caller: Caller, also known: [String] = []
     ) async throws -> Response {
         let chat = try chat(for: caller, request)
         let key = try IdempotencyKey(request.headers)
         if !request.query.isEmpty, try Parameters(request.query, known: ["dry_run"] + known).flag("dry_run") {
-            return try await dryRun(order, chat)
+            return try await dryRun(emitRequest, chat)
         }
         guard let key else {
-            return Self.printed(order, try await stored(order, nil, chat), for: caller)
+            return Self.printed(emitRequest, try await stored(emitRequest, nil, chat), for: caller)
         }
-        return try await answer(order, once: key, to: request, chat)
+        return try await answer(emitRequest, once: key, to: request, chat)
     }
 
     private nonisolated(nonsending) func answer(
-        _ order: EmitRequest, once key: IdempotencyKey, to request: Request, _ chat: ChatAccess
+        _ emitRequest: EmitRequest, once key: IdempotencyKey, to request: Request, _ chat: ChatAccess
     ) async throws -> Response {
-        try await claims.run(key, order.route, request, chat.caller) { claim in
-            Self.printed(order, try await stored(order, claim(.null), chat), for: chat.caller)
+        try await claims.run(key, emitRequest.route, request, chat.caller) { claim in
+            Self.printed(emitRequest, try await stored(emitRequest, claim(.null), chat), for: chat.caller)
         }
     }
 
     /// Emits the events and counts them.
     private nonisolated(nonsending) func stored(
-        _ order: EmitRequest, _ claim: Claim?, _ chat: ChatAccess
+        _ emitRequest: EmitRequest, _ claim: Claim?, _ chat: ChatAccess
     ) async throws(ChatError) -> AppendOutcome {
         let outcome =
-            if let links = order.links {
-                try await chat.post(order.drafts[0], links, claim: claim)
+            if let links = emitRequest.links {
+                try await chat.post(emitRequest.drafts[0], links, claim: claim)
             } else {
-                try await chat.emit(order.drafts, claim: claim)
+                try await chat.emit(emitRequest.drafts, claim: claim)
             }
         metrics.countEmitted(outcome)
         return outcome
     }
 
     @inline(never)  // Not inlined, for the reason given above.
-    private static func printed(_ order: EmitRequest, _ outcome: AppendOutcome, for caller: Caller) -> Response {
-        if order.shape == .message { return sentMessage(order, outcome, for: caller) }
+    private static func printed(_ emitRequest: EmitRequest, _ outcome: AppendOutcome, for caller: Caller) -> Response {
+        if emitRequest.shape == .message { return sentMessage(emitRequest, outcome, for: caller) }
         var writer = JSONWriter(capacity: 192 * outcome.events.count + 16)
-        switch order.shape {
+        switch emitRequest.shape {
         case .one, .message: print(outcome.events[0], outcome, to: &writer)
         case .list:
             writer.beginObject()
@@ -177,8 +179,8 @@ extension NativeAPI {
             writer.endObject()
         }
         return .json(
-            writer.bytes, status: order.status,
-            headers: outcome.replayHeaders + order.location(of: outcome.events[0].event))
+            writer.bytes, status: emitRequest.status,
+            headers: outcome.replayHeaders + emitRequest.location(of: outcome.events[0].event))
     }
 
     /// The response with a sent message, as `GET` shows it. It needs no read of the store, because the commit returns the
@@ -186,18 +188,18 @@ extension NativeAPI {
     ///
     /// The gateway adds the quoted message and the names of mentioned users to `meta`. A caller without the scope `read`
     /// gets `meta` as it sent it.
-    private static func sentMessage(_ order: EmitRequest, _ outcome: AppendOutcome, for caller: Caller) -> Response {
+    private static func sentMessage(_ emitRequest: EmitRequest, _ outcome: AppendOutcome, for caller: Caller) -> Response {
         var event = outcome.events[0].event
-        if order.links != nil, !caller.scopes.allow(.read) {
+        if emitRequest.links != nil, !caller.scopes.allow(.read) {
             var draft = event.draft
-            draft.meta = order.drafts[0].meta
+            draft.meta = emitRequest.drafts[0].meta
             event = Event(timetoken: event.timetoken, draft: draft)
         }
         let message = Message(sent: event, etag: outcome.messageETag)
         let body = JSONText(capacity: event.draft.weight + 512) { message.print(to: &$0) }
         return .json(
-            body.bytes, status: order.status,
-            headers: outcome.replayHeaders + order.location(of: event)
+            body.bytes, status: emitRequest.status,
+            headers: outcome.replayHeaders + emitRequest.location(of: event)
                 + [(name: "ETag", value: EntityTag.quoted(message.etag))])
     }
 
