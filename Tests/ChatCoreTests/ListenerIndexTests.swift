@@ -3,7 +3,7 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("Users of streams") struct RosterTests {
+@Suite("Users of streams") struct ListenerIndexTests {
     private func user(_ number: Int) -> UserID { UserID("user\(number)", in: AppID("demo")) }
 
     @Test("are removed when no stream opens for them, and kept while one exists")

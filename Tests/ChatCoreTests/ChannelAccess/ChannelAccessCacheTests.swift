@@ -5,7 +5,7 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("The access of users to channels") struct StandingsTests {
+@Suite("The access of users to channels") struct ChannelAccessCacheTests {
     private static let small = {
         var limits = Limits()
         limits.channelAccessEntries = 8

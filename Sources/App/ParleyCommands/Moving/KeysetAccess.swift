@@ -47,6 +47,9 @@ final class KeysetAccess: Sendable {
 
     /// Sends a read request, and retries it until there is a response.
     ///
+    /// The loop is not the one of `GatewayAccess`: every attempt is spaced by the rate and signed again with its time,
+    /// and the service rejects requests in another form. The delays are the same.
+    ///
     /// - Parameter path: the path with its own query. The caller's identity is added.
     /// - Throws: a rejection in the service's words, or the reason why there is no response.
     func get(_ path: RequestPath) async throws -> JSONDocument {

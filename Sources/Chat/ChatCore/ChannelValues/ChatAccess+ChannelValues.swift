@@ -49,8 +49,8 @@ extension ChatAccess {
         _ context: ChannelValuesContext<Value>, more: @escaping @Sendable (inout JSONWriter) -> Void = { _ in },
         _ change: @escaping @Sendable (inout ChannelValues<Value>) throws(ChatError) -> ChannelValues<Value>.Change
     ) async throws(ChatError) -> ChannelValues<Value>.Change {
-        let standing = rightsKeys(of: context.actor.user, in: context.channel)
-        return try await decide([context.key, context.channelKey, context.countsKey] + standing) {
+        let rights = rightsKeys(of: context.actor.user, in: context.channel)
+        return try await decide([context.key, context.channelKey, context.countsKey] + rights) {
             snapshot throws(ChatError) in
             try self.require(.writing, of: context.actor.user, in: context.channel, snapshot)
             let audience = try context.audience(snapshot)

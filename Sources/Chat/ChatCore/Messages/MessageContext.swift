@@ -94,9 +94,9 @@ extension ChatAccess {
         _ context: MessageContext, _ keys: [RecordKey] = [],
         _ body: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
-        let standing = context.permission == nil ? [] : rightsKeys(of: context.actor.user, in: context.channel)
+        let rights = context.permission == nil ? [] : rightsKeys(of: context.actor.user, in: context.channel)
         let counts = MemberCounts.key(context.channel, in: app)
-        return try await decide([context.key, context.channelKey, counts] + standing + keys) {
+        return try await decide([context.key, context.channelKey, counts] + rights + keys) {
             snapshot throws(ChatError) in
             if let permission = context.permission {
                 try self.require(permission, of: context.actor.user, in: context.channel, snapshot)

@@ -70,7 +70,7 @@ extension UnreadCounts {
     private func count(_ channels: [String], of user: UserID) async throws(ChatError) {
         var turns: [ExactText: Int] = [:]
         for channel in channels { turns[ExactText(channel)] = holders[user]?.channels[ExactText(channel)]?.turns }
-        let found = try await standing(of: user, in: channels)
+        let found = try await stored(of: user, in: channels)
         for channel in channels where found[ExactText(channel)] == nil {
             if isCurrent(channel, of: user, turns) { release(ChannelID(channel, in: user.app), of: user) }
         }
@@ -82,11 +82,11 @@ extension UnreadCounts {
         for channel in found.keys { holders[user]?.channels[channel]?.added = 0 }
         let counted = found.filter { $0.value.counts }
         let unread = try await messages(in: counted.mapValues(\.since), upTo: end, for: user)
-        for (channel, standing) in found where isCurrent(channel.text, of: user, turns) {
+        for (channel, stored) in found where isCurrent(channel.text, of: user, turns) {
             guard var entry = holders[user]?.channels[channel] else { continue }
-            entry.counts = standing.counts
-            entry.customType = standing.customType
-            entry.since = standing.since
+            entry.counts = stored.counts
+            entry.customType = stored.customType
+            entry.since = stored.since
             entry.counted = unread[channel] ?? 0
             entry.isStale = false
             holders[user]?.channels[channel] = entry
@@ -98,7 +98,7 @@ extension UnreadCounts {
     }
 
     /// The stored state by channel; channels without a membership are left out.
-    private func standing(
+    private func stored(
         of user: UserID, in channels: [String]
     ) async throws(ChatError) -> [ExactText: UnreadChannel] {
         let memberships = channels.map { MembershipRecord.key(user.name, $0, in: user.app) }
