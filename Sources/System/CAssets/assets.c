@@ -112,6 +112,9 @@ static const unsigned char guide_governance[] = {
 static const unsigned char guide_metrics[] = {
 #embed "../../../docs/metrics.md"
 };
+static const unsigned char guide_objects[] = {
+#embed "../../../docs/objects.md"
+};
 static const unsigned char guide_operation[] = {
 #embed "../../../docs/operation.md"
 };
@@ -200,6 +203,7 @@ static const Asset guides[] = {
     FILE("glossary", guide_glossary),
     FILE("governance", guide_governance),
     FILE("metrics", guide_metrics),
+    FILE("objects", guide_objects),
     FILE("operation", guide_operation),
     FILE("performance", guide_performance),
     FILE("pubnub-coverage", guide_pubnub_coverage),
