@@ -225,7 +225,7 @@ public final class LiveLimits: Sendable {
     private let newest: Atomic<Unmanaged<RecordEdition>>
 
     /// The limits in force until they are replaced.
-    public init(_ limits: Limits) {
+    init(_ limits: Limits) {
         newest = Atomic(.passRetained(RecordEdition(limits, after: nil)))
     }
 

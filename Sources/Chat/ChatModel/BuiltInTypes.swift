@@ -18,7 +18,7 @@ public enum BuiltInTypes {
     public static let namedOnly: Set<String> = [channelActivity]
 
     /// Events about users, channels and memberships.
-    public static let records: Set<String> = [
+    static let records: Set<String> = [
         "user.created", "user.updated", "user.deleted", "user.blocked", "user.unblocked", "user.mentioned",
         "user.muted", "user.unmuted", "user.banned", "user.unbanned",
         "channel.created", "channel.updated", "channel.deleted", "channel.events_deleted", "channel.frozen",
@@ -36,7 +36,7 @@ public enum BuiltInTypes {
     ]
 
     /// Frequent types. The pattern `*` of a webhook does not select them; a webhook must name them.
-    public static let frequent: Set<String> = presence.union([
+    static let frequent: Set<String> = presence.union([
         "typing.started", "typing.stopped", "receipt.read", "receipt.delivered",
         "participant.entered", "participant.exited",
         "channel.participant_count.updated", "channel.member_count.updated", "unread_count.updated",

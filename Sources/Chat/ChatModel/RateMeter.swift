@@ -204,5 +204,5 @@ public struct RatePolicies: Hashable, Sendable {
     }
 
     /// True when neither has a limit.
-    public var isEmpty: Bool { requests == nil && events == nil }
+    var isEmpty: Bool { requests == nil && events == nil }
 }

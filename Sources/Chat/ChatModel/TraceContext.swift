@@ -81,9 +81,9 @@ extension TraceContext {
 /// The id of a trace: 128 bits, not all of them zero.
 public struct TraceID: Hashable, Sendable, CustomStringConvertible {
     /// The first 64 bits.
-    public let high: UInt64
+    let high: UInt64
     /// The last 64 bits.
-    public let low: UInt64
+    let low: UInt64
 
     /// A trace id of two halves, of which at least one is not zero.
     public init(high: UInt64, low: UInt64) {

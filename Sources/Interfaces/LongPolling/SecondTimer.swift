@@ -57,7 +57,7 @@ public final class SecondTimer: Sendable {
     ///
     /// - Returns: true while an observer needs the next beat.
     @discardableResult
-    public func tick() -> Bool {
+    func tick() -> Bool {
         let now = count.add(1, ordering: .relaxed).newValue
         let parts = state.withLock { $0.parts }
         return parts.map { $0(now) }.contains(true)

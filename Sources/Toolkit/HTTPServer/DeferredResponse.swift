@@ -54,7 +54,7 @@ public final class DeferredResponse: @unchecked Sendable {
     }
 
     /// The id of the request.
-    public var requestID: String { context.requestID }
+    var requestID: String { context.requestID }
 
     /// True when a response would have no effect: one was given, or the client has gone.
     public var isOver: Bool {

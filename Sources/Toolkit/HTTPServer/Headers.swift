@@ -23,10 +23,10 @@ public struct Headers: Sendable {
     }
 
     /// The number of fields. Repeated names are counted each time.
-    public var count: Int { fields.count }
+    var count: Int { fields.count }
 
     /// Appends a field.
-    public mutating func append(name: String, value: String) {
+    mutating func append(name: String, value: String) {
         var name = name
         var value = value
         name.withUTF8 { name in

@@ -85,7 +85,7 @@ extension Problem {
         status: 500, code: "internal_error", title: "Internal error", isRetryable: false)
 
     /// 503: the server is overloaded.
-    public static func overloaded(_ detail: String, retryAfterSeconds: Int = 1) -> Problem {
+    static func overloaded(_ detail: String, retryAfterSeconds: Int = 1) -> Problem {
         Problem(
             status: 503, code: "overloaded", title: "The server is overloaded", detail: detail, isRetryable: true,
             headers: [("Retry-After", String(retryAfterSeconds))])

@@ -101,7 +101,7 @@ public struct Problem: Error, Sendable {
     }
 
     /// Returns the whole response.
-    public func response(baseURL: String, requestID: String) -> Response {
+    func response(baseURL: String, requestID: String) -> Response {
         Response(
             status: status,
             headers: [("Content-Type", "application/problem+json"), ("Cache-Control", "no-store")] + headers,

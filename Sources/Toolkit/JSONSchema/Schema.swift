@@ -87,7 +87,7 @@ public final class Schema: Sendable {
     }
 
     /// Evaluates many values in order, each with its own limits; for batches and measurements.
-    public func verdicts(on values: [JSONValue], scratch: inout Scratch, _ take: (Verdict) -> Void) {
+    func verdicts(on values: [JSONValue], scratch: inout Scratch, _ take: (Verdict) -> Void) {
         // The loop changes no reference counts, because the array keeps every tree.
         withExtendedLifetime(values) {
             for at in values.indices {

@@ -2,7 +2,7 @@
 /// actor.
 public final class AsyncSemaphore {
     /// The number of tasks admitted at a time.
-    public let width: Int
+    let width: Int
     /// The number of tasks that are admitted now.
     public private(set) var inside = 0
     private var waiting: [CheckedContinuation<Void, Never>] = []

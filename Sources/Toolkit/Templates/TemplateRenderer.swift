@@ -316,7 +316,7 @@ public struct TemplateFault: Sendable, Equatable {
     public var detail: String
 
     /// Creates a fault.
-    public init(pointer: String, keyword: String, detail: String) {
+    init(pointer: String, keyword: String, detail: String) {
         self.pointer = pointer
         self.keyword = keyword
         self.detail = detail

@@ -45,7 +45,7 @@ public struct YAMLPlace: Sendable, Equatable, CustomStringConvertible {
     public let column: Int
 
     /// Creates a position.
-    public init(line: Int, column: Int) {
+    init(line: Int, column: Int) {
         self.line = line
         self.column = column
     }

@@ -23,7 +23,7 @@ public struct BackupManifest: Sendable, Equatable {
     /// The version of the program that made the backup.
     var productVersion: String
     /// The version of the database schema, which ``SQLiteEngine`` can open or migrate.
-    public var schemaVersion: Int
+    var schemaVersion: Int
     /// The number of kept events.
     public var events: Int
     /// The number of records.

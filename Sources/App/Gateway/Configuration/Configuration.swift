@@ -17,7 +17,7 @@ public struct Configuration: Sendable {
     /// True in dev mode, which is for trying the gateway: fixed keys, loopback only (docs/quick-start.md).
     public var isDevelopment = false
     /// The public address, without a trailing slash; empty selects the listening address.
-    public var publicURL = ""
+    var publicURL = ""
     /// Private networks in CIDR form that webhooks may reach.
     var webhookAllow: [String] = []
     /// The maximum number of connections to webhook receivers; see `Configuration.outboundConnections`.
@@ -30,7 +30,7 @@ public struct Configuration: Sendable {
     var transportSecurity: Duration = .zero
     var tlsKey = ""
     /// The admin key of the first app at the first start; empty generates one, see `InitialSetup`.
-    public var adminKey = ""
+    var adminKey = ""
     /// The keys `pub:sub:secret` of the first app; empty generates them.
     var demoKeys = ""
     /// The keys that encrypt stored secrets, in base64. The first one encrypts new secrets; see `Configuration.vault`.
@@ -44,15 +44,15 @@ public struct Configuration: Sendable {
     /// The share of requests without a trace that start one, from 0 to 1.
     var otlpSampleRatio = 1.0
     /// The lowest level that is logged: `trace`, `debug`, `info`, `notice`, `warning`, `error` or `critical`.
-    public var logLevel = "info"
+    var logLevel = "info"
     var logFormat = LogFormat.text
     /// The maximum number of open connections, not counting streams.
-    public var connections = 10_000
+    var connections = 10_000
     /// The maximum number of connections from one address; 0 for no limit.
-    public var connectionsPerAddress = 0
+    var connectionsPerAddress = 0
     var trustedProxies: [String] = []
     /// The network silence after which a waiting client is considered gone.
-    public var silence: Duration = .seconds(30)
+    var silence: Duration = .seconds(30)
     /// The limits of requests, records and connections.
     public var limits = Limits()
 

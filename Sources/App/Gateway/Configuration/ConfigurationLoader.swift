@@ -10,7 +10,7 @@ public struct LoadedConfiguration: Sendable {
     /// The values of all settings.
     public var configuration = Configuration()
     /// The sources, by the settings' names; a setting that is not listed has its default value.
-    public var origins: [String: SettingOrigin] = [:]
+    var origins: [String: SettingOrigin] = [:]
     /// Warnings for the log about valid but unusual settings.
     public var warnings: [String] = []
     /// One sentence for each `PARLEY_…` variable that is no setting, with the nearest name. `serve` logs them as

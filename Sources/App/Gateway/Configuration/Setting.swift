@@ -14,7 +14,7 @@ public struct Setting: Sendable {
     /// True when a SIGHUP applies a new value, to what starts afterwards. Other settings need a restart.
     public var isReloadable = false
     /// True when the value is never shown in full.
-    public var isSecret = false
+    var isSecret = false
     let read: @Sendable (inout Configuration, String) throws(SettingError) -> Void
     let show: @Sendable (Configuration) -> String
 

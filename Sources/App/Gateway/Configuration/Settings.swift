@@ -7,7 +7,7 @@ public enum Settings {
     public static let all: [Setting] = general + limits
 
     /// Returns the setting with a name, or nil.
-    public static func named(_ name: String) -> Setting? { all.first { $0.name == name } }
+    static func named(_ name: String) -> Setting? { all.first { $0.name == name } }
 
     /// The prefixes of setting names, such as `limits.`.
     static let sections = Set(

@@ -91,7 +91,7 @@ extension ChatAccess {
     /// Returns true when the app accepts events of declared types only.
     ///
     /// - Throws: `.forbidden` without `read`, `emit` or `manage`.
-    public func requiresDeclaredTypes() throws(ChatError) -> Bool {
+    func requiresDeclaredTypes() throws(ChatError) -> Bool {
         try requireReading()
         return service.keyring.requiresDeclaredTypes(app)
     }

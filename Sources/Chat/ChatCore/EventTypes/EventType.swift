@@ -81,7 +81,7 @@ public struct EventTypeSettings: Sendable, Equatable {
 /// The required compatibility of a new version of a schema with the earlier ones (docs/schemas.md).
 public struct CompatibilityRule: Sendable, Hashable {
     /// The direction of compatibility.
-    public enum Mode: String, Sendable, CaseIterable {
+    enum Mode: String, Sendable, CaseIterable {
         /// Nothing is required.
         case none
         /// The new version accepts every value that the old one accepted.
@@ -93,15 +93,15 @@ public struct CompatibilityRule: Sendable, Hashable {
     }
 
     /// The required direction of compatibility.
-    public var mode: Mode
+    var mode: Mode
     /// True when the rule applies to all earlier versions, not only the newest.
     var isTransitive: Bool
     /// True when a new optional member counts as compatible although an open schema previously accepted any value under
     /// its name.
-    public var isLenient: Bool
+    var isLenient: Bool
 
     /// A rule; by default the new version must accept every value that the newest version accepted.
-    public init(_ mode: Mode = .backward, isTransitive: Bool = false, isLenient: Bool = false) {
+    init(_ mode: Mode = .backward, isTransitive: Bool = false, isLenient: Bool = false) {
         self.mode = mode
         self.isTransitive = isTransitive
         self.isLenient = isLenient

@@ -26,7 +26,7 @@ public struct SchemaVersion: Sendable {
 /// A schema proposed as the next version of a type.
 public struct SchemaProposal: Sendable {
     /// The schema's text. It is stored byte for byte.
-    public var schema: JSONText
+    var schema: JSONText
     /// Values that the schema must accept.
     public var examples: [JSONText] = []
     /// Values that the schema must refuse.

@@ -10,7 +10,7 @@ public struct Filter: Sendable {
     /// The expression as it was given.
     public let text: String
     /// The dialect that defines the meaning of names.
-    public let dialect: FilterDialect
+    let dialect: FilterDialect
     /// The compiled expression; nil for an uncompiled filter.
     private let root: FilterNode?
     private let steps: Int

@@ -9,7 +9,7 @@ public import JSON
 /// at a time: make one per event, use it, and drop it.
 public final class FilterSubject {
     /// The event; nil for a record.
-    public let event: Event?
+    let event: Event?
     private let record: JSONText?
     private let shownData: JSONText?
     private let shownMeta: JSONText?
@@ -31,7 +31,7 @@ public final class FilterSubject {
     ///
     /// - Parameter record: the record as the REST API shows it to the reader who filters, so that a filter reveals no
     ///   more than the list does.
-    public init(record: JSONText) {
+    init(record: JSONText) {
         event = nil
         self.record = record
         shownData = nil

@@ -7,13 +7,13 @@ public struct ImportMessage: Sendable {
     /// (`threadRootId`), or an action of the app's own type.
     public struct Action: Sendable {
         /// `reactions`, `edited`, `deleted`, `threadRootId` or a type of the app.
-        public var type: String
+        var type: String
         /// The value: an emoji for a reaction, the new text for an edit.
-        public var value: String
+        var value: String
         /// The user who performed the action.
-        public var user: String
+        var user: String
         /// The time of the action: its timetoken in both systems.
-        public var at: Timetoken
+        var at: Timetoken
 
         /// An action of a user at its original time.
         public init(type: String, value: String, user: String, at: Timetoken) {
@@ -29,11 +29,11 @@ public struct ImportMessage: Sendable {
     static let actionsMost = 1000
 
     /// The message as it would be emitted.
-    public var draft: EventDraft
+    var draft: EventDraft
     /// The time at which it was sent: its timetoken in both systems.
-    public var at: Timetoken
+    var at: Timetoken
     /// The actions on the message, in any order.
-    public var actions: [Action]
+    var actions: [Action]
 
     /// A message at its original time.
     public init(_ draft: EventDraft, at: Timetoken, actions: [Action] = []) {

@@ -38,7 +38,7 @@ public struct APIKey: Sendable {
     public internal(set) var updated = Timetoken.zero
 
     /// A key that is not stored yet. By default it reaches every channel and every type.
-    public init(
+    init(
         id: String, app: AppID, name: String, proof: TokenEvidence, scopes: Scopes, channels: [NamePattern] = [.all],
         types: [NamePattern] = [.all], expires: Timetoken? = nil, created: Timetoken
     ) {

@@ -105,7 +105,7 @@ extension PresenceTracker {
     }
 
     /// True when the user is inside the open channel, as far as this node knows. Costs nothing.
-    public func isInside(_ user: String, _ channel: ChannelID) -> Bool {
+    func isInside(_ user: String, _ channel: ChannelID) -> Bool {
         store.isTaken(PresenceKey(.participant, of: user, on: channel))
     }
 

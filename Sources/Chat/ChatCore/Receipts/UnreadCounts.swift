@@ -209,7 +209,7 @@ public struct Unread: Sendable, Equatable {
     public var byCustomType: [String: Int] = [:]
 
     /// No unread messages.
-    public init() {}
+    init() {}
 }
 
 /// The unread state of one channel for one user.

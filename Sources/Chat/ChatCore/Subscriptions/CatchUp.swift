@@ -9,12 +9,12 @@ public import ChatModel
 public struct CatchUp: Sendable {
     private let log: any EventLog
     /// The selection whose events are read.
-    public let selection: Selection
+    let selection: Selection
     private let audienceSnapshot: AudienceSnapshot?
     /// Removes texts of deleted messages; nil when they are shown.
     private let deletedTexts: DeletedTexts?
     /// The position at which reading ends, inclusive.
-    public let upTo: Timetoken
+    let upTo: Timetoken
     /// The position up to which everything was read.
     public private(set) var position: Timetoken
 

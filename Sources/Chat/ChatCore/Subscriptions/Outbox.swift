@@ -47,7 +47,7 @@ public final class Outbox: FeedSink {
     }
 
     /// The waiting events, without waiting for more.
-    public func drain() -> [Event] {
+    func drain() -> [Event] {
         state.withLock { state in
             let events = state.waiting
             state.waiting = []
@@ -57,7 +57,7 @@ public final class Outbox: FeedSink {
 
     /// Returns when events are waiting or none will follow. Cancelling the task closes the outbox. One reader at a
     /// time.
-    public func ready() async {
+    func ready() async {
         while true {
             if Task.isCancelled { close() }
             if state.withLock({ $0.isReady }) { return }

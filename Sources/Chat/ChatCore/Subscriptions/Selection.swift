@@ -79,7 +79,7 @@ public struct Selection: Sendable {
 
     /// The same selection for a user's device. Events of another service's protocol are left out, because devices get
     /// the same information from other events.
-    public func heard(by viewer: Viewer) -> Selection {
+    func heard(by viewer: Viewer) -> Selection {
         Selection(channels: channels, types: types, filter: filter, viewer: viewer, isOfUser: false)
     }
 

@@ -126,7 +126,7 @@ public struct RecordKey: Hashable, Sendable {
     }
 
     /// The compound id of these parts, as keys hold it and the API shows it.
-    public static func id(_ parts: [String]) -> String { prefix(parts.dropLast()) + (parts.last ?? "") }
+    static func id(_ parts: [String]) -> String { prefix(parts.dropLast()) + (parts.last ?? "") }
 
     /// The common prefix of compound ids that begin with these parts; each part ends with a `/`.
     public static func prefix(_ parts: some Sequence<String>) -> String {
@@ -152,7 +152,7 @@ public struct RecordKey: Hashable, Sendable {
     }
 
     /// A part of a compound id with its escapes removed.
-    public static func part(_ escaped: some StringProtocol) -> String {
+    static func part(_ escaped: some StringProtocol) -> String {
         var part: [UInt8] = []
         var rest = Array(escaped.utf8)[...]
         while let sign = rest.firstIndex(of: UInt8(ascii: "%")) {

@@ -16,7 +16,7 @@ public struct BlockRecord: Sendable, Equatable {
     }
 
     /// The id of its record, `user/blocked`.
-    public var id: String { RecordKey.id([user, blocked]) }
+    var id: String { RecordKey.id([user, blocked]) }
 
     /// The key under which the store keeps the record.
     public static func key(_ user: String, _ blocked: String, in app: AppID) -> RecordKey {

@@ -46,7 +46,7 @@ public struct MessageActionRecord: Sendable, Equatable {
     }
 
     /// Prints the action's members in an object that the caller has begun.
-    public func printMembers(to writer: inout JSONWriter) {
+    func printMembers(to writer: inout JSONWriter) {
         writer.member("channel", channel)
         writer.member("message_timetoken", message.description)
         writer.member("type", type)

@@ -34,7 +34,7 @@ public struct RestrictionRecord: Sendable, Equatable {
     }
 
     /// The id of its record, `user/channel`.
-    public var id: String { RecordKey.id([user, channel]) }
+    var id: String { RecordKey.id([user, channel]) }
 
     /// The key under which the store keeps the record.
     public static func key(_ user: String, _ channel: String, in app: AppID) -> RecordKey {

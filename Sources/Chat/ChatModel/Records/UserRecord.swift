@@ -103,7 +103,7 @@ public struct UserRecord: Sendable, Equatable {
     }
 
     /// Prints the members of ``printReference(to:)`` into an object with further members.
-    public func printReferenceMembers(to writer: inout JSONWriter) {
+    func printReferenceMembers(to writer: inout JSONWriter) {
         writer.member("id", id)
         if let name { writer.member("name", name) }
         if let profileURL { writer.member("profile_url", profileURL) }

@@ -12,7 +12,7 @@ import Templates
 /// `null` means no event. The members are templates. They are compiled once.
 public struct Mapping: Sendable {
     /// The original text of the mapping.
-    public let text: JSONText
+    let text: JSONText
     /// The parts of the post that the mapping uses. Other parts may be absent or invalid.
     let needs: Set<PostRoot>
     let node: MappingNode
@@ -26,7 +26,7 @@ public struct Mapping: Sendable {
     }
 
     /// The default mapping for CloudEvents. It takes over the type and the data, and uses the subject as the channel.
-    public static let cloudEvents: Mapping = {
+    static let cloudEvents: Mapping = {
         let text =
             #"{"channel":"{cloudevent/subject}","type":"{cloudevent/type}","data":{"$":"cloudevent/data","default":null},"#
             + #""meta":{"cloudevent":{"id":"{cloudevent/id}","source":"{cloudevent/source}","#

@@ -30,7 +30,7 @@ public struct Subscription: Sendable {
     static let mostBacklog = 1000
 
     /// The key of the subscription in the queue.
-    public var subscriber: SubscriberID { SubscriberID(id, in: app) }
+    var subscriber: SubscriberID { SubscriberID(id, in: app) }
 
     /// The settings of its lane in the queue.
     var lane: LaneSettings {

@@ -69,7 +69,7 @@ public struct Webhook: Sendable {
     }
 
     /// The key of the webhook in the queue.
-    public var subscriber: SubscriberID { SubscriberID(id, in: app) }
+    var subscriber: SubscriberID { SubscriberID(id, in: app) }
 }
 
 /// The settings that the owner of a webhook chooses; a value to create, replace and merge.

@@ -65,7 +65,7 @@ public struct StoreSummary: Sendable, Equatable {
     public var newest: Timetoken
 
     /// Creates a summary from its values.
-    public init(schemaVersion: Int, events: Int, records: Int, deliveries: Int, newest: Timetoken) {
+    init(schemaVersion: Int, events: Int, records: Int, deliveries: Int, newest: Timetoken) {
         self.schemaVersion = schemaVersion
         self.events = events
         self.records = records

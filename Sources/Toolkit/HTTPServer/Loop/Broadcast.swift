@@ -97,7 +97,7 @@ public final class Broadcast: @unchecked Sendable {
     public var head: UInt64 { headPosition }
 
     /// The oldest position at which a stream can still join.
-    public var oldest: UInt64 { oldestPosition }
+    var oldest: UInt64 { oldestPosition }
 
     /// The number of streams that read this log.
     public var connectionCount: Int { count }
@@ -115,7 +115,7 @@ extension Broadcast {
     }
 
     /// Appends one whole frame, which is sent before the loop sleeps again. An empty frame has no effect.
-    public func append(_ frame: UnsafeRawBufferPointer) {
+    func append(_ frame: UnsafeRawBufferPointer) {
         loop.checkIsolated()
         guard !frame.isEmpty else { return }
         if options.isChunked {

@@ -63,7 +63,7 @@ public struct SchemaComparison: Sendable {
     /// Compiles and compares two schema documents.
     ///
     /// - Throws: `SchemaError` when one of them is not a valid schema.
-    public init(
+    init(
         old: JSONDocument, new: JSONDocument, mode: Mode, options: SchemaOptions = SchemaOptions(),
         isLenient: Bool = false
     ) throws(SchemaError) {

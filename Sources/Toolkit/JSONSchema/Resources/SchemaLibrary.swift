@@ -10,7 +10,7 @@ public struct SchemaLibrary: Sendable {
     public init() {}
 
     /// The identifiers of the documents, sorted.
-    public var identifiers: [String] { documents.keys.sorted() }
+    var identifiers: [String] { documents.keys.sorted() }
 
     /// Adds a document that was, or would be, loaded from `uri`. It can be found by this URI and by the identifier at
     /// its root.

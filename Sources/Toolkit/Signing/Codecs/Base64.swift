@@ -21,7 +21,7 @@ public enum Base64 {
     public static func decode(_ text: String) -> [UInt8]? { decode(text[...].utf8, standardValues) }
 
     /// Decodes a part of a text, such as the part after a prefix.
-    public static func decode(_ text: Substring) -> [UInt8]? { decode(text.utf8, standardValues) }
+    static func decode(_ text: Substring) -> [UInt8]? { decode(text.utf8, standardValues) }
 
     /// Decodes the URL alphabet, as strictly as the standard one.
     public static func decodeURL(_ text: String) -> [UInt8]? { decode(text[...].utf8, urlValues) }

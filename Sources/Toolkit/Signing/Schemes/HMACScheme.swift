@@ -18,7 +18,7 @@ public struct HMACScheme: SignatureScheme {
     }
 
     /// The header that contains the signature; several values separated by commas are alternatives.
-    public var signatureHeader: String
+    var signatureHeader: String
     /// The text before the digest, such as `sha256=`. A value without it is not a signature of this scheme.
     public var prefix: String
     /// The encoding of the digest.
@@ -26,15 +26,15 @@ public struct HMACScheme: SignatureScheme {
     /// The hash function of the HMAC.
     public var algorithm: HashAlgorithm
     /// The bytes that are signed.
-    public var template: SignedTemplate
+    var template: SignedTemplate
     /// The header with the Unix seconds of the signature, for schemes that have one.
-    public var timestampHeader: String?
+    var timestampHeader: String?
     /// The header with the sender's id of the delivery.
-    public var idHeader: String?
+    var idHeader: String?
     /// The place of the id in the body, for services that send it there.
-    public var idPointer: String?
+    var idPointer: String?
     /// The allowed age of the timestamp.
-    public var window: ReplayWindow
+    var window: ReplayWindow
     private let secrets: [Secret]
 
     /// - Parameter secrets: the secrets, any of which may have signed.

@@ -50,7 +50,7 @@ public struct Ed25519PublicKey: Sendable {
     ///
     /// A signature whose S is not below the order of the group is rejected (RFC 8032, 5.1.7): it would be a second
     /// form of another signature.
-    public func isValid(_ signature: [UInt8], for message: [UInt8]) -> Bool {
+    func isValid(_ signature: [UInt8], for message: [UInt8]) -> Bool {
         signature.count == 64 && key.verifies(signature, of: message, digest: nil)
     }
 }

@@ -25,13 +25,13 @@ import JSON
 /// it when `force` gives a reason. Deleting a file changes nothing, because stored events name the versions.
 public struct EventTypeDeclaration: Sendable {
     /// The file's name, for messages.
-    public let file: String
+    let file: String
     /// The event type's name, from the file's name.
-    public let name: String
+    let name: String
     /// The declared settings; a member that is left out has its default.
-    public let settings: EventTypeSettings
+    let settings: EventTypeSettings
     /// Nil when the file has no schema.
-    public let proposal: SchemaProposal?
+    let proposal: SchemaProposal?
 
     private static let members = [
         "description", "owner", "mode", "deprecated", "compatibility", "retention_hours", "schema", "examples",
