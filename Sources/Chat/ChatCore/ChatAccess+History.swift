@@ -29,7 +29,7 @@ extension ChatAccess {
 
     /// Returns for each history request the total number of kept events that it selects.
     ///
-    /// - Throws: `.forbidden`, `.malformed`.
+    /// - Throws: as ``history(_:onWire:)``.
     public func counts(_ requests: [HistoryRequest]) async throws(ChatError) -> [Int] {
         try await log.counts(try await readable(requests))
     }

@@ -44,12 +44,11 @@ public struct Limits: Sendable {
     public var streamChannels = 500
     /// Streams and waiting polls of the whole gateway.
     public var streamsInGateway = 100_000
-    /// Streams and waiting polls of one app, key and user; zero: unlimited. A user has a few devices with a few pages
-    /// each.
+    /// Streams and waiting polls of one app; zero: unlimited.
     public var streamsPerApp = 0
     /// Streams and waiting polls of one key; zero: unlimited.
     public var streamsPerKey = 0
-    /// Streams and waiting polls of one user; zero: unlimited.
+    /// Streams and waiting polls of one user, who has a few devices with a few pages each; zero: unlimited.
     public var streamsPerUser = 100
     /// Streams and waiting polls of one address; zero: unlimited.
     public var streamsPerAddress = 0

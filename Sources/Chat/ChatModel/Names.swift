@@ -4,7 +4,7 @@
 public enum Names {
     /// Checks the name of a channel for emitting: 1..255 characters, no `,`, no control character, no `*`.
     ///
-    /// - Throws: `.malformed`.
+    /// - Throws: `.malformed` for any other name.
     public static func check(channel name: String) throws(ChatError) {
         try check(name, "channel", 1...255)
         guard !name.utf8.contains(UInt8(ascii: "*")) else {
@@ -20,7 +20,7 @@ public enum Names {
     /// Checks a user name: 1..92 characters with the rules for channels, because every user has a channel of the same
     /// name.
     ///
-    /// - Throws: `.malformed`.
+    /// - Throws: `.malformed` for any other name.
     public static func check(user name: String) throws(ChatError) {
         try check(name, "user", 1...92)
         guard name.utf8.first != UInt8(ascii: "$"), !name.utf8.contains(UInt8(ascii: "*")) else {
@@ -30,7 +30,7 @@ public enum Names {
 
     /// Checks the name of a channel group: 1..92 characters.
     ///
-    /// - Throws: `.malformed`.
+    /// - Throws: `.malformed` for any other name.
     public static func check(group name: String) throws(ChatError) { try check(name, "group", 1...92) }
 
     /// Checks the name of a channel to follow: PubNub's name for the presence of a channel, `NAME-pnpres`, has no
@@ -71,12 +71,12 @@ public enum Names {
 
     /// Checks the name of a user's device: 1..128 characters.
     ///
-    /// - Throws: `.malformed`.
+    /// - Throws: `.malformed` for any other name.
     public static func check(device name: String) throws(ChatError) { try check(name, "device", 1...128) }
 
     /// Checks an app's own event type: `[A-Za-z0-9][A-Za-z0-9_.-]*`, 1..64 characters, not reserved.
     ///
-    /// - Throws: `.malformed`; for a reserved name with the slug `type_reserved`.
+    /// - Throws: `.malformed` for any other name, with the slug `type_reserved` for a reserved one.
     public static func check(customType name: String) throws(ChatError) {
         try check(type: name)
         guard !BuiltInTypes.isReserved(name) else { throw BuiltInTypes.refusal(of: name) }
@@ -84,7 +84,7 @@ public enum Names {
 
     /// Checks an event type, built in or an app's own.
     ///
-    /// - Throws: `.malformed`.
+    /// - Throws: `.malformed` for any other name.
     public static func check(type name: String) throws(ChatError) {
         guard (1...64).contains(name.utf8.count), let first = name.utf8.first, first.isASCIIAlphanumeric,
             name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || $0 == 0x5F || $0 == 0x2E || $0 == 0x2D })

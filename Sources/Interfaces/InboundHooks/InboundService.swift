@@ -35,8 +35,8 @@ extension PostReceiver {
     /// Tests a post without storing anything. Requires the scope `manage`.
     ///
     /// - Parameter draft: a mapping to use instead of the source's.
-    /// - Throws: `.notFound`, `.forbidden`, `.tooLarge`, and `.malformed` for a draft with errors. Errors of the body
-    ///   or the mapping are part of the result.
+    /// - Throws: `.notFound` when there is no such source; `.forbidden` without `manage`; `.tooLarge` for a long body;
+    ///   `.malformed` for a draft with errors. Errors of the body or the mapping are part of the result.
     public func test(
         _ post: InboundPost, for id: String, mapping draft: JSONText? = nil, by caller: Caller
     ) async throws(ChatError) -> MappingTestResult {

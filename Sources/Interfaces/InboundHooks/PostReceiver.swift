@@ -34,9 +34,9 @@ public final class PostReceiver: Sendable {
     ///
     /// - Parameter app: the app in the path; nil for the first app. The same applies to the other methods.
     /// - Throws: `.notFound` for an unknown source; `.unauthorized` with the slug `signature_invalid` for any problem
-    ///   of the signature, in which case nothing is stored; `.tooLarge`; `.malformed` for an invalid body; `.invalid`
-    ///   with the slug `mapping_failed` and one fault for each reference without a value; the errors of
-    ///   `ChatAccess.emit`.
+    ///   of the signature, in which case nothing is stored; `.tooLarge` for a body, mapped data or a work of mapping
+    ///   beyond its limit; `.malformed` for an invalid body; `.invalid` with the slug `mapping_failed` and one fault
+    ///   for each reference without a value; the errors of `ChatAccess.emit`.
     public func accept(
         _ post: InboundPost, for source: String, in app: String? = nil
     ) async throws(ChatError) -> InboundReceipt {
@@ -109,14 +109,16 @@ public final class PostReceiver: Sendable {
 
     /// The latest requests of a source, the newest first. They contain complete posts, so the caller must be permitted
     /// to change the source.
-    /// - Throws: `.notFound`, `.forbidden`.
+    /// - Throws: `.notFound` for an unknown source; `.forbidden` when the caller does not reach everything that the
+    ///   source may emit.
     public func requests(of source: String, by caller: Caller) async throws(ChatError) -> [InboundRequest] {
         registry.requests.requests(of: try await reached(source, by: caller).recordKey)
     }
 
     /// Returns a logged request of a source.
     ///
-    /// - Throws: `.notFound`, also for a request that is no longer in the log; `.forbidden`.
+    /// - Throws: `.notFound` for an unknown source, and for a request that is no longer in the log; `.forbidden` when
+    ///   the caller does not reach everything that the source may emit.
     public func request(
         _ id: String, of source: String, by caller: Caller
     ) async throws(ChatError) -> InboundRequest {
@@ -331,7 +333,8 @@ final class LogRateLimit: Sendable {
         var suppressed = 0
     }
 
-    /// Most names kept. Above this number all are forgotten, which at worst permits a few more messages.
+    /// The maximum number of names kept. Above this number all are forgotten, which at worst permits a few more
+    /// messages.
     private static let mostNames = 4096
 
     private let buckets = Lock<[String: Bucket]>([:])

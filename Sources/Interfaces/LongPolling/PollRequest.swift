@@ -65,7 +65,8 @@ extension PollFormatter {
 }
 
 extension PollBatch {
-    /// The maximum size in bytes of events that are printed on the loop. Every few times this size take a millisecond.
+    /// The maximum size in bytes of events that are printed on the loop. Printing a few times as much takes a
+    /// millisecond.
     private static let printedAtOnce = 64 * 1024
 
     /// The batch as an interface prints it. A long batch is printed on the worker threads, because all connections wait

@@ -222,7 +222,7 @@ public struct SQLiteEngineSettings: Sendable {
     public var path: String
     /// The limits that the store enforces.
     public var limits: Limits
-    /// The time of day. It may step either way; timetokens increase all the same.
+    /// The time of day. It may jump forward or back; timetokens increase in any case.
     public var clock: WallClock
     /// Nanoseconds of a clock that never steps, for deadlines and leases.
     public var uptime: @Sendable () -> UInt64

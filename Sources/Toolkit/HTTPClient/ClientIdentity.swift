@@ -2,7 +2,7 @@
 ///
 /// Use one value for many requests, and call ``check()`` for a new one.
 public struct ClientIdentity: Sendable, Equatable {
-    /// The most bytes of each PEM text. Real keys and certificates are smaller.
+    /// The maximum number of bytes of each PEM text. Real keys and certificates are smaller.
     public static let limitBytes = 64 * 1024
 
     struct Pair: Sendable, Equatable {

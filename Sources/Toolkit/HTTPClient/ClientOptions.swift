@@ -1,12 +1,12 @@
 /// The resource limits of a ``Client``, and the addresses it may connect to.
 public struct ClientOptions: Sendable {
-    /// The most concurrent transfers. Also the most open connections, so it bounds the client's sockets.
+    /// The maximum number of concurrent transfers, and of open connections.
     public var maxConnections: Int
-    /// The most concurrent transfers to one scheme, host and port. Further ones wait without holding up other hosts.
-    /// By default there is no limit per host: a caller that sends for others knows better how to share the
+    /// The maximum number of concurrent transfers to one scheme, host and port. Further ones wait without holding up
+    /// other hosts. By default there is no limit per host: a caller that sends for others knows better how to share the
     /// connections, and a lower limit would only make requests wait that it has already started.
     public var perHostConnections: Int
-    /// The most requests that may wait for a connection; one more fails at once as
+    /// The maximum number of requests that may wait for a connection; one more fails at once as
     /// ``OutboundFailure/Reason/overloaded``.
     public var waitingLimit: Int
     /// The longest time that a request may wait for a connection, after which it fails as
@@ -14,12 +14,14 @@ public struct ClientOptions: Sendable {
     public var queueTimeout: Duration?
     /// The `User-Agent` of requests that have none of their own.
     public var userAgent: String
-    /// The most bytes of a response body that are read. Beyond this the connection is closed, whatever length was
-    /// announced.
+    /// The maximum number of bytes of a response body that are read. Beyond this the connection is closed, whatever
+    /// length was announced.
     public var responseLimitBytes: Int
-    /// The most bytes of a response body that are kept in ``OutboundResult/body``; the rest is read and discarded.
+    /// The maximum number of bytes of a response body that are kept in ``OutboundResult/body``; the rest is read and
+    /// discarded.
     public var keptResponseBytes: Int
-    /// The most bytes of status lines and header fields in a response, interim responses and trailers included.
+    /// The maximum number of bytes of status lines and header fields in a response, interim responses and trailers
+    /// included.
     var responseHeaderLimitBytes: Int
     /// The time from the start of a transfer until it can send: name lookup, TCP and TLS together.
     public var connectTimeout: Duration

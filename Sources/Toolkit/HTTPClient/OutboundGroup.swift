@@ -14,7 +14,7 @@ public final class OutboundGroup: @unchecked Sendable {
 
     /// The number of held results at which they are delivered without waiting for more.
     private static let enough = 64
-    /// The most reviewed URLs that are cached; beyond it all of them are forgotten.
+    /// The maximum number of reviewed URLs that are cached; beyond it all of them are forgotten.
     private static let mostReviewed = 4096
 
     private let options: ClientOptions

@@ -47,7 +47,7 @@ extension JSONError: CustomStringConvertible {
 public struct JSONLimits: Sendable {
     /// The deepest nesting of arrays and objects; the root counts as one. jansson itself stops at 2048.
     public var depth: Int
-    /// The most bytes of text.
+    /// The maximum number of bytes of text.
     public var bytes: Int
 
     /// Creates limits; the default is 64 levels and any length.

@@ -156,7 +156,7 @@ public struct SchemaError: Error, Sendable, CustomStringConvertible {
         /// The location in the schema document, as in `#/properties/a`. A location in another document starts with its
         /// URI.
         public var pointer: String
-        /// One sentence.
+        /// The problem in one sentence.
         public var detail: String
         /// For `invalid`: the keyword of the metaschema that rejects the document, by path and by URI.
         public var keywordLocation: String?

@@ -312,6 +312,8 @@ public struct TemplateCondition: Sendable {
 }
 
 extension TemplateCondition.Test {
+    /// True when the value passes the test.
+    ///
     /// - Parameters:
     ///   - text: the value as text; `nil` for `null`, for arrays and objects, and for a missing value.
     ///   - exists: true when there is a value other than `null`.
@@ -326,15 +328,15 @@ extension TemplateCondition.Test {
 
 /// Limits on the cost of a template. They stop an author's mistakes and a sender's hostile arrays.
 public struct TemplateLimits: Sendable {
-    /// The most bytes of the template itself.
+    /// The maximum number of bytes of the template itself.
     public var bytes = 32 * 1024
     /// The deepest nesting of the template itself, which bounds the recursion of compiling and rendering.
     public var depth = 64
-    /// The most references in the whole template. Each may read through a whole document once.
+    /// The maximum number of references in the whole template. Each may read through a whole document once.
     public var references = 256
-    /// The most steps of one run: one step for each value printed or compared and for each KiB read through. This
-    /// bounds nested repetitions. The worst case found for 1 MiB of hostile arrays costs 0.2 s of CPU time; 90
-    /// references that each read through 1 MiB are within the limit.
+    /// The maximum number of steps of one run: one step for each value printed or compared and for each KiB read
+    /// through. This bounds nested repetitions. The worst case found for 1 MiB of hostile arrays costs 0.2 s of CPU
+    /// time; 90 references that each read through 1 MiB are within the limit.
     public var steps = 100_000
 
     /// The default limits.

@@ -275,7 +275,7 @@ public protocol TemplateContext {
 
 /// The first word of references: a source of values for templates.
 public struct ReferenceRoot: Sendable, Hashable {
-    /// The part that follows the first word.
+    /// The form of the part that follows the first word.
     public enum Form: Sendable {
         /// `body`, `body/json/pointer` (RFC 6901).
         case document
@@ -287,7 +287,7 @@ public struct ReferenceRoot: Sendable, Hashable {
 
     /// The first word.
     public let name: String
-    /// The part that follows it.
+    /// The form of the part that follows the first word.
     public let form: Form
 
     /// Creates a root.

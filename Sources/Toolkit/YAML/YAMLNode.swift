@@ -64,7 +64,7 @@ public struct YAMLError: Error, Sendable, Equatable {
 
 /// Limits on the size of a document.
 struct YAMLLimits {
-    /// The most UTF-8 bytes.
+    /// The maximum number of UTF-8 bytes.
     var bytes = 1024 * 1024
     /// The deepest nesting of collections.
     var depth = 64

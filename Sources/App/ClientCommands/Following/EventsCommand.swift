@@ -83,7 +83,7 @@ struct EventOptions: ParsableArguments {
     @Option(help: "The oldest (asc) or the newest (desc) event first.")
     var order: HistoryCommand.Order?
 
-    @Option(help: ArgumentHelp("The most events to print; default: 50.", valueName: "n"))
+    @Option(help: ArgumentHelp("The maximum number of events to print; default: 50.", valueName: "n"))
     var limit: Int?
 
     @Flag(help: "Print all events.")

@@ -106,7 +106,7 @@ struct LoadSize: ParsableArguments {
     @Option(
         name: .customLong("in-flight"),
         help: ArgumentHelp(
-            "The most events published but not yet received by every stream; 0: wait for responses only.",
+            "The maximum number of events published but not yet received by every stream; 0: wait for responses only.",
             valueName: "n"))
     var inFlight: Int?
 

@@ -179,7 +179,7 @@ struct RecordListOptions: ParsableArguments {
 
 /// The options that limit the length of a printed list.
 struct LengthOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The most elements to list.", valueName: "n"))
+    @Option(help: ArgumentHelp("The maximum number of elements to list.", valueName: "n"))
     var limit = 50
 
     func validate() throws {

@@ -32,7 +32,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
                 "Only events on this channel or pattern; may be given several times.", valueName: "channel"))
         var channel: [String] = []
 
-        @Option(help: ArgumentHelp("The most elements to list.", valueName: "n"))
+        @Option(help: ArgumentHelp("The maximum number of elements to list.", valueName: "n"))
         var limit = 50
 
         @OptionGroup var list: ListOptions

@@ -20,7 +20,8 @@ extension SubscriptionsCommand {
 
         @Flag(help: "Continue until interrupted.") var follow = false
 
-        @Option(help: ArgumentHelp("The most deliveries to take at a time.", valueName: "n")) var limit = 100
+        @Option(help: ArgumentHelp("The maximum number of deliveries to take at a time.", valueName: "n")) var limit =
+            100
 
         @OptionGroup var gateway: GatewayOptions
 

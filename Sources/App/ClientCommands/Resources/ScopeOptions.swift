@@ -19,7 +19,7 @@ struct ScopeOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only events that this expression selects.", valueName: "expression"))
     var filter: String?
 
-    @Option(help: ArgumentHelp("The most deliveries per second.", valueName: "n"))
+    @Option(help: ArgumentHelp("The maximum number of deliveries per second.", valueName: "n"))
     var rate: Int?
 
     @Flag(help: "Only count the deliveries.")

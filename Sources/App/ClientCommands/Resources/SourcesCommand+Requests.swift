@@ -97,7 +97,7 @@ extension SourcesCommand {
             help: "Only those with this outcome: accepted, duplicate, dropped, handshake, signature_invalid, rejected.")
         var outcome: String?
 
-        @Option(help: "The most requests to list.") var limit = 50
+        @Option(help: "The maximum number of requests to list.") var limit = 50
         @OptionGroup var list: ListOptions
         @OptionGroup var gateway: GatewayOptions
 

@@ -120,7 +120,7 @@ struct SubscriptionOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The time within which a delivery must be acknowledged.", valueName: "seconds"))
     var ackDeadline: Int?
 
-    @Option(help: ArgumentHelp("The most unacknowledged deliveries at a time.", valueName: "n"))
+    @Option(help: ArgumentHelp("The maximum number of unacknowledged deliveries at a time.", valueName: "n"))
     var maxOutstanding: Int?
 
     @Option(help: "none, per_channel or strict.")

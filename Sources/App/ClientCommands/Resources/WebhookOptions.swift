@@ -26,10 +26,10 @@ struct WebhookOptions: ParsableArguments {
     @Option(help: ArgumentHelp("none, per_channel or strict."))
     var ordering: String?
 
-    @Option(help: ArgumentHelp("The most deliveries in one post.", valueName: "events"))
+    @Option(help: ArgumentHelp("The maximum number of deliveries in one post.", valueName: "events"))
     var batch: Int?
 
-    @Option(help: ArgumentHelp("The most attempts started per second.", valueName: "number"))
+    @Option(help: ArgumentHelp("The maximum number of attempts started per second.", valueName: "number"))
     var rate: Double?
 
     @Option(help: ArgumentHelp("The maximum number of attempts at a time.", valueName: "n"))

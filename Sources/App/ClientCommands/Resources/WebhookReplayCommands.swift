@@ -102,7 +102,7 @@ struct AuditCommand: AsyncParsableCommand, ReadOnlyCommand {
     @Option(help: "Only entries with this result.")
     var result: Result?
 
-    @Option(help: ArgumentHelp("The most elements to list.", valueName: "n"))
+    @Option(help: ArgumentHelp("The maximum number of elements to list.", valueName: "n"))
     var limit = 50
 
     @OptionGroup var list: ListOptions

@@ -48,7 +48,7 @@ struct KeysetOptions: ParsableArguments {
         ))
     var without: [KeysetPart] = []
 
-    @Option(help: ArgumentHelp("The most requests per second.", valueName: "n"))
+    @Option(help: ArgumentHelp("The maximum number of requests per second.", valueName: "n"))
     var rate = 20
 
     @Option(

@@ -14,7 +14,7 @@ extension ChatAccess {
     /// Returns the counters that an app keeps with a channel, by key, and their version. The channel need not have a
     /// record.
     ///
-    /// - Throws: `.forbidden`; what the store throws.
+    /// - Throws: `.forbidden` when the caller may not read the channel; what the store throws.
     public func metacounters(of channel: String) async throws(ChatError) -> (counters: [ExactText: Int64], etag: String)
     {
         let (counters, etag) = try await values(.counters, of: channel)
@@ -23,7 +23,9 @@ extension ChatAccess {
 
     /// Adds counters. Requires an operator of the channel.
     ///
-    /// - Throws: `.conflict` when a key already exists; `.malformed`, `.tooMany`, `.stale`, `.forbidden`.
+    /// - Throws: `.conflict` when a key already exists; `.malformed` for a bad key or too many at once; `.tooMany` when
+    ///   the channel would have too many; `.stale` for another version than `etag`; `.forbidden` when the caller may
+    ///   not change the channel's values.
     public func createMetacounters(
         _ counters: [ExactText: Int64], of channel: String, by named: String?, ifMatch etag: String? = nil
     ) async throws(ChatError) -> [ExactText: Int64] {
@@ -62,7 +64,7 @@ extension ChatAccess {
     /// exist has no effect.
     ///
     /// - Returns: the keys that were removed.
-    /// - Throws: `.malformed`, `.forbidden`.
+    /// - Throws: `.malformed` for a bad key; `.forbidden` when the caller may not change the channel's values.
     @discardableResult
     public func deleteMetacounters(
         _ keys: [String]? = nil, of channel: String, by named: String?, ifMatch etag: String? = nil

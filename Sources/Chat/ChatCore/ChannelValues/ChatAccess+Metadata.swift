@@ -11,7 +11,7 @@ extension ChatAccess {
     /// Returns the texts that an app keeps with a channel, by key, and their version. The channel need not have a
     /// record.
     ///
-    /// - Throws: `.forbidden`; what the store throws.
+    /// - Throws: `.forbidden` when the caller may not read the channel; what the store throws.
     public func metadata(of channel: String) async throws(ChatError) -> (texts: [ExactText: String], etag: String) {
         let (texts, etag) = try await values(.metadata, of: channel)
         return (texts, etag)
@@ -19,7 +19,9 @@ extension ChatAccess {
 
     /// Adds texts. Requires an operator of the channel.
     ///
-    /// - Throws: `.conflict` when a key already exists; `.malformed`, `.tooMany`, `.stale`, `.forbidden`.
+    /// - Throws: `.conflict` when a key already exists; `.malformed` for a bad key or too many at once; `.tooMany` when
+    ///   the channel would have too many; `.stale` for another version than `etag`; `.forbidden` when the caller may
+    ///   not change the channel's values.
     public func createMetadata(
         _ texts: [ExactText: String], of channel: String, by named: String?, ifMatch etag: String? = nil
     ) async throws(ChatError) -> [ExactText: String] {
@@ -53,7 +55,7 @@ extension ChatAccess {
     /// has no effect.
     ///
     /// - Returns: the keys that were removed.
-    /// - Throws: `.malformed`, `.forbidden`.
+    /// - Throws: `.malformed` for a bad key; `.forbidden` when the caller may not change the channel's values.
     @discardableResult
     public func deleteMetadata(
         _ keys: [String]? = nil, of channel: String, by named: String?, ifMatch etag: String? = nil

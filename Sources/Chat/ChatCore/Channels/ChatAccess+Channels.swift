@@ -4,7 +4,7 @@ import JSON
 extension ChatAccess {
     /// Returns the record of a channel; nil when there is none, even if the channel is in use.
     ///
-    /// - Throws: `.forbidden`; what the store throws.
+    /// - Throws: `.forbidden` when the caller may not see the channel; what the store throws.
     public func channelView(_ name: String) async throws(ChatError) -> ChannelView? {
         try await requireVisible(of: name)
         let records = try await directory.read([
@@ -17,7 +17,8 @@ extension ChatAccess {
 
     /// Changes what the app keeps in a channel's record. Requires an operator of the channel.
     ///
-    /// - Throws: `.notFound`; `.forbidden`; `.malformed`; `.stale` when `precondition` names another version.
+    /// - Throws: `.notFound` when the channel has no record; `.forbidden` when the caller may not change it;
+    ///   `.malformed` or `.tooLarge` for a field; `.stale` when `precondition` names another version.
     public func update(
         channel name: String, _ edit: ChannelEdit, precondition: RecordChange.Precondition = .none,
         by named: String? = nil
@@ -35,7 +36,8 @@ extension ChatAccess {
     /// Sets a user's role in a channel, so that the user becomes or stops being an operator. Requires an operator. If
     /// the user is a member, the membership's role changes with it.
     ///
-    /// - Throws: `.notFound`, `.forbidden`, `.malformed`.
+    /// - Throws: `.notFound` when the channel has no record; `.forbidden` when the caller may not moderate it;
+    ///   `.malformed` for a bad name.
     public func appoint(
         _ user: String, in name: String, _ role: MemberRole, by named: String? = nil
     ) async throws(ChatError) -> ChannelView {
@@ -63,7 +65,8 @@ extension ChatAccess {
     /// are removed afterwards, at the next start if necessary.
     ///
     /// - Returns: true when there was a record.
-    /// - Throws: `.forbidden`; `.stale` when `precondition` names a version and there is another, or no record.
+    /// - Throws: `.forbidden` when the caller may not delete the channel; `.stale` when `precondition` names a version
+    ///   and there is another, or no record.
     @discardableResult public func delete(
         channel name: String, precondition: RecordChange.Precondition = .none, by named: String? = nil
     ) async throws(ChatError) -> Bool {

@@ -39,8 +39,8 @@ extension ChatAccess {
     /// The creator joins it as its operator, and the others are invited. When an app creates it on behalf of no user,
     /// they are members at once. A direct or distinct channel that already exists is returned unchanged.
     ///
-    /// - Throws: `.malformed`; `.conflict` with `current` when another channel has the id; `.forbidden`, slug
-    ///   `name_in_use`.
+    /// - Throws: `.malformed` for a bad name, field or list of users; `.conflict` with `current` when another channel
+    ///   has the id; `.forbidden`, slug `name_in_use`, when only an app may create the record for this name.
     public func make(_ new: NewChannel, by named: String? = nil) async throws(ChatError) -> Written<ChannelView> {
         try new.edit.check(limits)
         let actor = try actor(named)
@@ -55,7 +55,8 @@ extension ChatAccess {
     /// operator; replacing requires an operator.
     ///
     /// - Parameter kind: `group` and `public` may replace each other; other kinds cannot change.
-    /// - Throws: `.conflict`, slug `kind_fixed`; `.malformed`, `.forbidden`; as described at
+    /// - Throws: `.conflict`, slug `kind_fixed`, for a kind that the channel cannot change to; `.malformed` for a bad
+    ///   name or field; `.forbidden` when the caller may not change the channel; as described at
     ///   `RecordChange.Precondition.check`.
     public func put(
         channel name: String, kind: ChannelKind, _ edit: ChannelEdit, precondition: RecordChange.Precondition = .none,

@@ -8,8 +8,9 @@ extension ChatAccess {
     ///   - drafts: the events as the sender asks for them; this prepares them.
     ///   - claim: makes the whole call repeatable with the same answer (`Idempotency-Key`), even when the repeat would
     ///     be refused because rights or schemas have changed since.
-    /// - Throws: `.malformed`, `.forbidden`, `.tooLarge`, `.invalid` before anything is stored; what `EventLog.append`
-    ///   throws.
+    /// - Throws: before anything is stored: `.malformed` for a bad name or field, `.forbidden` without the right to
+    ///   emit there, `.tooLarge` for a long payload, `.invalid` when the payload does not match the type's schema.
+    ///   Otherwise what `EventLog.append` throws.
     @discardableResult
     public nonisolated(nonsending) func emit(
         _ drafts: [EventDraft], claim: Claim? = nil
@@ -28,8 +29,8 @@ extension ChatAccess {
 
     /// Appends drafts that `prepare` returned, all or none.
     ///
-    /// - Throws: `.tooMany` past the caller's rates; `.forbidden`; `.overloaded` when rights change too often; what
-    ///   `EventLog.append` throws.
+    /// - Throws: `.tooMany` past the caller's rates; `.forbidden` when a user may not write in a channel; `.overloaded`
+    ///   when rights change too often; what `EventLog.append` throws.
     public nonisolated(nonsending) func emit(
         prepared drafts: [EventDraft], claim: Claim? = nil
     ) async throws(ChatError) -> AppendOutcome {
@@ -154,7 +155,8 @@ extension ChatAccess {
     /// Makes all checks that precede the append: rights, names, sizes, the schema of the type, and whether the user may
     /// write in the channel. Every interface uses it.
     ///
-    /// - Throws: `.malformed`, `.forbidden`, `.tooLarge`, `.invalid`; what the store throws.
+    /// - Throws: `.malformed` for a bad name or field; `.forbidden` without the right to emit there; `.tooLarge` for a
+    ///   long payload; `.invalid` when the payload does not match the type's schema; what the store throws.
     public func prepare(_ draft: EventDraft) async throws(ChatError) -> EventDraft {
         var work = ValidationBudget()
         return try await prepare([.success(draft)], within: &work)[0].get()

@@ -8,8 +8,9 @@ extension ChatAccess {
     /// Sets a type's candidate schema: from now on the type's stored events are checked against it and only counted
     /// (`candidateReport`). Replaces an earlier candidate and resets the counts.
     ///
-    /// - Throws: `.forbidden`; `.notFound` for a type that is not declared; `.tooLarge`, `.malformed`; `.invalid` with
-    ///   the slug `schema_invalid`; as described at `RecordChange.Precondition.check`.
+    /// - Throws: `.forbidden` without `manage`; `.notFound` for a type that is not declared; `.tooLarge` for a long
+    ///   schema; `.malformed` for text that is not JSON; `.invalid` with the slug `schema_invalid`; as described at
+    ///   `RecordChange.Precondition.check`.
     public func setCandidate(
         _ schema: JSONText, for name: String, precondition: RecordChange.Precondition = .none
     ) async throws(ChatError) -> (report: CandidateReport, isNew: Bool) {
@@ -51,7 +52,8 @@ extension ChatAccess {
 
     /// Removes the candidate of a type without promoting it.
     ///
-    /// - Throws: `.forbidden`, `.notFound`; `.stale` when the candidate is at another version than `etag`.
+    /// - Throws: `.forbidden` without `manage`; `.notFound` when the type has no candidate; `.stale` when the candidate
+    ///   is at another version than `etag`.
     public func dropCandidate(of name: String, ifMatch etag: String? = nil) async throws(ChatError) {
         try requireManaging(name)
         do {

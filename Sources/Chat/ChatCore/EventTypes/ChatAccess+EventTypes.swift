@@ -14,7 +14,7 @@ extension ChatAccess {
 
     /// Returns one event type.
     ///
-    /// - Throws: `.forbidden`, `.notFound`.
+    /// - Throws: `.forbidden` when the caller may not read the type; `.notFound` when there is no such type.
     public func eventType(_ name: String) throws(ChatError) -> EventType {
         try requireReading(name)
         return try types.type(name, in: app)
@@ -25,8 +25,8 @@ extension ChatAccess {
     /// A type that was removed and is declared again keeps its earlier versions.
     ///
     /// - Returns: the type, and whether it is new.
-    /// - Throws: `.forbidden` without `manage`, and for built-in types; `.malformed`; `.invalid` past
-    ///   `Limits.typesPerApp`; as described at `RecordChange.Precondition.check`.
+    /// - Throws: `.forbidden` without `manage`, and for built-in types; `.malformed` for a bad name or setting;
+    ///   `.invalid` past `Limits.typesPerApp`; as described at `RecordChange.Precondition.check`.
     public func declare(
         _ name: String, _ settings: EventTypeSettings, precondition: RecordChange.Precondition = .none
     ) async throws(ChatError) -> (type: EventType, isNew: Bool) {
@@ -45,7 +45,7 @@ extension ChatAccess {
     /// Changes the settings of a declared type. It takes effect on this node before the call returns.
     ///
     /// - Parameter edit: makes the new settings from the current ones; called again when another change intervened.
-    /// - Throws: `.notFound`; as `declare`.
+    /// - Throws: `.notFound` for a type that is not declared; as `declare`.
     public func change(
         eventType name: String, precondition: RecordChange.Precondition = .none,
         _ edit: @escaping @Sendable (EventTypeSettings) throws(ChatError) -> EventTypeSettings
@@ -68,7 +68,8 @@ extension ChatAccess {
     /// when the caller passes its `etag`. The versions stay readable, and when the type is declared again their
     /// numbering continues.
     ///
-    /// - Throws: `.forbidden`, `.notFound`, `.stale`; `.conflict` with the slug `event_type_in_use`.
+    /// - Throws: `.forbidden` without `manage`; `.notFound` for a type that is not declared; `.stale` for another
+    ///   version than `etag`; `.conflict` with the slug `event_type_in_use` when it has versions and `etag` is nil.
     public func removeEventType(_ name: String, ifMatch etag: String? = nil) async throws(ChatError) {
         try requireManaging(name)
         try await types.settling(etag.map { .etag($0) } ?? .none, in: app) {

@@ -6,7 +6,8 @@ extension ChatAccess {
 
     /// Returns the versions of a type's schema, oldest first unless requested otherwise.
     ///
-    /// - Throws: `.forbidden`, `.notFound`; `.malformed` for an invalid cursor.
+    /// - Throws: `.forbidden` when the caller may not read the type; `.notFound` when there is no such type;
+    ///   `.malformed` for an invalid cursor.
     public func versions(
         of name: String, _ list: RecordList
     ) async throws(ChatError) -> Page<SchemaVersion> {
@@ -23,7 +24,7 @@ extension ChatAccess {
 
     /// Returns one version. The versions of a removed type stay readable, because events name them.
     ///
-    /// - Throws: `.forbidden`, `.notFound`.
+    /// - Throws: `.forbidden` when the caller may not read the type; `.notFound` when there is no such type or version.
     public func version(_ number: Int, of name: String) async throws(ChatError) -> SchemaVersion {
         try requireReading(name)
         if let builtIn = BuiltInCatalogue.named(name) {
@@ -43,9 +44,10 @@ extension ChatAccess {
     ///   made.
     /// - Returns: the version, and whether it is new. The newest version is returned when it already has this exact
     ///   schema.
-    /// - Throws: `.forbidden`; `.notFound` for a type that is not declared; `.tooLarge`, `.malformed`; `.invalid` with
-    ///   the slugs `schema_invalid` and `example_invalid`; `.conflict` with the slug `incompatible_schema`, with the
-    ///   breaking changes as faults and a `witness` among the members.
+    /// - Throws: `.forbidden` without `manage`; `.notFound` for a type that is not declared; `.tooLarge` for a long
+    ///   schema; `.malformed` for text that is not JSON; `.invalid` with the slugs `schema_invalid` and
+    ///   `example_invalid`; `.conflict` with the slug `incompatible_schema`, with the breaking changes as faults and a
+    ///   `witness` among the members.
     public func addVersion(
         _ proposal: SchemaProposal, to name: String, isTrial: Bool = false
     ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {

@@ -64,7 +64,8 @@ extension ChatAccess {
     /// - Parameters:
     ///   - number: nil for the newest version, which is compiled already; an older one is compiled for this call.
     ///   - left: the remaining validation budget of the request, for a request that validates more than once.
-    /// - Throws: `.forbidden`, `.notFound`; `.malformed` for a payload that the validator cannot read.
+    /// - Throws: `.forbidden` when the caller may not read the type; `.notFound` when there is no such type or version;
+    ///   `.malformed` for a payload that the validator cannot read.
     public func validate(
         _ data: JSONText, as name: String, version number: Int? = nil, within left: inout ValidationBudget
     ) async throws(ChatError) -> Validation {

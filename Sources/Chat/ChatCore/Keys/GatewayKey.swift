@@ -125,7 +125,8 @@ extension Keyring {
     /// Changes a key's name and rates.
     ///
     /// - Parameter edit: runs again when another change intervened.
-    /// - Throws: `.forbidden`, `.notFound`; `.stale` when the key is at another version than `etag`.
+    /// - Throws: `.forbidden` for a caller without `admin` in the whole app; `.notFound` when the app has no such key;
+    ///   `.stale` when the key is at another version than `etag`.
     public func changeKey(
         _ id: String, ifMatch etag: String? = nil, by caller: Caller,
         _ edit: (inout APIKey) throws(ChatError) -> Void
@@ -150,8 +151,8 @@ extension Keyring {
 
     /// Removes a key and closes the connections that it opened.
     ///
-    /// - Throws: `.forbidden`, `.notFound`; `.conflict` for the caller's own key; `.stale` when the key is at another
-    ///   version than `etag`.
+    /// - Throws: `.forbidden` for a caller without `admin` in the whole app; `.notFound` when the app has no such key;
+    ///   `.conflict` for the caller's own key; `.stale` when the key is at another version than `etag`.
     public func removeKey(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try caller.demandWholeApp()
         guard id != caller.credential else {
@@ -170,7 +171,7 @@ extension Keyring {
 
     /// Creates an app with an admin key that never expires. Requires an operator whose own key never expires.
     ///
-    /// - Throws: `.forbidden`; `.malformed` for a bad name.
+    /// - Throws: `.forbidden` for any other caller; `.malformed` for a bad name.
     public func issueApp(
         name: String, retention: Duration? = nil, by caller: Caller
     ) async throws(ChatError) -> IssuedApp {
@@ -208,8 +209,8 @@ extension Keyring {
 
     /// Removes an app.
     ///
-    /// - Throws: `.forbidden`, `.notFound`; `.conflict` for the first app; `.stale` when it is at another version than
-    ///   `etag`.
+    /// - Throws: `.forbidden` when the caller is not an operator of the gateway; `.notFound` when there is no such app;
+    ///   `.conflict` for the first app; `.stale` when it is at another version than `etag`.
     public func removeApp(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try Self.requireOperator(caller)
         guard let app = app(AppID(id)) else { throw ChatError(.notFound, "no such app") }

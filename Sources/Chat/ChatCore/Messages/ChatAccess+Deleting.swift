@@ -9,7 +9,8 @@ extension ChatAccess {
     ///   - isHard: false marks the message, and `undo` can restore it; true removes it from the log.
     ///   - isAction: true when the message may also be an event of an app's own types, as for any action.
     /// - Returns: true when there was something to delete.
-    /// - Throws: `.notFound`, `.forbidden`, `.stale`.
+    /// - Throws: `.notFound` when there is no such message; `.forbidden` for another user than the author or a
+    ///   moderator; `.stale` for another version.
     @discardableResult
     public func delete(
         _ timetoken: Timetoken, in channel: String, isHard: Bool, by named: String?, ifMatch etag: String? = nil,

@@ -14,7 +14,8 @@ extension ChatAccess {
     /// their messages' text, subtracts replies from their threads, unpins a removed message, and emits
     /// `channel.events_deleted` with the removed range.
     /// - Returns: the number of events removed.
-    /// - Throws: `.forbidden`. After a failure, the steps before it are done.
+    /// - Throws: `.forbidden` without `manage`, and when the caller does not reach the channel. After a failure, the
+    ///   steps before it are done.
     public func deleteEvents(
         after: Timetoken, before: Timetoken, in name: String
     ) async throws(ChatError) -> Int {

@@ -15,8 +15,9 @@ extension ChatAccess {
     ///
     /// - Parameter isAction: true when the edit is added as an action. The message may then also be an event of an
     ///   app's own types, and the same edit is accepted only once.
-    /// - Throws: `.notFound`, `.forbidden`, `.tooLarge`; `.gone` when the message is deleted; `.stale`; `.conflict` for
-    ///   an action that exists.
+    /// - Throws: `.notFound` when there is no such message; `.forbidden` for another user than the author or a
+    ///   moderator; `.tooLarge` for a long payload; `.gone` when the message is deleted; `.stale` for another version;
+    ///   `.conflict` for an action that exists.
     public func edit(
         _ timetoken: Timetoken, in channel: String, to content: MessageContent, by named: String?,
         ifMatch etag: String? = nil, asAction isAction: Bool = false

@@ -5,8 +5,8 @@ extension ChatAccess {
     /// Pins a message to its channel, replacing any other. Allowed for both users of a direct channel, and for
     /// moderators elsewhere.
     ///
-    /// - Throws: `.notFound` for the message and for the channel's record; `.forbidden`; `.gone` when the message is
-    ///   deleted.
+    /// - Throws: `.notFound` when the message does not exist or the channel has no record; `.forbidden` when the caller
+    ///   may not pin there; `.gone` when the message is deleted.
     public func pin(_ timetoken: Timetoken, in channel: String, by named: String?) async throws(ChatError) {
         let context = try await context(timetoken, in: channel, for: "channel.updated", by: named, nil)
         try await pin(timetoken, in: channel, context.actor, [context.key, context.channelKey]) {
@@ -18,7 +18,7 @@ extension ChatAccess {
     /// Unpins a channel's message. Harmless when none is pinned.
     ///
     /// - Parameter timetoken: the message to unpin; another pinned message stays.
-    /// - Throws: `.notFound` without a record of the channel; `.forbidden`.
+    /// - Throws: `.notFound` when the channel has no record; `.forbidden` when the caller may not pin there.
     public func unpin(_ timetoken: Timetoken, in channel: String, by named: String?) async throws(ChatError) {
         let actor = try acting(named, in: channel, for: "channel.updated")
         try await pin(.zero, in: channel, actor, [ChannelRecord.key(channel, in: app)], instead: timetoken)

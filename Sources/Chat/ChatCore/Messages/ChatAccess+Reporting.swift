@@ -21,7 +21,8 @@ extension ChatAccess {
     /// once.
     ///
     /// - Parameter rule: the id of the automatic moderation that reports, 1 to 255 characters; nil when a user does.
-    /// - Throws: `.notFound`, `.malformed`; `.gone` when the message is deleted.
+    /// - Throws: `.notFound` when there is no such message; `.malformed` for a reason that is not 1 to 1000 bytes long;
+    ///   `.gone` when the message is deleted.
     public func report(
         _ timetoken: Timetoken, in channel: String, for reason: String, rule: String? = nil, by named: String?
     ) async throws(ChatError) -> Event {
@@ -100,7 +101,7 @@ extension ChatAccess {
     /// The reports of a channel's messages, for the channel's moderators.
     ///
     /// - Parameter request: a request for the channel itself.
-    /// - Throws: `.forbidden`, `.malformed`.
+    /// - Throws: `.forbidden` when the caller may not moderate the channel; `.malformed` for a limit out of range.
     public func reports(_ request: HistoryRequest, by named: String?) async throws(ChatError) -> Page<Event> {
         let name = request.channel.name
         try caller.require(.read)

@@ -3,8 +3,8 @@ public import ChatModel
 extension ChatAccess {
     /// The restriction in force for a user in a channel.
     ///
-    /// - Throws: `.notFound`, slug `no_restriction`; `.forbidden` when a user's credential requests another user's
-    ///   restriction and is not an operator's.
+    /// - Throws: `.notFound`, slug `no_restriction`, when none is in force; `.forbidden` when a user's credential
+    ///   requests another user's restriction and is not an operator's.
     public func restriction(of user: String, in channel: String) async throws(ChatError) -> RestrictionRecord {
         try await requireVisibleRestrictions(of: user, in: channel)
         let record = try await directory.read(RestrictionRecord.key(user, channel, in: app))

@@ -12,7 +12,8 @@ extension ChatAccess {
     ///   - named: the moderator, when the credential may name one.
     ///   - announces: true when readers of PubNub's wire receive an event; false when the client publishes it itself.
     /// - Throws: `.malformed` for a request without a restriction, or one that ends before it begins; `.forbidden`,
-    ///   slug `not_operator`; the errors of `RecordChange.Precondition.check`.
+    ///   slug `not_operator`, when the caller may not moderate the channel; the errors of
+    ///   `RecordChange.Precondition.check`.
     public func restrict(
         _ user: String, in channel: String, _ restrictionRequest: RestrictionRequest,
         precondition: RecordChange.Precondition = .none,
@@ -37,7 +38,8 @@ extension ChatAccess {
 
     /// Ends a restriction before its expiry; does nothing when there is none.
     ///
-    /// - Throws: `.forbidden`, slug `not_operator`; the errors of `RecordChange.Precondition.check`.
+    /// - Throws: `.forbidden`, slug `not_operator`, when the caller may not moderate the channel; the errors of
+    ///   `RecordChange.Precondition.check`.
     @discardableResult
     public func lift(
         restrictionOf user: String, in channel: String, precondition: RecordChange.Precondition = .none,
@@ -87,7 +89,8 @@ extension ChatAccess {
 extension ChatAccess {
     /// Freezes a channel, so that only operators may write, or unfreezes it. Repeating it changes nothing.
     ///
-    /// - Throws: `.notFound` for a channel without a record; `.forbidden`, slug `not_operator`.
+    /// - Throws: `.notFound` when the channel has no record; `.forbidden`, slug `not_operator`, when the caller may not
+    ///   moderate it.
     public func freeze(
         _ channel: String, _ isFrozen: Bool, by named: String? = nil
     ) async throws(ChatError) -> ChannelRecord {

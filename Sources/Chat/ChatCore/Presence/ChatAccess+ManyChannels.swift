@@ -9,7 +9,7 @@ extension ChatAccess {
     ///   - duration: the time until the user is gone, clamped to 2 s to a day; nil for the gateway's default.
     ///   - holder: a poll that keeps the user present until it is concluded; nil for a heartbeat only.
     ///   - states: the user's new states by channel.
-    /// - Throws: `.overloaded`; `.tooLarge` for a state.
+    /// - Throws: `.overloaded` when too many requests wait; `.tooLarge` for a long state.
     public func appear(
         _ user: String, onAll names: [String], for duration: Duration, by holder: HolderID? = nil,
         showing states: [(channel: String, state: JSONText)] = []

@@ -11,8 +11,9 @@ extension ChatAccess {
     /// - Parameter evenDeleted: true when a message that is marked as deleted accepts further deletions and the name of
     ///   its thread's channel: clients that delete and restore by actions add both. Such a message never accepts a
     ///   reaction or an edit.
-    /// - Throws: `.notFound`, `.malformed`; `.conflict` when the user has added the same action before, or when anyone
-    ///   has already deleted the message; `.gone` when the message is deleted; `.tooMany`.
+    /// - Throws: `.notFound` when there is no such message; `.malformed` for a bad type or value; `.conflict` when the
+    ///   user has added the same action before, or when anyone has already deleted the message; `.gone` when the
+    ///   message is deleted; `.tooMany` past the limits of actions.
     public func addAction(
         _ type: String, _ value: String, to timetoken: Timetoken, in channel: String, by user: String?,
         evenDeleted: Bool = false
@@ -65,7 +66,8 @@ extension ChatAccess {
     /// channel.
     ///
     /// - Parameter place: the action's timetoken.
-    /// - Throws: `.notFound`, `.forbidden`.
+    /// - Throws: `.notFound` when there is no such action; `.forbidden` for another user's action, unless the caller
+    ///   may moderate the channel.
     public func removeAction(
         _ place: Timetoken, from timetoken: Timetoken, in channel: String, by user: String?
     ) async throws(ChatError) {

@@ -5,7 +5,8 @@ extension ChatAccess {
     ///
     /// - Parameter user: the user who reacts; nil for the caller's own user.
     /// - Returns: the reaction, and true when it is new.
-    /// - Throws: `.notFound`, `.malformed`; `.gone` when the message is deleted; `.tooMany`.
+    /// - Throws: `.notFound` when there is no such message; `.malformed` for a bad value; `.gone` when the message is
+    ///   deleted; `.tooMany` past the limits of reactions.
     @discardableResult
     public func react(
         _ value: String, to timetoken: Timetoken, in channel: String, by user: String?

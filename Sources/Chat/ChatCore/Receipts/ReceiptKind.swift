@@ -272,7 +272,7 @@ extension ChatAccess {
 
     /// The number of unread messages of a user in one channel.
     ///
-    /// - Throws: `.notFound`, slug `no_such_member`.
+    /// - Throws: `.notFound`, slug `no_such_member`, when the user is not a member.
     public func unread(of user: String, in name: String) async throws(ChatError) -> Int {
         try requireUnread(of: user)
         try requireRecord(of: name)

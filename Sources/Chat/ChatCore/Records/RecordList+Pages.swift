@@ -20,7 +20,8 @@ extension RecordList {
     ///   - show: prints an item as the reader sees it, for the filter.
     ///   - read: makes items of records, in their order; nil for a record that the reader may not see.
     /// - Returns: a page that may contain less than its limit, or nothing, although more follow.
-    /// - Throws: `.malformed`, slug `bad_filter`; the errors of `read` and of the store.
+    /// - Throws: `.malformed`, slug `bad_filter`, for a filter that cannot be read; the errors of `read` and of the
+    ///   store.
     public func page<Item: Sendable>(
         of query: RecordQuery, in directory: any Directory, members: RecordMembers? = nil, limits: Limits,
         created: @escaping @Sendable (Item) -> Timetoken, keeping isKept: (@Sendable (Item) -> Bool)? = nil,

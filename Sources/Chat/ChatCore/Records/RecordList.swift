@@ -9,9 +9,9 @@ public struct RecordList: Sendable {
     public var cursor: String?
     /// The direction; nil for the list's default.
     public var order: ListOrder?
-    /// Exclusive bounds for the time of creation.
+    /// The lower bound for the time of creation, exclusive; nil: no bound.
     public var after: Timetoken?
-    /// The upper bound, as ``after``.
+    /// The upper bound for the time of creation, exclusive; nil: no bound.
     public var before: Timetoken?
     /// A condition over the records' members in the language of ``Filter``: `name LIKE 'An*' && custom.floor > 3`.
     public var filter: String?
@@ -168,7 +168,7 @@ extension RecordFields.Override {
 extension ChatAccess {
     /// Checks the filter and the order of a list that has its own `fields`, before an operation that first writes.
     ///
-    /// - Throws: `.malformed`, slug `bad_filter` or `bad_sort`.
+    /// - Throws: `.malformed`, slug `bad_filter` or `bad_sort`, for a filter or an order that cannot be read.
     public func check(_ list: RecordList) throws(ChatError) {
         guard let fields = list.fields else { return }
         if let text = list.filter { _ = try RecordFilter(text, fields, limits: limits) }

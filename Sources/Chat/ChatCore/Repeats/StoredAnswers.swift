@@ -84,7 +84,8 @@ public final class StoredAnswers: Sendable {
     /// Writes the note in a commit of its own, before a request that writes no records is carried out. Does nothing
     /// when it is already written.
     ///
-    /// - Throws: `.conflict` or `.stale` when the same request began at the same moment; `.unavailable`.
+    /// - Throws: `.conflict` or `.stale` when the same request began at the same moment; `.unavailable` when the store
+    ///   cannot be reached.
     public func write(_ pending: PendingAnswer) async throws(ChatError) {
         guard let change = pending.consume() else { return }
         do throws(ChatError) {

@@ -82,7 +82,7 @@ public protocol ChatBackend: RecordBackend, MessageBackend, ModerationBackend, P
 public struct EventQuery: Sendable {
     /// The name of the channel.
     public var channel: String
-    /// The lower bound. Both bounds are exclusive.
+    /// The lower bound, exclusive.
     public var after = Timetoken.zero
     /// The upper bound, exclusive.
     public var before = Timetoken.distantFuture

@@ -90,9 +90,9 @@ public struct RecordList: Sendable {
     public var sort: [String] = []
     /// The direction of fields without one, and of the list without `sort`; nil selects the list's default.
     public var order: ListOrder?
-    /// Exclusive bounds for the time of creation.
+    /// The lower bound for the time of creation, exclusive; nil: no bound.
     public var after: Timetoken?
-    /// The upper bound, as ``after``.
+    /// The upper bound for the time of creation, exclusive; nil: no bound.
     public var before: Timetoken?
     /// The maximum number of elements on a page.
     public var limit = 50

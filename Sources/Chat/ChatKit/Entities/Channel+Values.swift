@@ -3,7 +3,7 @@ public import ChatModel
 extension Channel {
     /// Returns the texts that the app stores with the channel, by key.
     ///
-    /// - Throws: `.forbidden` when the user may not see the channel; the errors of every call (``Chat``).
+    /// - Throws: `.forbidden` when the user may not read the channel; the errors of every call (``Chat``).
     public func getMetaData() async throws(ChatError) -> [String: String] { try await chat.backend.metadata(of: id) }
 
     /// Adds texts. Requires a moderator of the channel, as does every change of the texts.
@@ -42,7 +42,7 @@ extension Channel {
 extension Channel {
     /// Returns the counters that the app stores with the channel, by key.
     ///
-    /// - Throws: `.forbidden` when the user may not see the channel; the errors of every call (``Chat``).
+    /// - Throws: `.forbidden` when the user may not read the channel; the errors of every call (``Chat``).
     public func getMetaCounters() async throws(ChatError) -> [String: Int] { try await chat.backend.counters(of: id) }
 
     /// Adds counters. Requires a moderator of the channel.

@@ -360,7 +360,7 @@ public struct DeliveryQuery: Sendable {
     public var statuses: Set<DeliveryStatus> = []
     /// The event whose deliveries are listed; nil: of any event.
     public var event: Timetoken?
-    /// Exclusive bounds for the events; nil: no bound.
+    /// The lower bound for the events, exclusive; nil: no bound.
     public var after: Timetoken?
     /// The upper bound for the events, exclusive; nil: no bound.
     public var before: Timetoken?

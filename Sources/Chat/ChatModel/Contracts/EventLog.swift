@@ -11,9 +11,10 @@ public protocol EventLog: Sendable {
     /// - Parameter revision: the directory revision at which the drafts' users were authorized. In the same step, the
     ///   log checks whether any of ``EventDraft/rightsKeys`` has changed since. Nil: the append depends on no
     ///   records.
-    /// - Throws: `.overloaded` (nothing stored; retry), `.unavailable` (nothing stored), `.outcomeUnknown`,
-    ///   `.storageFull`; `.conflict` when the claim's key was used with another fingerprint; `.stale` when a record has
-    ///   changed (nothing stored).
+    /// - Throws: `.overloaded` when too many requests wait, and `.unavailable` when the store cannot be reached in
+    ///   time: nothing was stored, and a retry may succeed. `.outcomeUnknown` when the store failed during the commit;
+    ///   `.storageFull` when the disk is full; `.conflict` when the claim's key was used with another fingerprint;
+    ///   `.stale` when a record has changed, and nothing was stored.
     nonisolated(nonsending) func append(
         _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?
     ) async throws(ChatError) -> AppendOutcome

@@ -30,7 +30,7 @@ public struct ChannelRecord: Sendable, Equatable {
     public var customType: String?
     /// The address of a picture.
     public var coverURL: String?
-    /// A kind and a state, as free text of the app.
+    /// A type, as free text of the app.
     public var type: String?
     /// A state, as free text of the app.
     public var status: String?

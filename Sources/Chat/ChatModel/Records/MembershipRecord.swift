@@ -50,13 +50,13 @@ public struct MembershipRecord: Sendable, Equatable {
     public var invited: Timetoken = .zero
     /// The time of joining; zero while invited.
     public var joined: Timetoken = .zero
-    /// A kind and a state, as free text of the app.
+    /// A type, as free text of the app.
     public var type: String?
     /// A state, as free text of the app.
     public var status: String?
     /// An object of the app; numbers keep their digits.
     public var custom: JSONText?
-    /// The newest message that the user has read, and the newest that has reached a device of the user.
+    /// The newest message that the user has read; zero for none.
     public var read: Timetoken = .zero
     /// The newest message that has reached a device of the user.
     public var delivered: Timetoken = .zero

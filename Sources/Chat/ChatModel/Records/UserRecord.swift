@@ -12,7 +12,7 @@ public struct UserRecord: Sendable, Equatable {
     public var email: String?
     /// The user's id in another system.
     public var externalID: String?
-    /// A kind and a state, as free text of the app.
+    /// A type, as free text of the app.
     public var type: String?
     /// A state, as free text of the app.
     public var status: String?
@@ -22,7 +22,7 @@ public struct UserRecord: Sendable, Equatable {
     public var metadata: [String: String] = [:]
     /// True when an invitation makes the user a member at once, without an answer.
     public var autoAcceptsInvites = false
-    /// The times of creation and of the last change; zero for a user without a record.
+    /// The time of creation; zero for a user without a record.
     public var created: Timetoken = .zero
     /// The time of the last change.
     public var updated: Timetoken = .zero

@@ -5,7 +5,7 @@ import Templates
 
 /// Renders a mapping for one post.
 struct MappingRenderer {
-    /// Most failures reported for one post; its sender receives the first.
+    /// The maximum number of failures reported for one post; its sender receives the first.
     private static let mostFailures = 16
     /// Steps that each further body of the post may use, in addition to what the bodies before it left over.
     private static let stepsPerBody = 1000

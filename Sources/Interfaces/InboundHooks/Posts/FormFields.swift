@@ -4,7 +4,7 @@ import Text
 
 /// Bodies of type `application/x-www-form-urlencoded` (WHATWG URL, 5.1).
 enum FormFields {
-    /// Most fields of a form: more than any service sends. Bounds the cost of a hostile body.
+    /// The maximum number of fields of a form: more than any service sends. Bounds the cost of a hostile body.
     static let mostFields = 1000
 
     /// The fields in order. Nil for a broken escape, invalid UTF-8, or too many fields.

@@ -12,7 +12,7 @@ final class RequestArchive: Sendable {
     /// A larger request is kept only in memory, because the store never takes it in one piece. Only a raised
     /// `inboundBodyBytes` permits such requests.
     private static let mostBytesOfOne = 8 * 1024 * 1024
-    /// Most bytes in one commit, except that a single larger request is a commit of its own.
+    /// The maximum number of bytes in one commit, except that a single larger request is a commit of its own.
     private static let mostBytes = 1024 * 1024
     private static let mostChanges = 100
 

@@ -96,7 +96,7 @@ public final class SourceRegistry: Sendable {
 
     /// Returns a source.
     ///
-    /// - Throws: `.notFound`.
+    /// - Throws: `.forbidden` without `manage`; `.notFound` when the app has no such source.
     public func source(_ id: String, by caller: Caller) async throws(ChatError) -> Source {
         try caller.require(.manage)
         let record = try await directory.read(RecordKey(.source, id, in: caller.app))
@@ -115,7 +115,8 @@ public final class SourceRegistry: Sendable {
     }
 
     /// Deletes a source. Its id becomes available again.
-    /// - Throws: `.stale`, `.notFound`.
+    /// - Throws: `.forbidden` when the caller does not reach everything that the source may emit; `.notFound` when the
+    ///   app has no such source; `.stale` for another version than `etag`.
     public func delete(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         let source = try await source(id, by: caller)
         try Self.requireReach(of: source, by: caller)
@@ -128,7 +129,7 @@ public final class SourceRegistry: Sendable {
     }
 
     /// The latest mappings of a source, the newest first; at most 20.
-    /// - Throws: `.notFound`.
+    /// - Throws: `.forbidden` without `manage`; `.notFound` when the app has no such source.
     public func mappings(of id: String, by caller: Caller) async throws(ChatError) -> [MappingVersion] {
         let source = try await source(id, by: caller)
         let records = try await directory.read(MappingVersion.keys(of: source))

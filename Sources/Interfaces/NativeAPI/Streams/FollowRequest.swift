@@ -90,7 +90,7 @@ struct FollowRequest {
         let names = parameters.texts("group")
         guard !names.isEmpty else { return nil }
         guard names.count <= LiveStreams.mostGroups else {
-            throw Parameters.bad("group", "may be given \(LiveStreams.mostGroups) times", keyword: "repeated")
+            throw Parameters.bad("group", "may be given at most \(LiveStreams.mostGroups) times", keyword: "repeated")
         }
         for name in names { try Names.check(group: name) }
         return GroupSelection(

@@ -51,7 +51,7 @@ extension PubNubAPI {
         }
     }
 
-    /// Most events in one response; the rest follows with the next poll.
+    /// The maximum number of events in one response; the rest follows with the next poll.
     private static let itemsMost = 100
 }
 

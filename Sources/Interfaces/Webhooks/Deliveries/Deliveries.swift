@@ -75,7 +75,7 @@ public struct Deliveries: Sendable {
 
     /// One delivery with its attempts, oldest first.
     ///
-    /// - Throws: `.notFound`; `.forbidden` without the scope `manage`.
+    /// - Throws: `.notFound` when the app has no such delivery; `.forbidden` without the scope `manage`.
     public func delivery(
         _ id: String, by caller: Caller
     ) async throws(ChatError) -> (delivery: Delivery, attempts: [DeliveryAttempt]) {
@@ -89,8 +89,8 @@ public struct Deliveries: Sendable {
     /// Makes a delivery due now, whatever its state. Its id stays the same, and a pending retry is brought forward. A
     /// delivery of a disabled webhook is sent when the webhook is enabled.
     ///
-    /// - Throws: `.notFound`; `.conflict` when an attempt is under way, when the webhook is deleted, and when the
-    ///   webhook holds as many deliveries as it may.
+    /// - Throws: `.notFound` when the app has no such delivery; `.conflict` when an attempt is under way, when the
+    ///   webhook is deleted, and when the webhook holds as many deliveries as it may.
     public func retry(_ id: String, by caller: Caller) async throws(ChatError) -> Delivery {
         let found = try await delivery(id, by: caller).delivery
         guard try await queue.replay(.ids([id], in: caller.app), isDryRun: false) > 0 else {
@@ -115,8 +115,8 @@ public struct Deliveries: Sendable {
     /// Posts a sample event (`webhook.test`) to a webhook, enabled or not, and waits for the response. The post is not
     /// queued, not repeated and not listed; otherwise it is made like a delivery.
     ///
-    /// - Throws: `.notFound`; `.conflict` when the receiver has to consent first; `.tooMany` while too many such posts
-    ///   are under way.
+    /// - Throws: `.notFound` when the app has no such webhook; `.conflict` when the receiver has to consent first;
+    ///   `.tooMany` while too many such posts are under way.
     public func test(webhook id: String, by caller: Caller) async throws(ChatError) -> DeliveryAttempt {
         let webhook = try await registry.webhook(id, by: caller)
         try registry.requireReach(of: webhook.settings, by: caller)

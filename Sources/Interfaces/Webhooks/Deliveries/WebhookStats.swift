@@ -69,7 +69,8 @@ extension JSONWriter {
 extension Deliveries {
     /// The statistics of a webhook.
     ///
-    /// - Throws: `.notFound`; `.forbidden`.
+    /// - Throws: `.notFound` when the app has no such webhook; `.forbidden` when it matches more than the caller may
+    ///   read.
     public func stats(of id: String, by caller: Caller) async throws(ChatError) -> WebhookStats {
         let webhook = try await registry.webhook(id, by: caller)
         try registry.requireReach(of: webhook.settings, by: caller)
@@ -94,7 +95,8 @@ extension Deliveries {
     /// The newest event that was delivered to a webhook, as long as deliveries are kept. When there is none, the
     /// position from which the webhook receives events.
     ///
-    /// - Throws: `.notFound`; `.forbidden`.
+    /// - Throws: `.notFound` when the app has no such webhook; `.forbidden` when it matches more than the caller may
+    ///   read.
     public func lastSuccess(of id: String, by caller: Caller) async throws(ChatError) -> Timetoken {
         let webhook = try await registry.webhook(id, by: caller)
         try registry.requireReach(of: webhook.settings, by: caller)

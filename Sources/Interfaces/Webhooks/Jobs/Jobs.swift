@@ -24,7 +24,7 @@ public struct Jobs: Sendable {
 
     /// The number of deliveries in a scope now: exact up to a limit, a lower bound above it.
     ///
-    /// - Throws: `.notFound` when the webhook does not exist; `.forbidden`.
+    /// - Throws: `.notFound` when the webhook does not exist; `.forbidden` without the right to these deliveries.
     public func count(
         _ scope: DeliveryScope, by caller: Caller
     ) async throws(ChatError) -> (count: Int, isExact: Bool) {
@@ -38,8 +38,8 @@ public struct Jobs: Sendable {
     /// Starts a job. Events and deliveries after this moment are not part of it.
     ///
     /// - Parameter rate: the maximum number of deliveries per second; nil for no limit.
-    /// - Throws: `.notFound` when the webhook does not exist; `.forbidden`; `.malformed` for a scope that the kind does
-    ///   not support; `.invalid` when too many jobs are not over.
+    /// - Throws: `.notFound` when the webhook does not exist; `.forbidden` without the right to these deliveries;
+    ///   `.malformed` for a scope that the kind does not support; `.invalid` when too many jobs are unfinished.
     public func begin(
         _ kind: DeliveryJob.Kind, _ scope: DeliveryScope, rate: Int? = nil, by caller: Caller
     ) async throws(ChatError) -> DeliveryJob {
@@ -96,7 +96,7 @@ public struct Jobs: Sendable {
 
     /// One job.
     ///
-    /// - Throws: `.notFound`; `.forbidden` without the scope `manage`.
+    /// - Throws: `.notFound` when the app has no such job; `.forbidden` without the scope `manage`.
     public func job(_ id: String, by caller: Caller) async throws(ChatError) -> DeliveryJob {
         try caller.require(.manage)
         let record = try await directory.read(RecordKey(.job, id, in: caller.app))
@@ -108,7 +108,7 @@ public struct Jobs: Sendable {
 
     /// Pauses, resumes or cancels a job. Completed work is not undone.
     ///
-    /// - Throws: `.notFound`; `.conflict` when the job is over.
+    /// - Throws: `.notFound` when the app has no such job; `.conflict` when the job is over.
     public func set(_ state: DeliveryJob.State, of id: String, by caller: Caller) async throws(ChatError) -> DeliveryJob
     {
         let job = try await job(id, by: caller)

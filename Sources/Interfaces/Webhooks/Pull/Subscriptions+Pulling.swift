@@ -37,7 +37,8 @@ extension Subscriptions {
     /// - Parameters:
     ///   - most: the maximum number of deliveries.
     ///   - waitSeconds: the maximum wait in whole seconds.
-    /// - Throws: `.notFound`; `.forbidden` when the caller may not read everything that the subscription matches.
+    /// - Throws: `.notFound` when the app has no such subscription; `.forbidden` when the caller may not read
+    ///   everything that the subscription matches.
     public func pull(
         _ id: String, most: Int, waitSeconds: Int, by caller: Caller
     ) async throws(ChatError) -> [PulledEvent] {
@@ -91,7 +92,8 @@ extension Subscriptions {
     ///
     /// Examines ``seekMost`` events at most, and stops at the first delivery for which there is no room.
     ///
-    /// - Throws: `.notFound`, `.forbidden`.
+    /// - Throws: `.notFound` when the app has no such subscription; `.forbidden` when the caller may not read
+    ///   everything that the subscription matches.
     public func seek(
         _ id: String, to position: Timetoken, by caller: Caller
     ) async throws(ChatError) -> SeekOutcome {

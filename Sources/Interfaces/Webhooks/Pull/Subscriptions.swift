@@ -50,7 +50,7 @@ public final class Subscriptions: Sendable {
 
     /// One subscription.
     ///
-    /// - Throws: `.notFound`.
+    /// - Throws: `.notFound` when the app has no such subscription.
     public func subscription(_ id: String, by caller: Caller) async throws(ChatError) -> Subscription {
         try caller.require(.manage)
         return try await withBacklog(current(id, caller))
@@ -96,7 +96,8 @@ public final class Subscriptions: Sendable {
     /// Changes settings. Waiting deliveries follow a new ordering.
     ///
     /// - Parameter etag: the required version (`If-Match`); nil accepts any.
-    /// - Throws: `.stale`, `.notFound`, and what `create` throws.
+    /// - Throws: `.notFound` when the app has no such subscription; `.stale` for another version than `etag`; what
+    ///   `create` throws.
     public func change(
         _ id: String, ifMatch etag: String?, by caller: Caller,
         _ alter: (inout SubscriptionSettings) throws(ChatError) -> Void
@@ -124,7 +125,7 @@ public final class Subscriptions: Sendable {
 
     /// Deletes a subscription; its waiting deliveries become dead.
     ///
-    /// - Throws: `.stale`, `.notFound`.
+    /// - Throws: `.notFound` when the app has no such subscription; `.stale` for another version than `etag`.
     public func delete(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try caller.require(.manage)
         var subscription = try await current(id, caller)

@@ -49,11 +49,11 @@ struct AppSigningKey: Sendable, Equatable {
         [key] + (previous.map { now < $0.until ? [$0.key] : [] } ?? [])
     }
 
-    /// `whsk_…`
+    /// The key as text: `whsk_…`.
     var text: String { StandardSigningKey.ed25519(key).text }
     /// The key's id in the published set.
     var id: String { key.publicKey.thumbprint }
-    /// `whpk_…`
+    /// The public half as text: `whpk_…`.
     var publicText: String { StandardVerificationKey.ed25519(key.publicKey).text }
 }
 
@@ -220,7 +220,7 @@ extension WebhookRegistry {
 public struct RotatedSigningKey: Sendable {
     /// The key's id in the published set.
     public let id: String
-    /// `whpk_…`
+    /// The public half as text: `whpk_…`.
     let publicText: String
     /// The previous key's id and the time until which it also signs; nil when there was none, or it ended at once.
     public let previous: (id: String, until: Timetoken)?

@@ -50,8 +50,8 @@ public final class WebhookRegistry: Sendable {
     ///
     /// A caller may select only events that it may read itself: its channel and type patterns must cover the webhook's.
     ///
-    /// - Throws: `.malformed` with the slug `url_refused` for a URL that the address guard rejects; `.forbidden`;
-    ///   `.invalid` past `Limits.webhooksPerApp`.
+    /// - Throws: `.malformed` with the slug `url_refused` for a URL that the address guard rejects; `.forbidden` when
+    ///   it matches more than the caller may read; `.invalid` past `Limits.webhooksPerApp`.
     public func create(_ settings: WebhookSettings, by caller: Caller) async throws(ChatError) -> IssuedWebhook {
         try caller.require(.manage)
         try check(settings, by: caller)
@@ -75,7 +75,8 @@ public final class WebhookRegistry: Sendable {
 
     /// One webhook.
     ///
-    /// - Throws: `.notFound`; `.forbidden` when it matches more than the caller may read.
+    /// - Throws: `.notFound` when the app has no such webhook; `.forbidden` when it matches more than the caller may
+    ///   read.
     public func webhook(_ id: String, by caller: Caller) async throws(ChatError) -> Webhook {
         try caller.require(.manage)
         let webhook = try await current(SubscriberID(id, in: caller.app))
@@ -122,7 +123,8 @@ public final class WebhookRegistry: Sendable {
     /// Changes some settings by a merge patch (RFC 7396).
     ///
     /// - Parameter etag: the required version (`If-Match`); nil accepts any.
-    /// - Throws: `.stale`, `.notFound`, and what `create` throws.
+    /// - Throws: `.notFound` when the app has no such webhook; `.stale` for another version than `etag`; what `create`
+    ///   throws.
     public func patch(
         _ id: String, with patch: JSONDocument, ifMatch etag: String? = nil, by caller: Caller
     ) async throws(ChatError) -> Webhook {
@@ -135,7 +137,7 @@ public final class WebhookRegistry: Sendable {
 
     /// Deletes a webhook; its waiting deliveries become dead.
     ///
-    /// - Throws: `.stale`, `.notFound`.
+    /// - Throws: `.notFound` when the app has no such webhook; `.stale` for another version than `etag`.
     public func delete(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try caller.require(.manage)
         let subscriber = SubscriberID(id, in: caller.app)
@@ -157,8 +159,8 @@ public final class WebhookRegistry: Sendable {
     /// Enables a webhook once its receiver has consented, when that is required. Held deliveries are sent or given up.
     /// Does nothing when the webhook is already enabled.
     ///
-    /// - Throws: `.notFound`; `.stale`; `.conflict` when held deliveries are to be given up before the receiver has
-    ///   consented.
+    /// - Throws: `.notFound` when the app has no such webhook; `.stale` for another version than `etag`; `.conflict`
+    ///   when held deliveries are to be given up before the receiver has consented.
     public func enable(
         _ id: String, held: HeldDeliveryPolicy = .deliver, ifMatch etag: String? = nil, by caller: Caller
     ) async throws(ChatError) -> Webhook {
@@ -188,7 +190,7 @@ public final class WebhookRegistry: Sendable {
     /// Disables a webhook, so that its deliveries are held. Does nothing when it is already disabled.
     ///
     /// - Parameter reason: shown with the webhook and in `webhook.disabled`.
-    /// - Throws: `.notFound`, `.stale`.
+    /// - Throws: `.notFound` when the app has no such webhook; `.stale` for another version than `etag`.
     public func disable(
         _ id: String, reason: String = "disabled by hand", ifMatch etag: String? = nil, by caller: Caller
     ) async throws(ChatError) -> Webhook {
@@ -202,7 +204,8 @@ public final class WebhookRegistry: Sendable {
     ///   - secret: `whsec_…`, to take over the secret of another gateway whose receivers stay unchanged; nil creates a
     ///     new one.
     ///   - overlap: zero to ``longestOverlap``.
-    /// - Throws: `.malformed` for another overlap and for a secret that cannot be used, `.notFound`, `.stale`.
+    /// - Throws: `.malformed` for another overlap and for a secret that cannot be used; `.notFound` when the app has no
+    ///   such webhook; `.stale` for another version than `etag`.
     public func rotateSecret(
         of id: String, to secret: String? = nil, overlap: Duration = .seconds(24 * 3600),
         ifMatch etag: String? = nil, by caller: Caller

@@ -65,8 +65,8 @@ public struct PostPreview: Sendable {
 extension WebhookRegistry {
     /// The post that a webhook would receive for an event, whether it matches the event or not.
     ///
-    /// - Throws: `.notFound`; `.forbidden`; `.invalid` with the slug `not_composed` when the event has no form in the
-    ///   webhook's format.
+    /// - Throws: `.notFound` when the app has no such webhook; `.forbidden` when it matches more than the caller may
+    ///   read; `.invalid` with the slug `not_composed` when the event has no form in the webhook's format.
     public func preview(_ id: String, of event: Event, by caller: Caller) async throws(ChatError) -> PostPreview {
         let webhook = try await self.webhook(id, by: caller)
         try requireReach(of: webhook.settings, by: caller)

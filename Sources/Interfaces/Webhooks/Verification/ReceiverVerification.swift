@@ -12,9 +12,10 @@ public struct ReceiverVerification: Sendable {
     /// Asks the receiver once, and enables the webhook when it consents. A disabled webhook stays disabled, and its
     /// receiver need not be asked again when it is enabled.
     ///
-    /// - Throws: `.notFound`, `.forbidden`; `.invalid` with the slug `verification_failed` when the receiver does not
-    ///   consent; `.conflict` when no consent is required, or the webhook has changed in the meantime; `.tooMany` while
-    ///   too many receivers are being asked.
+    /// - Throws: `.notFound` when the app has no such webhook; `.forbidden` when it matches more than the caller may
+    ///   read; `.invalid` with the slug `verification_failed` when the receiver does not consent; `.conflict` when no
+    ///   consent is required, or the webhook has changed in the meantime; `.tooMany` while too many receivers are being
+    ///   asked.
     public func verify(_ id: String, by caller: Caller) async throws(ChatError) -> Webhook {
         let webhook = try await registry.webhook(id, by: caller)
         try registry.requireReach(of: webhook.settings, by: caller)

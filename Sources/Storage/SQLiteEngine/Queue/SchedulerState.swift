@@ -45,8 +45,9 @@ struct SchedulerState: Sendable {
     var factRoom = 32 * 1024 * 1024
     var fence: UInt64
     var waiters: [UInt64: DeliveryScheduler.LeaseWaiter] = [:]
-    /// Callers that wait at a pulled subscription, by its number; and those subscriptions that have changed.
+    /// The callers that wait at each pulled subscription, by its number.
     var pullers: [Int64: [UInt64: DeliveryScheduler.LeaseWaiter]] = [:]
+    /// The pulled subscriptions that have changed since their callers were checked.
     var woken: Set<Int64> = []
     var nextTicket: UInt64 = 0
     /// The time at which all callers that wait at pulled subscriptions are checked again, on the machine's uptime

@@ -39,7 +39,7 @@ public final class StreamConnection: @unchecked Sendable {
 
     /// Limits of one stream.
     struct Limits: Sendable {
-        /// The most bytes that may wait in the backlog.
+        /// The maximum number of bytes that may wait in the backlog.
         var backlogBytes: Int
         /// ``sendPage(_:)`` returns when at most this many bytes wait.
         var lowMarkBytes: Int
@@ -168,7 +168,7 @@ extension StreamConnection {
     public func join(_ broadcast: Broadcast, at position: UInt64) -> Bool {
         loop.checkIsolated()
         precondition(broadcast.loop === loop, "A stream joins broadcasts of its own loop")
-        precondition(broadcast.isChunked == isChunked, "A stream joins broadcasts that speak its coding")
+        precondition(broadcast.isChunked == isChunked, "A stream can join only broadcasts with its own transfer coding")
         guard state == .open, position >= broadcast.oldest, position <= broadcast.head else { return false }
         guard self.broadcast == nil || leave() else { return false }
         let entered = broadcast.enter(

@@ -148,7 +148,7 @@ extension Exchange {
 // MARK: - Body
 
 extension Exchange {
-    /// The most bytes of an unwanted body that are read when there is no other way to respond.
+    /// The maximum number of bytes of an unwanted body that are read when there is no other way to respond.
     private static let longestDiscard = 1024 * 1024
 
     private func beginBody(_ plan: RoutePlan, _ head: Request.Head) -> MHD_Result {

@@ -4,8 +4,8 @@ import Glibc
 // MARK: - Deferred responses
 
 extension ServerCore {
-    /// The most deferred responses that are sent in one turn. Thousands of clients may wait for the same event, and
-    /// all other work waits for them.
+    /// The maximum number of deferred responses that are sent in one turn. Thousands of clients may wait for the same
+    /// event, and all other work waits for them.
     private static let deferredResponsesPerTurn = 256
 
     /// Duplicates the socket of a request whose response is deferred, so that the library drops the connection when

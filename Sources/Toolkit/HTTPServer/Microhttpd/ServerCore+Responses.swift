@@ -20,7 +20,7 @@ extension ServerCore {
         return reply.queue()
     }
 
-    /// The most responses that are held back at a time.
+    /// The maximum number of responses that are held back at a time.
     private static let heldTogether = 32
 
     /// Lets the kernel hold a response back until ``sendHeldAnswers()``, when several are queued in one run of the

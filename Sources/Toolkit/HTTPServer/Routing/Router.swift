@@ -117,8 +117,8 @@ final class RoutePlan: Sendable {
         note(request)
     }
 
-    /// The most body bytes that are read for a request that is answered with an error anyway, so that requests with
-    /// small bodies keep their connection.
+    /// The maximum number of body bytes that are read for a request that is answered with an error anyway, so that
+    /// requests with small bodies keep their connection.
     static let refusedBodyLimit = 64 * 1024
 
     /// Creates a plan that only answers.

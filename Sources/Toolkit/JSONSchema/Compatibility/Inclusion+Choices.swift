@@ -115,7 +115,7 @@ extension Inclusion {
         if isEmpty(overlap) || branches(of: overlap).allSatisfy({ isEmpty($0) }) { return true }
         return gap(
             wide, "/" + keyword, narrower: "excludes something that was accepted",
-            wider: "no longer excludes what it did", samples(of: overlap) + samples(of: part))
+            wider: "no longer excludes the same values", samples(of: overlap) + samples(of: part))
     }
 
     mutating func impliesConditional(

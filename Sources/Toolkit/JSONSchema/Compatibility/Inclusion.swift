@@ -27,7 +27,7 @@ struct Inclusion {
     private static let stepLimit = 400_000
     /// Largest nesting of questions, which keeps the stack below 512 KiB.
     private static let depthLimit = 80
-    /// Most questions kept in `proved`.
+    /// The maximum number of questions kept in `proved`.
     private static let memoLimit = 20_000
     static let gapLimit = 200
 

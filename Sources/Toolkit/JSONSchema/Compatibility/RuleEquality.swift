@@ -18,7 +18,7 @@ struct RuleEquality {
         let right: RuleRef
     }
 
-    /// Most nested schemas, each of which takes several calls.
+    /// The maximum number of nested schemas, each of which takes several calls.
     private static let depthLimit = 200
 
     init(_ pair: VersionPair) { self.pair = pair }

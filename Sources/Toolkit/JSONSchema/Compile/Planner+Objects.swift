@@ -29,7 +29,7 @@ extension Planner {
         return Instruction(.dependentRequired, a: text(name), b: first, c: needs.count)
     }
 
-    /// Most required names in a table, one bit each.
+    /// The maximum number of required names in a table, one bit each.
     private static var bits: Int { 64 }
 
     private mutating func requireFurther(_ names: [Name], into code: inout [Instruction]) {

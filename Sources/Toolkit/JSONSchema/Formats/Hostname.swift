@@ -85,7 +85,8 @@ extension IDNA {
             self = label
         }
 
-        /// Most characters in a label: of 63 octets four are the prefix, and each character takes at least one.
+        /// The maximum number of characters in a label: of 63 octets four are the prefix, and each character takes at
+        /// least one.
         static let capacity = 59
 
         private init?(_ text: Characters.Text, spelled code: UnsafeBufferPointer<UInt8>?, inNormalForm: Bool) {

@@ -2,7 +2,7 @@
 extension Format {
     private static let atom = ByteSet.alphanumerics + ByteSet("!#$%&'*+-/=?^_`{|}~")
     private static let quotable = ByteSet.printable.subtracting(ByteSet("\"\\"))
-    /// Most bytes of the local part (RFC 5321 section 4.5.3.1.1).
+    /// The maximum number of bytes of the local part (RFC 5321 section 4.5.3.1.1).
     private static let localPartLimit = 64
 
     static func isMailbox(_ text: UnsafeBufferPointer<UInt8>, international: Bool) -> Bool {

@@ -22,7 +22,8 @@ struct Observation {
         var count = 0
     }
 
-    /// Most places in a draft, which keeps drafts from hostile documents within the limits of a schema.
+    /// The maximum number of places in a draft, which keeps drafts from hostile documents within the limits of a
+    /// schema.
     static let placeLimit = 1_000
     /// Largest depth: each level of a document is two levels of a schema, which may be nested 100 deep.
     private static let depthLimit = 40
@@ -157,7 +158,7 @@ public enum SchemaInference {
 public struct InferenceOptions: Sendable, Equatable {
     /// True to reject members that appear in no document.
     public var closesObjects: Bool
-    /// Most different strings that become an `enum`; 0 for never.
+    /// The maximum number of different strings that become an `enum`; 0 for never.
     public var enumLimit: Int
     /// Least number of strings at a place before an `enum` is concluded. There must also be at least four times as many
     /// as different strings.

@@ -38,10 +38,10 @@ extension Violation {
 
 /// The options of a report.
 public struct ReportOptions: Sendable {
-    /// Most violations listed.
+    /// The maximum number of violations listed.
     public var limit = 50
-    /// Most bytes of all locations together; the first violation is always listed. A long name is part of the location
-    /// of every value below it, and could turn a small value into a large report.
+    /// The maximum number of bytes of all locations together; the first violation is always listed. A long name is part
+    /// of the location of every value below it, and could turn a small value into a large report.
     public var placeBytes = 64 << 10
     /// Names of members whose content is never quoted. Compared case-insensitively.
     var redacted: Set<String> = ["password", "passwd", "secret", "token", "authorization", "api_key", "apikey"]

@@ -82,7 +82,7 @@ struct ViolationCollector {
         }
     }
 
-    /// Most nested calls. A call takes more stack than one of the plan's evaluator.
+    /// The maximum number of nested calls. A call takes more stack than one of the plan's evaluator.
     private static let nesting = 200
 
     /// Uses steps of the budget. When none remain, every check passes and the report is marked as truncated.

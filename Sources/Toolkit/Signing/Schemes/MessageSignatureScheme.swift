@@ -16,7 +16,7 @@ struct MessageSignatureScheme: SignatureScheme {
     }
 
     private static let required = ["@method", "@target-uri", "content-digest"]
-    /// The most components of one signature; each costs a header lookup.
+    /// The maximum number of components of one signature; each costs a header lookup.
     private static let mostComponents = 32
 
     private let keys: [Key]

@@ -18,7 +18,8 @@ public struct SignedTemplate: Sendable {
 
     /// Parses a template such as `v0:{ts}:{body}`.
     ///
-    /// - Throws: `.templateInvalid`, also for a template without `{body}`, because it would accept any body.
+    /// - Throws: `.templateInvalid` for a placeholder that does not exist or a brace without its pair, and for a
+    ///   template without `{body}`, because it would accept any body.
     public init(_ text: String) throws(SignatureSchemeError) {
         var parts: [Part] = []
         var hasBody = false

@@ -3,7 +3,8 @@ public struct StandardVerifier: Sendable {
     private let keys: [StandardVerificationKey]
     private let window: ReplayWindow
 
-    /// The most tokens of one header that are checked; each may cost an Ed25519 verification with every key.
+    /// The maximum number of tokens of one header that are checked; each may cost an Ed25519 verification with every
+    /// key.
     private static let tokenLimit = 16
 
     /// - Parameter keys: any of them may have signed: the current one, and during a rotation the previous one.

@@ -104,7 +104,7 @@ private struct ChainDraft {
 
     private(set) var parts: [Part] = []
 
-    /// Most runs. Other strategies handle more, with one lookup table per distinct class.
+    /// The maximum number of runs. Other strategies handle more, with one lookup table per distinct class.
     private static let mostRuns = 32
 
     init?(_ nodes: ArraySlice<Pattern.Node>) {
