@@ -288,6 +288,20 @@ import Text
         }
     }
 
+    @Test("asks for the rights to every channel of a list, also where its commas are escaped")
+    func escapedCommas() async throws {
+        try await run { gateway in
+            let one = "&auth=" + (try await token(#"{"resources":{"channels":{"a":1}}}"#, gateway))
+            let both = "&auth=" + (try await token(#"{"resources":{"channels":{"a":1,"b":1}}}"#, gateway))
+            let refused = try await gateway.history("a%2Cb", one)
+            #expect(refused.status == 403)
+            #expect(refused["payload"]?["channels"]?.strings == ["b"])
+            #expect(try await gateway.history("a%2Cb", both).status == 200)
+            #expect(try await gateway.get("/v2/subscribe/sub-demo/a%2Cb/0?uuid=ana" + one).status == 403)
+            #expect(try await gateway.get("/v2/subscribe/sub-demo/a%2Cb/0?uuid=ana" + both).status == 200)
+        }
+    }
+
     /// The target with a signature in the older form.
     private func older(_ path: String, at gateway: PubNubHarness) -> String {
         let second = gateway.service.clock.now.rawValue / Timetoken.ticksPerSecond

@@ -285,7 +285,7 @@ import Testing
         "with an invalid request gets an error",
         arguments: [
             "sub-demo/,/0?tt=0", "sub-demo/a*/0?tt=0", "sub-demo/*/0?tt=0", "sub-demo/a/0?tt=x", "sub-demo/a/0?tt=-1",
-            "sub-demo/$system/0?tt=0", "sub-demo/a%2Cb/0?tt=0", "sub-demo/%FF/0?tt=0",
+            "sub-demo/$system/0?tt=0", "sub-demo/%2C/0?tt=0", "sub-demo/%FF/0?tt=0",
         ])
     func refused(target: String) async throws {
         try await PubNubHarness.run { gateway in
@@ -293,6 +293,31 @@ import Testing
             #expect(answer.status == 400)
             #expect(
                 answer.text == #"{"message":"Could Not Parse Request","error":true,"service":"Balancer","status":400}"#)
+        }
+    }
+
+    @Test("may escape the commas of a list, as JavaScript SDKs before 8.0 do")
+    func escapedCommas() async throws {
+        try await PubNubHarness.run { gateway in
+            try await gateway.get("/v1/channel-registration/sub-key/sub-demo/channel-group/g?add=a%2Cc")
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("a%2Ca-pnpres%2Cb", "0").cursor
+            let joined = try await poller.batch("a%2Ca-pnpres%2Cb", start)
+            #expect(joined.items.map { $0["c"]?.string } == ["a-pnpres"])
+            try await gateway.publish("b", "1")
+            try await gateway.publish("a", "2")
+            #expect(try await poller.batch("a%2Ca-pnpres%2Cb", joined.cursor).payloads == ["1", "2"])
+            #expect(try await poller.batch("%2C", joined.cursor, "&channel-group=g%2Cg-pnpres").payloads.last == "2")
+            let presence = "/v2/presence/sub-key/sub-demo/channel"
+            #expect(try await gateway.get(presence + "/a%2Cb")["payload"]?["total_occupancy"]?.integer == 2)
+            for call in ["heartbeat", "uuid/bob", "leave"] {
+                #expect(try await gateway.get("\(presence)/a%2Cb/\(call)?uuid=bob").status == 200)
+            }
+            #expect(try await gateway.get(presence + "/a%2Cb")["payload"]?["total_occupancy"]?.integer == 0)
+            #expect(try await gateway.history("a%2Cb")["channels"]?.members?.map(\.name) == ["a", "b"])
+            let counts = try await gateway.get(
+                "/v3/history/sub-key/sub-demo/message-counts/a%2Cb?timetoken=1&channelsTimetoken=1%2C1&uuid=ana")
+            #expect(counts["channels"]?.members?.map(\.name) == ["a", "b"])
         }
     }
 

@@ -9,8 +9,8 @@ struct WireRequest: Sendable {
     /// The token that authorized the request, in an app that requires tokens. Nil for a signed request, which may do
     /// everything.
     var token: AccessToken?
-    /// Still percent-encoded: the path is split first, and each segment is decoded when it is read, so that a slash or
-    /// a comma in a name survives.
+    /// Still percent-encoded: the path is split first, and each segment is decoded when it is read, so that a slash in
+    /// a name survives.
     private let segments: [Substring.UTF8View.SubSequence]
 
     init(_ request: Request) throws(WireError) {
@@ -36,20 +36,16 @@ struct WireRequest: Sendable {
         return PercentEncoding.decode(Array(segments[index...].joined(separator: [UInt8(ascii: "/")])))
     }
 
-    /// A list of names in a path segment, without repeats. The segment is split at commas before its items are decoded;
-    /// a lone comma is an empty list.
+    /// A list of names in a path segment, without repeats. A lone comma is an empty list.
     ///
-    /// An escaped comma stays in its item, where it makes the name invalid.
+    /// No name contains a comma. An escaped one therefore separates names as well: JavaScript SDKs before 8.0 escape
+    /// the whole list.
     ///
-    /// - Throws: `WireError.unreadable` for an item that cannot be decoded.
+    /// - Throws: `WireError.unreadable` for a segment that cannot be decoded.
     func names(_ index: Int) throws(WireError) -> [String] {
         guard index < segments.count else { return [] }
-        var names: [String] = []
-        for item in segments[index].split(separator: UInt8(ascii: ",")) {
-            guard let name = PercentEncoding.decode(item) else { throw .unreadable }
-            names.append(name)
-        }
-        return names.withoutRepeats
+        guard let list = PercentEncoding.decode(segments[index]) else { throw .unreadable }
+        return list.split(separator: ",").map(String.init).withoutRepeats
     }
 
     // MARK: The query
