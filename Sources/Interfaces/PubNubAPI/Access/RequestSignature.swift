@@ -17,30 +17,46 @@ enum RequestSignature {
         guard let timestamp = request["timestamp"].flatMap({ UInt64($0) }),
             max(timestamp, second) - min(timestamp, second) <= tolerance
         else { return false }
-        let isNew = signature.hasPrefix(prefix)
-        // The old format covers neither method nor body. It is accepted only for the publish requests that clients sign
-        // with it, so that the signature cannot be used for another call with the same path.
-        guard isNew || request.request.method == .post && request.request.path.hasPrefix("/publish/") else {
-            return false
-        }
         let given = Array(signature.replacing("=", with: "").utf8)
+        let formats = formats(of: request, isNew: signature.hasPrefix(prefix))
         return app.secrets(at: now).contains { secret in
-            let expected = text(request, app, Secret(text: secret.key), isNew: isNew)
-            return constantTimeEqual(given, Array(expected.replacing("=", with: "").utf8))
+            formats.contains { format in
+                let expected = text(request, app, Secret(text: secret.key), format)
+                return constantTimeEqual(given, Array(expected.replacing("=", with: "").utf8))
+            }
         }
     }
 
-    private static func text(_ request: WireRequest, _ app: AppRecord, _ secret: Secret, isNew: Bool) -> String {
-        let query = canonicalQuery(request)
-        let input: [UInt8]
-        if isNew {
-            let head = "\(request.request.method.rawValue)\n\(app.publishKey)\n\(request.request.path)\n\(query)\n"
-            input = Array(head.utf8) + request.body
-        } else {
-            input = Array("\(app.subscribeKey)\n\(app.publishKey)\n\(request.request.path)\n\(query)".utf8)
-        }
+    /// The parts of a request that its signature covers, in addition to the path, the query and the publish key.
+    private enum Format {
+        /// The method and the body.
+        case complete
+        /// The method GET and no body, whatever the request has.
+        case bodiless
+        /// Neither the method nor the body, but the subscribe key.
+        case old
+    }
+
+    /// The formats that are accepted for a request. Formats that do not cover the body are accepted only for the
+    /// publish requests that clients sign with them, so that such a signature cannot be used for another call.
+    private static func formats(of request: WireRequest, isNew: Bool) -> [Format] {
+        let isPost = request.request.method == .post && request.request.path.hasPrefix("/publish/")
+        guard isNew else { return isPost ? [.old] : [] }
+        // JavaScript SDKs sign a publish by POST as if it were a GET. The signature of a publish by GET has the payload
+        // in the path, and must not be valid with another payload in the body.
+        return isPost && request.segment(6) == nil ? [.complete, .bodiless] : [.complete]
+    }
+
+    private static func text(_ request: WireRequest, _ app: AppRecord, _ secret: Secret, _ format: Format) -> String {
+        let tail = "\(app.publishKey)\n\(request.request.path)\n\(canonicalQuery(request))"
+        let input =
+            switch format {
+            case .complete: Array("\(request.request.method.rawValue)\n\(tail)\n".utf8) + request.body
+            case .bodiless: Array("GET\n\(tail)\n".utf8)
+            case .old: Array("\(app.subscribeKey)\n\(tail)".utf8)
+            }
         let code = MessageAuthentication.code(.sha256, of: input, key: secret)
-        return (isNew ? prefix : "") + Base64.encodeURL(code)
+        return (format == .old ? "" : prefix) + Base64.encodeURL(code)
     }
 
     /// All query parameters except the signature, sorted by name.
