@@ -109,6 +109,23 @@ import Testing
         }
     }
 
+    @Test("of a message that was deleted permanently can still be removed")
+    func ofDeleted() async throws {
+        try await PubNubHarness.run { gateway in
+            let message = try await gateway.publish("room", #"{"type":"text","text":"hi"}"#).timetoken
+            let added = try await add("threadRootId", "thread.1", to: message, gateway)
+            let place = try #require(added["data"]?["actionTimetoken"]?.string)
+            let before = try #require(UInt64(message)) - 1
+            let history = "/v3/history/sub-key/sub-demo/channel/room?start=\(before)&end=\(message)"
+            #expect(try await gateway.call("DELETE", history).status == 200)
+            #expect(try await remove(place, from: message, by: "eve", gateway).status == 400)
+            for _ in 1...2 {
+                #expect(try await remove(place, from: message, gateway).text == #"{"status":200,"data":{}}"#)
+            }
+            #expect(try await remove(place, from: "\(before)", gateway).status == 400)
+        }
+    }
+
     @Test("of the type that deletes, but with a value of its own, is kept as it is and deletes nothing")
     func deletedForOne() async throws {
         try await PubNubHarness.run { gateway in

@@ -98,6 +98,13 @@ extension ChatAccess {
         return message.map { Self.actionRecords($0) }?.first { $0.timetoken == place }
     }
 
+    /// True when the message was removed permanently, for as long as its record is kept: `Limits.repeatWindow`.
+    public func isRemoved(_ timetoken: Timetoken, in channel: String) async throws(ChatError) -> Bool {
+        try await requireAccess(of: channel)
+        let record = try await directory.read(MessageRecord.key(channel, timetoken, in: app))
+        return record.flatMap { MessageRecord($0) }?.deletion?.isHard ?? false
+    }
+
     private static func actionRecords(_ record: Record) -> [MessageActionRecord] {
         MessageRecord(record).map { actionRecords($0, in: $0.channel) } ?? []
     }

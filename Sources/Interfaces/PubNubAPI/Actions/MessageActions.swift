@@ -49,12 +49,19 @@ extension PubNubAPI {
         let user = try request.requireUser()
         let chat = chat(keyset, for: request, in: channel)
         let home = try await self.place(of: message, on: channel, chat)
-        guard let action = try await chat.action(place, of: message, in: home) else { throw WireError.noAction }
-        guard ExactText(action.user) == ExactText(user) else { throw WireError.foreignAction }
-        do throws(ChatError) {
-            try await chat.removeAction(place, from: message, in: home, by: user)
-        } catch {
-            throw error.code == .notFound ? WireError.noAction : WireError(error)
+        let action = try await chat.action(place, of: message, in: home)
+        if let action {
+            guard ExactText(action.user) == ExactText(user) else { throw WireError.foreignAction }
+        }
+        // The actions of a message are removed with it. Chat SDKs remove the action that names a message's thread after
+        // they have removed the message.
+        if try await !chat.isRemoved(message, in: home) {
+            guard action != nil else { throw WireError.noAction }
+            do throws(ChatError) {
+                try await chat.removeAction(place, from: message, in: home, by: user)
+            } catch {
+                throw error.code == .notFound ? WireError.noAction : WireError(error)
+            }
         }
         return .structured { $0.member("data", JSONText.emptyObject) }
     }
