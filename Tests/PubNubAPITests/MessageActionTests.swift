@@ -109,6 +109,44 @@ import Testing
         }
     }
 
+    @Test("that edits to an earlier text of the same user exists already")
+    func editedBack() async throws {
+        try await PubNubHarness.run { gateway in
+            let message = try await gateway.publish("room", #"{"type":"text","text":"one"}"#).timetoken
+            for text in ["two", "three"] {
+                #expect(try await add("edited", text, to: message, by: "ana", gateway).status == 200)
+            }
+            #expect(try await add("edited", "two", to: message, by: "ana", gateway).status == 409)
+            let place = try #require(Timetoken(text: message))
+            #expect(try await gateway.chat.message(place, in: "room").text == "three")
+            let listed = try await gateway.get(Self.base)["data"]?.elements ?? []
+            let first = try #require(listed.first?["actionTimetoken"]?.string)
+            #expect(try await remove(first, from: message, by: "ana", gateway).status == 200)
+            #expect(try await add("edited", "two", to: message, by: "ana", gateway).status == 200)
+            #expect(try await gateway.chat.message(place, in: "room").text == "two")
+        }
+    }
+
+    @Test("of a native edit to an earlier text comes before the earlier edit in history")
+    func editedBackNatively() async throws {
+        try await PubNubHarness.run { gateway in
+            let message = try await gateway.publish("room", #"{"type":"text","text":"one"}"#).timetoken
+            let place = try #require(Timetoken(text: message))
+            for text in ["two", "three", "two"] {
+                _ = try await gateway.chat.edit(place, in: "room", to: .text(JSONText(string: text)), by: "ana")
+            }
+            let page = try await gateway.get("/v3/history-with-actions/sub-key/sub-demo/channel/room")
+            let edits = try #require(page["channels"]?["room"]?[0]?["actions"]?["edited"]?.members)
+            // Chat SDKs show the text whose first action is the newest.
+            let newest = edits.max { left, right in
+                let firsts = [left, right].map { $0.value[0]?["actionTimetoken"]?.string ?? "" }
+                return firsts[0] < firsts[1]
+            }
+            #expect(newest?.name == "two")
+            #expect(edits.map(\.value.count) == [2, 1])
+        }
+    }
+
     @Test("of a message that was deleted permanently can still be removed")
     func ofDeleted() async throws {
         try await PubNubHarness.run { gateway in

@@ -14,7 +14,7 @@ extension ChatAccess {
     /// this content already stays as it is, and no event is emitted.
     ///
     /// - Parameter isAction: true when the edit is added as an action. The message may then also be an event of an
-    ///   app's own types, and the same edit is accepted only once.
+    ///   app's own types, and each user's edit to the same text is accepted only once while it is recorded.
     /// - Throws: `.notFound` when there is no such message; `.forbidden` for another user than the author or a
     ///   moderator; `.tooLarge` for a long payload; `.gone` when the message is deleted; `.stale` for another version;
     ///   `.conflict` for an action that exists.
@@ -25,7 +25,8 @@ extension ChatAccess {
         let context = try await context(timetoken, in: channel, for: "message.updated", by: named, orTyped: isAction)
         let most = limits.dataBytes
         PendingAnswer.current?.concern(timetoken, in: context.event.channel)
-        let decided = try await decide(context) { snapshot throws(ChatError) in
+        let earlierKeys = isAction ? try await earlierEditKeys(of: context) : []
+        let decided = try await decide(context, earlierKeys) { snapshot throws(ChatError) in
             let channel = context.channelRecord(snapshot)
             try context.requireAuthority(in: channel)
             var record = try context.present(snapshot, ifMatch: etag)
@@ -38,7 +39,11 @@ extension ChatAccess {
                     name: "limit_bytes", limit: most, field: "data")
             }
             let edit = MessageRecord.Edit(data: data, at: snapshot.next, by: context.actor.user)
-            guard !isAction || !edit.repeats(record.edit) else { throw .attachedBefore }
+            if isAction {
+                let earlier = earlierKeys.compactMap { snapshot[$0].flatMap { MessageRecord.Edit($0) } }
+                let known = [record.edit].compactMap(\.self) + earlier
+                guard !known.contains(where: edit.repeats) else { throw .attachedBefore }
+            }
             let before = Message(context.event, record)
             let earlier = record.follow(edit, value: \.text, in: self.app)
             let event = self.updated(context, record, from: before, in: channel, snapshot)
@@ -124,6 +129,12 @@ extension ChatAccess {
         return Message(context.event, decided)
     }
 
+    /// The keys of the recorded edits of a message, without the newest.
+    private func earlierEditKeys(of context: MessageContext) async throws(ChatError) -> [RecordKey] {
+        guard let known = try await directory.read(context.key).flatMap({ MessageRecord($0) }) else { return [] }
+        return known.earlierEdits.map { known.key(ofEdit: $0, in: app) }
+    }
+
     private func earlierEdit(
         _ place: Timetoken, of record: MessageRecord, _ snapshot: RecordSnapshot
     ) throws(ChatError) -> MessageRecord.Edit {
@@ -155,10 +166,9 @@ extension ChatAccess {
 }
 
 extension MessageRecord.Edit {
-    /// True when both edits have the same content and the same user.
-    fileprivate func repeats(_ other: Self?) -> Bool {
-        guard let other else { return false }
-        return data == other.data && by.map { ExactText($0) } == other.by.map { ExactText($0) }
+    /// True when both edits have the same text and the same user, and would be the same action.
+    fileprivate func repeats(_ other: Self) -> Bool {
+        ExactText(text) == ExactText(other.text) && by.map { ExactText($0) } == other.by.map { ExactText($0) }
     }
 }
 

@@ -183,6 +183,9 @@ struct FetchRequest {
     }
 
     /// Prints actions grouped by type and then by value, each group at the place of its first action.
+    ///
+    /// Chat SDKs compare the first edit of each text to find the newest text. Edits to the same text are therefore
+    /// printed newest first.
     private func print(_ actions: [MessageActionRecord], to writer: inout JSONWriter) {
         writer.beginObject()
         for type in actions.map(\.type).withoutRepeats {
@@ -192,7 +195,8 @@ struct FetchRequest {
             for value in ofType.map(\.value).withoutRepeats {
                 writer.key(text: value)
                 writer.beginArray()
-                for action in ofType where ExactText(action.value) == ExactText(value) {
+                let ofValue = ofType.filter { ExactText($0.value) == ExactText(value) }
+                for action in type == MessageActionRecord.edit ? ofValue.reversed() : ofValue {
                     writer.beginObject()
                     writer.member("uuid", action.user)
                     writer.member("actionTimetoken", action.timetoken.description)
