@@ -16,6 +16,7 @@ public struct PubNubAPI: Sendable {
     private let origins: CORSPolicy.Origins
     let print = SubscribePrinter()
     let tokens = VerifiedTokenCache()
+    let heartbeatJoins = HeartbeatJoins()
 
     var limits: Limits { service.limits }
 

@@ -32,6 +32,11 @@ extension PubNubAPI {
         let chat = chat(keyset, for: request)
         let user = try request.requireUser()
         let place = try await place(request, chat)
+        let joining = place.channels.filter { !service.presence.isPresent(user, ChannelID($0, in: keyset.app)) }
+        if !joining.isEmpty {
+            heartbeatJoins.record(
+                joining, of: UserID(user, in: keyset.app), after: try await chat.watermark(), at: service.clock.now)
+        }
         try await chat.appear(
             user, onAll: place.channels, for: request.heartbeat(limits), showing: place.states(request["state"], limits)
         )

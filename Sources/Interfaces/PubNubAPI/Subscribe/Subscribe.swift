@@ -15,7 +15,7 @@ extension PubNubAPI {
         guard wanted.cursor > .zero else {
             // Read before the user appears, so that a client that follows its own presence gets its join event with the
             // first poll.
-            let watermark = try await chat.watermark()
+            let watermark = try await positionBeforeJoins(wanted, keyset.app, chat)
             // The watermark of an empty log is zero, which clients would treat as another handshake, endlessly. Every
             // event that the log will ever have is later than this position.
             let position = watermark > .zero ? watermark : service.clock.now.adding(.zero - limits.pubnubCatchUp)
@@ -49,6 +49,18 @@ extension PubNubAPI {
             formatter.ended()
             throw error
         }
+    }
+
+    /// The position of the log, or an earlier one before the joins of the user's first heartbeats if the subscriber
+    /// follows them.
+    private func positionBeforeJoins(
+        _ wanted: SubscribeRequest, _ app: AppID, _ chat: ChatAccess
+    ) async throws(ChatError) -> Timetoken {
+        let watermark = try await chat.watermark()
+        guard let user = wanted.user else { return watermark }
+        let followed = wanted.place.channels.filter { wanted.subscriber.match.followsPresence(of: $0) }
+        let joined = heartbeatJoins.take(followed, of: UserID(user, in: app), at: service.clock.now)
+        return min(watermark, joined ?? watermark)
     }
 
     /// The maximum number of events in one response; the rest follows with the next poll.

@@ -81,6 +81,9 @@ struct SubscriptionMatch: Sendable {
     /// Withholds the events of a channel before `end`.
     mutating func withhold(_ channel: String, until end: Timetoken) { withheld[ExactText(channel)] = end }
 
+    /// True when the subscriber receives the presence events of the channel.
+    func followsPresence(of channel: String) -> Bool { presence.subscription(of: channel) != nil }
+
     private func side(of name: String) -> WritableKeyPath<Self, Side> {
         name.hasSuffix(String.presenceSuffix) ? \.presence : \.messages
     }
