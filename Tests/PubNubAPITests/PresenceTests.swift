@@ -72,6 +72,23 @@ import Testing
         }
     }
 
+    @Test("ends with a leave that overtakes the last poll")
+    func overtaken() async throws {
+        try await PubNubHarness.run { gateway in
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("room", "0").cursor
+            try await gateway.get(Self.base + "/channel/room/leave?uuid=bob")
+            try poller.ask("room", start)
+            await gateway.untilHeld()
+            poller.close()
+            await gateway.untilHeld(0)
+            try await gateway.service.presence.tick()
+            gateway.clock.advance(by: .seconds(3))
+            try await gateway.service.presence.tick()
+            #expect(try await gateway.get(Self.base + "/channel/room")["occupancy"]?.integer == 0)
+        }
+    }
+
     @Test("begins with a join that reaches its own user, also when the heartbeat arrives before the handshake")
     func ownJoin() async throws {
         try await PubNubHarness.run { gateway in

@@ -102,6 +102,23 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
             let isThere = trial.store.isTaken(ana)
             #expect(!isThere)
         },
+        PresenceBehaviour("a connection that ends right after the user left keeps the key only briefly") { trial in
+            let (ana, late) = (trial.presenceKey("ana"), HolderID("late poll"))
+            _ = try await trial.store.renew([ana], for: .seconds(300))
+            for isFollowed in [false, true] {
+                _ = try await trial.store.leave([ana])
+                _ = try await trial.store.hold([ana], of: trial.user("ana"), by: late)
+                trial.clock.advance(by: .seconds(1))
+                _ = try await trial.store.conclude(late, for: .seconds(300))
+                if isFollowed {
+                    _ = try await trial.store.hold([ana], of: trial.user("ana"), by: HolderID("next poll"))
+                    _ = try await trial.store.conclude(HolderID("next poll"), for: .seconds(300))
+                }
+                trial.clock.advance(by: .seconds(2))
+                let gone = [PresenceChange(ana, .timedOut, occupancy: 0)]
+                #expect(try await trial.store.expire() == (isFollowed ? [] : gone))
+            }
+        },
         PresenceBehaviour("a user who leaves is gone, whichever connection holds the presence key, and may come back") {
             trial in
             let (presenceKey, holder) = (trial.presenceKey("ana"), HolderID("page"))

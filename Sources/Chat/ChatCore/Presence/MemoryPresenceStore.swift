@@ -45,7 +45,8 @@ public final class MemoryPresenceStore: PresenceStore {
     }
 
     public func leave(_ presenceKeys: [PresenceKey]) async throws(ChatError) -> [PresenceChange] {
-        table.withLock { $0.leave(presenceKeys) }
+        let now = uptime()
+        return table.withLock { $0.leave(presenceKeys, now: now) }
     }
 
     public func setState(_ state: JSONText?, of presenceKey: PresenceKey) async throws(ChatError) -> [PresenceChange] {

@@ -11,6 +11,9 @@ final class PresenceEntry {
     var renewedUntil: UInt64 = 0
     /// The queued deadline of the entry. A later deadline is queued when this one is reached.
     var queued = UInt64.max
+    /// The time until which a connection that ends may be older than the user's departure, as uptime; zero for an entry
+    /// that does not follow a departure.
+    var doubtedUntil: UInt64 = 0
 
     init(_ presenceKey: PresenceKey) { self.presenceKey = presenceKey }
 }

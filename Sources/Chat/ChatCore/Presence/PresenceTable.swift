@@ -11,6 +11,10 @@ struct PresenceTable {
     private var links: [HolderID: Link] = [:]
     private var deadlines = Heap<PresenceDeadline>()
     private var entryCount = 0
+    /// The times at which users left, as uptime.
+    private var departures = GenerationCache<PresenceKey, UInt64>(capacity: 8192)
+    /// The time after a departure during which a late poll does not extend presence, in nanoseconds.
+    private static let departureWindow = Duration.seconds(2).nanoseconds
 
     var mayExpire: Bool { deadlines.first != nil }
 
@@ -26,7 +30,9 @@ struct PresenceTable {
         for entry in participations(of: user) { entry.renewedUntil = 0 }
         var changes: [PresenceChange] = []
         for presenceKey in presenceKeys {
+            let isNew = entry(presenceKey) == nil
             let entry = sit(presenceKey, &changes)
+            if isNew, let left = departures.value(of: presenceKey) { entry.doubtedUntil = left + Self.departureWindow }
             guard !entry.holders.contains(holder) else { continue }
             entry.holders.append(holder)
             link.entries[presenceKey.presenceScope] = entry
@@ -57,7 +63,10 @@ struct PresenceTable {
     mutating func conclude(_ holder: HolderID, for duration: UInt64, now: UInt64) -> [PresenceChange] {
         guard let link = links[holder] else { return [] }
         for entry in link.entries.all + participations(of: link.user) {
-            entry.renewedUntil = now + duration
+            // A client that leaves aborts its poll, and the leave can overtake the poll. Such a poll must not keep the
+            // user present, and a client that continues renews the entry within this time.
+            let isDoubted = now < entry.doubtedUntil && entry.renewedUntil == 0
+            entry.renewedUntil = now + (isDoubted ? min(duration, Self.departureWindow) : duration)
             queue(entry)
         }
         return remove(holder, .left)
@@ -68,9 +77,10 @@ struct PresenceTable {
         return release(up: presenceKeys.compactMap { entry($0) }, holder, .left)
     }
 
-    mutating func leave(_ presenceKeys: [PresenceKey]) -> [PresenceChange] {
+    mutating func leave(_ presenceKeys: [PresenceKey], now: UInt64) -> [PresenceChange] {
         var changes: [PresenceChange] = []
         for presenceKey in presenceKeys {
+            departures.insert(now, for: presenceKey)
             guard let entry = entry(presenceKey) else { continue }
             for holder in entry.holders { links[holder]?.entries[presenceKey.presenceScope] = nil }
             end(entry, .left, &changes)

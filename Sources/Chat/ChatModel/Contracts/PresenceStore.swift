@@ -33,6 +33,9 @@ public protocol PresenceStore: Sendable {
 
     /// Ends a connection that finished normally and whose user may reconnect. The keys that it still holds last for
     /// `duration`, as after a heartbeat.
+    ///
+    /// The connection may have begun before the user left, and been recorded afterwards. A key that lasts by such
+    /// connections alone, and that the user left less than 2 s ago, lasts for at most 2 s.
     func conclude(_ holder: HolderID, for duration: Duration) async throws(ChatError) -> [PresenceChange]
 
     /// Releases keys that a connection holds. Nil releases all of them and removes the connection.
