@@ -57,15 +57,15 @@ extension ProblemCatalogue {
             remedy: "Name another user."),
         Entry(
             code: "too_many_users", status: 422, title: "Too many users in one call",
-            cause: "One call names more users than accepted. 'limit' is the limit.",
+            cause: "One call names more users than accepted. 'limit' gives the maximum.",
             remedy: "Send the rest in further calls."),
         Entry(
             code: "too_many_operators", status: 422, title: "The channel has too many operators",
-            cause: "The channel has as many operators as it may. 'limit' is the limit.",
+            cause: "The channel has as many operators as it may. 'limit' gives the maximum.",
             remedy: "Remove an operator first."),
         Entry(
             code: "group_full", status: 422, title: "The channel group is full",
-            cause: "The channel group has as many channels as it may. 'limit' is the limit.",
+            cause: "The channel group has as many channels as it may. 'limit' gives the maximum.",
             remedy: "Create another group; a stream can follow several."),
     ]
 }

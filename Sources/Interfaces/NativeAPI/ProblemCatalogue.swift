@@ -273,11 +273,11 @@ enum ProblemCatalogue {
             remedy: "Read it again and repeat the change on the new version."),
         Entry(
             code: "content_too_large", status: 413, title: "The request body is too large",
-            cause: "The body, or a part of it, is larger than accepted. 'limit_bytes' is the limit.",
+            cause: "The body, or a part of it, is larger than accepted. 'limit_bytes' gives the maximum.",
             remedy: "Send less, or have the operator raise the limit."),
         Entry(
             code: "too_many_events", status: 413, title: "Too many events in one request",
-            cause: "The request has more events or records than accepted. 'limit' is the limit.",
+            cause: "The request has more events or records than accepted. 'limit' gives the maximum.",
             remedy: "Split them into several requests."),
         Entry(
             code: "target_too_long", status: 414, title: "The request line is too long",
@@ -372,7 +372,7 @@ enum ProblemCatalogue {
             remedy: "Correct the schema or the example."),
         Entry(
             code: "too_many_event_types", status: 422, title: "The app has too many event types",
-            cause: "The app has declared as many event types as it may. 'limit' is the limit.",
+            cause: "The app has declared as many event types as it may. 'limit' gives the maximum.",
             remedy: "Remove an event type."),
         Entry(
             code: "schema_memory_full", status: 422, title: "The app's schemas take too much memory",
@@ -380,11 +380,11 @@ enum ProblemCatalogue {
             remedy: "Make this schema smaller, or remove event types that are not used."),
         Entry(
             code: "too_many_versions", status: 422, title: "The event type has too many versions",
-            cause: "The event type has as many versions as it may. 'limit' is the limit.",
+            cause: "The event type has as many versions as it may. 'limit' gives the maximum.",
             remedy: "Create a new event type under another name."),
         Entry(
             code: "too_many_requests", status: 429, title: "A limit is reached",
-            cause: "The request would exceed a limit. 'limit' is the limit.",
+            cause: "The request would exceed a limit. 'limit' gives the maximum.",
             remedy: "Repeat the request after the time that Retry-After gives, or remove what is not needed."),
         Entry(
             code: "quota_exceeded", status: 429, title: "The rate is exceeded",
@@ -392,7 +392,7 @@ enum ProblemCatalogue {
             remedy: "Repeat the request after the time that Retry-After gives."),
         Entry(
             code: "too_many_streams", status: 429, title: "Too many streams",
-            cause: "The address, app, key or user has as many open streams and polls as it may. 'limit' is the limit.",
+            cause: "The address, app, key or user has as many streams and polls as it may. 'limit' gives the maximum.",
             remedy: "Close some, or follow several channels with one stream."),
         Entry(
             code: "headers_too_large", status: 431, title: "The request header is too large",

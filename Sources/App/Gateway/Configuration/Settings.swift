@@ -55,7 +55,7 @@ public enum Settings {
         .text("tls.key", \.tlsKey, "PEM file of the certificate's private key"),
         .seconds(
             "tls.hsts_seconds", \.transportSecurity, in: 0...63_072_000,
-            "how long browsers must use HTTPS only (Strict-Transport-Security); 0: header not sent"),
+            "time for which browsers must use HTTPS only (Strict-Transport-Security); 0: header not sent"),
         otlpEndpoint,
         secret(
             .list("otlp.headers", \.otlpHeaders, "header fields for the collector: name=value, separated by commas")),
@@ -151,15 +151,15 @@ public enum Settings {
             "limits.streams_per_address", \.limits.streamsPerAddress, in: 0...10_000_000, unit: "streams",
             "live streams and held polls of one address; 0: no limit"),
         .seconds("limits.heartbeat_seconds", \.limits.heartbeat, in: 1...300, "silence before a stream's heartbeat"),
-        .seconds("limits.poll_hold_seconds", \.limits.pollHold, in: 1...300, "how long a poll is held while empty")
+        .seconds("limits.poll_hold_seconds", \.limits.pollHold, in: 1...300, "longest wait of a poll without events")
             .reloadable,
         .seconds(
             "limits.pubnub_poll_hold_seconds", \.limits.pubnubPollHold, in: 1...305,
-            "how long a PubNub client's poll is held while empty"
+            "longest wait of a PubNub client's poll without events"
         ).reloadable,
         .seconds(
             "limits.pubnub_catch_up_seconds", \.limits.pubnubCatchUp, in: 10...86_400,
-            "how far back a PubNub client can resume with an old cursor"
+            "greatest age of a cursor with which a PubNub client can resume"
         ).reloadable,
         .integer(
             "limits.feed_bytes", \.limits.feedBytes, in: 65_536...268_435_456, unit: "bytes",
@@ -167,24 +167,26 @@ public enum Settings {
         ).reloadable,
         .integer(
             "limits.all_feeds_bytes", \.limits.allFeedsBytes, in: 1_048_576...1_099_511_627_776, unit: "bytes",
-            "how far all streams together may lag behind; beyond it slow readers are closed sooner"
+            "backlog of all streams together, beyond which slow readers are closed sooner"
         ).reloadable,
         .seconds(
-            "limits.passing_seconds", \.limits.passingAge, in: 10...3600, "how long ephemeral events can be resumed"),
+            "limits.passing_seconds", \.limits.passingAge, in: 10...3600,
+            "time for which ephemeral events can be resumed"),
         .integer(
             "limits.passing_bytes", \.limits.passingBytes, in: 65_536...4_294_967_296, unit: "bytes",
             "ephemeral events held for each app"),
         .seconds(
             "limits.repeat_seconds", \.limits.repeatWindow, in: 3600...2_592_000,
-            "how long repeats are recognised (Idempotency-Key, delivery ids)"),
+            "time for which repeats are recognised (Idempotency-Key, delivery ids)"),
         .integer(
             "limits.waiting_events", \.limits.waitingDrafts, in: 100...1_000_000, unit: "events",
             "events waiting for the store; beyond it, emits are answered 503"),
         .integer(
             "limits.waiting_bytes", \.limits.waitingBytes, in: 1_048_576...4_294_967_296, unit: "bytes",
             "the same limit in bytes"),
-        .seconds("limits.store_seconds", \.limits.storeDeadline, in: 1...60, "how long an emit waits for the store"),
-        .seconds("limits.drain_seconds", \.limits.drain, in: 0...300, "how long a shutdown waits for running requests"),
+        .seconds("limits.store_seconds", \.limits.storeDeadline, in: 1...60, "longest wait of an emit for the store"),
+        .seconds(
+            "limits.drain_seconds", \.limits.drain, in: 0...300, "longest wait of a shutdown for running requests"),
         .integer(
             "limits.delivery_attempts", \.limits.deliveryAttempts, in: 1...50, unit: "attempts",
             "attempts of a delivery before it is dead"),
@@ -200,7 +202,7 @@ public enum Settings {
             "deliveries held for one disabled webhook"),
         .seconds(
             "limits.deliveries_kept_seconds", \.limits.deliveriesKept, in: 3600...31_536_000,
-            "how long finished and dead deliveries are kept"),
+            "time for which finished and dead deliveries are kept"),
         .integer(
             "limits.channel_access_entries", \.limits.channelAccessEntries, in: 1000...10_000_000, unit: "entries",
             "channels, and users in channels, whose access is held in memory"),
@@ -217,17 +219,17 @@ public enum Settings {
         ).reloadable,
         .seconds(
             "limits.presence_grace_seconds", \.limits.presenceGrace, in: 0...3600,
-            "how long a user counts as present after the stream broke"),
+            "time for which a user counts as present after the stream broke"),
         .seconds(
             "limits.typing_seconds", \.limits.typingAge, in: 1...300,
-            "how long a user counts as typing without a repeat"
+            "time for which a user counts as typing without a repeat"
         ).reloadable,
         .integer(
             "limits.announced_occupants", \.limits.announcedOccupants, in: 0...100_000, unit: "users",
             "occupants of a channel beyond which joins and leaves are reported together"),
         .seconds(
             "limits.presence_interval_seconds", \.limits.presenceInterval, in: 1...3600,
-            "how often joins and leaves are reported together"),
+            "interval at which joins and leaves are reported together"),
         .integer(
             "limits.presence_state_bytes", \.limits.presenceStateBytes, in: 2...65_536, unit: "bytes",
             "presence state of a user on a channel"
@@ -264,7 +266,8 @@ public enum Settings {
             "events emitted per day into each app without its own limit; 0: no limit"
         ).reloadable,
         .seconds(
-            "limits.audit_seconds", \.limits.auditKept, in: 3600...315_360_000, "how long audit log entries are kept"
+            "limits.audit_seconds", \.limits.auditKept, in: 3600...315_360_000,
+            "time for which audit log entries are kept"
         ).reloadable,
         .integer(
             "limits.audit_entries", \.limits.auditEntries, in: 100...10_000_000, unit: "entries",
@@ -352,7 +355,7 @@ public enum Settings {
         let kinds = WebhookVerification.allCases.map(\.rawValue)
         return Setting(
             name: "webhook.verification", unit: kinds.joined(separator: "|"),
-            summary: "how receivers must confirm a webhook before events are sent; a webhook may require more",
+            summary: "confirmation that receivers must give before events are sent; a webhook may require more",
             read: { (configuration, text) throws(SettingError) in
                 guard kinds.contains(text) else {
                     throw SettingError(

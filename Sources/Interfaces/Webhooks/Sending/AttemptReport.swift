@@ -64,7 +64,7 @@ extension DeliveryAttempt {
         return name.hasPrefix("webhook-") || name.hasPrefix("ce-") || shown.contains(name)
     }
 
-    /// A list, because hashing the name costs more than searching it.
+    /// The gateway's own fields with other names. A list, because hashing a name costs more than searching the list.
     private static let shown = [
         "content-type", "user-agent", "traceparent", "x-hub-signature-256", "stripe-signature", "signature",
         "signature-input", "content-digest",
