@@ -23,8 +23,8 @@ enum Schema {
     static let readerPragmas = "PRAGMA cache_size=-8192;"
 
     private static let version1 = """
-        -- The last number given out or reserved. Lane 0: timetokens. Lane -1: directory revisions. Lane -2: the number of
-        -- times that the file was opened.
+        -- The last number given out or reserved of each numbering. 0: timetokens. -1: directory revisions. -2: the number
+        -- of times that the file was opened.
         CREATE TABLE head(lane INTEGER PRIMARY KEY, tt INTEGER NOT NULL);
         INSERT INTO head VALUES (0, 0), (-1, 0), (-2, 0);
 

@@ -27,7 +27,8 @@ extension ChatAccess {
         }
     }
 
-    /// Appends drafts that `prepare` returned, all or none.
+    /// Appends drafts that have passed the checks, except for the rules of their channels, all or none. Applies those
+    /// rules, also to drafts that ``prepare(_:within:)`` returned: they may have changed since.
     ///
     /// - Throws: `.tooMany` past the caller's rates; `.forbidden` when a user may not write in a channel; `.overloaded`
     ///   when rights change too often; what `EventLog.append` throws.
@@ -153,7 +154,7 @@ extension ChatAccess {
 
 extension ChatAccess {
     /// Makes all checks that precede the append: rights, names, sizes, the schema of the type, and whether the user may
-    /// write in the channel. Every interface uses it.
+    /// write in the channel. For messages with links, which a decision emits.
     ///
     /// - Throws: `.malformed` for a bad name or field; `.forbidden` without the right to emit there; `.tooLarge` for a
     ///   long payload; `.invalid` when the payload does not match the type's schema; what the store throws.

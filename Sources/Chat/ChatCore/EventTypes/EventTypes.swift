@@ -149,7 +149,7 @@ extension EventTypes {
     /// reports to operators.
     ///
     /// - Returns: the same outcome.
-    @inline(never)  // Keeps the memory of a waiting task small, as in `ChatAccess.drafts`.
+    @inline(never)  // Keeps the memory of a waiting task small, as in `ChatAccess.prepared`.
     func seen(_ outcome: AppendOutcome) -> AppendOutcome {
         guard outcome.repeatedNote == nil else { return outcome }
         var work = ValidationBudget.beside

@@ -1,9 +1,9 @@
 public import JSON
 
-/// The log of events, totally ordered per lane. Assigning a timetoken and making the event visible is a single step:
-/// once a reader has seen watermark T, no event at or below T appears later.
+/// The log of events, totally ordered. Assigning a timetoken and making the event visible is a single step: once a
+/// reader has seen watermark T, no event at or below T appears later.
 public protocol EventLog: Sendable {
-    /// Appends drafts, all those of one lane as a unit. The results are in the order of the drafts.
+    /// Appends drafts, all or none. The results are in the order of the drafts.
     ///
     /// When it returns, kept events survive a power failure, and the watermark covers all of them.
     ///

@@ -4,7 +4,8 @@ import JSON
 
 /// Parses the description of one event, for each way to emit one, into an `EventDraft`.
 ///
-/// `data` and `meta` keep the bytes of the request: they are cut out of the body and never printed again.
+/// `data` and `meta` keep the bytes of the request: they are cut out of the body and never printed again. `text` and
+/// `files` become one object, each with its bytes.
 enum DraftParser {
     static let messageMembers = [
         "text", "data", "files", "user", "meta", "custom_type", "store", "ttl_hours", "quote", "thread_of", "mentions",

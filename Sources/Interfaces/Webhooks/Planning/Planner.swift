@@ -68,8 +68,8 @@ final class Planner: Sendable {
         }
     }
 
-    /// Listens on the hub's executor, which every commit wakes anyway. When no webhook matches, it wakes no other
-    /// thread.
+    /// Listens on the hub's executor, which every commit wakes anyway. When the app has no webhooks or subscriptions,
+    /// it wakes no other thread.
     private func listen(to commits: CommitSequence, _ wake: PlannerSignal) async {
         for await commit in commits {
             var last: AppID?

@@ -182,8 +182,8 @@ struct AttemptRecorder: Sendable {
             let written = try await runtime.writeNotices(to: registry.health) {
                 notice($0, subscriber, decision, result)
             }
-            for notices in written {
-                guard case .failing(let since) = notices else { continue }
+            for notice in written {
+                guard case .failing(let since) = notice else { continue }
                 logger.warning(
                     "webhook failing", metadata: ["webhook": "\(subscriber)", "since": "\(since.timestamp)"])
             }
@@ -191,10 +191,10 @@ struct AttemptRecorder: Sendable {
     }
 
     private func notice(
-        _ notices: WebhookFailureState.OperatorNotice, _ subscriber: SubscriberID, _ decision: DeliveryState.Decision,
+        _ notice: WebhookFailureState.OperatorNotice, _ subscriber: SubscriberID, _ decision: DeliveryState.Decision,
         _ result: OutboundResult
     ) -> EventDraft {
-        switch notices {
+        switch notice {
         case .failing(let since):
             WebhookRegistry.notice("webhook.failing", of: subscriber) { writer in
                 writer.member("failing_since", since.timestamp)

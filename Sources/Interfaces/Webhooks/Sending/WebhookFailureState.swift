@@ -86,9 +86,9 @@ struct WebhookFailureState: Sendable {
         return since.map { .failing(since: $0) } ?? .recovered
     }
 
-    /// - Parameter news: the stored notice; nil when it could not be stored.
-    mutating func endWriting(_ notices: OperatorNotice?) {
-        switch notices {
+    /// - Parameter notice: the stored notice; nil when it could not be stored.
+    mutating func endWriting(_ notice: OperatorNotice?) {
+        switch notice {
         case .failing(let since): written.end(.some(since))
         case .recovered: written.end(.some(nil))
         case nil: written.end(nil)
