@@ -63,7 +63,7 @@ let package = Package(
         module("Chat", "ChatModel", uses: ["JSON"]),
         module("Chat", "ChatCore", uses: ["ChatModel", "JSON", "JSONSchema", "Locking", "Signing", "Text"]),
 
-        module("Chat", "GatewayClient", uses: ["ChatModel", "HTTPClient", "JSON", "Locking", "Text"]),
+        module("Chat", "GatewayClient", uses: ["CZlib", "ChatModel", "HTTPClient", "JSON", "Locking", "Text"]),
         module("Chat", "ChatKit", uses: ["ChatModel", "JSON", "Locking"]),
         module("Chat", "ChatRemote", uses: ["ChatKit", "ChatModel", "GatewayClient", "HTTPClient", "JSON", "Locking"]),
         module("Chat", "ChatKitInProcess", uses: ["ChatCore", "ChatKit", "ChatModel", "JSON", "Locking"]),

@@ -168,6 +168,27 @@ private struct OlderCalls: Scene {
         await chat.close()
     }
 
+    @Test("compress the body of one publish")
+    func compression() async throws {
+        let bodies = Observed<[String]>([])
+        let server = try ScriptedServer { request in
+            guard request.method == "POST" else { return .status(200, #"{"id":"ana"}"#) }
+            let isGzip = request["content-encoding"] == "gzip" && request.body.starts(with: [0x1F, 0x8B])
+            bodies.update { $0.append("\(isGzip) \(request.body.count < 1000)") }
+            return .status(201, #"{"timetoken":"17957317744856000"}"#)
+        }
+        let chat = try await Chat(url: server.baseURL, key: "dev", user: "ana")
+        let room = chat.channel("room")
+        let long = String(repeating: "tea ", count: 1000)
+        let compressed = RequestOptions(isCompressed: true)
+        try await room.publish(long, options: compressed)
+        try await room.publish(long)
+        // Bytes that do not become fewer are sent as they are.
+        try await room.publish(1, options: compressed)
+        #expect(bodies.value == ["true true", "false false", "false true"])
+        await chat.close()
+    }
+
     @Test("limit how often a listener reconnects")
     func retryPolicy() async throws {
         let streams = Observed(0)

@@ -14,6 +14,7 @@ extension GatewayBackend {
         call.idempotencyKey = Call.newIdempotencyKey()
         call.timeout = posting.options.timeout
         call.retries = posting.options.retries
+        call.isCompressed = posting.options.isCompressed
         return try await send(call).timetoken("timetoken")
     }
 

@@ -21,6 +21,8 @@ package struct Call: Sendable {
     package var timeout: Duration?
     /// The maximum number of retries; nil selects the sender's.
     package var retries: Int?
+    /// True to compress the body when that makes it smaller.
+    package var isCompressed = false
     /// The statuses that are returned as responses in addition to those of success, with the problem as the document.
     package var accepted: Set<Int> = []
 

@@ -15,8 +15,13 @@ extension OutboundRequest {
         if call.mustBeNew { headers.append(("If-None-Match", "*")) }
         if let version = call.version { headers.append(("If-Match", "\"\(version)\"")) }
         if let device = call.device { headers.append(("X-Device-Id", device)) }
+        var body = call.body?.bytes ?? []
+        if call.isCompressed, let compressed = Gzip.compressed(body) {
+            headers.append(("Content-Encoding", "gzip"))
+            body = compressed
+        }
         self.init(
-            method: call.method, url: url + call.path.text, headers: headers, body: call.body?.bytes ?? [],
+            method: call.method, url: url + call.path.text, headers: headers, body: body,
             totalTimeout: call.timeout)
     }
 

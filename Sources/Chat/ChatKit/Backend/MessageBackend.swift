@@ -115,11 +115,14 @@ public struct RequestOptions: Sendable, Equatable {
     public var timeout: Duration?
     /// The number of times that a failed request is repeated when the gateway is busy or cannot be reached; 4 if nil.
     public var retries: Int?
+    /// True to compress the body with gzip when that makes it smaller.
+    public var isCompressed: Bool
 
     /// Options; nil selects the default.
-    public init(timeout: Duration? = nil, retries: Int? = nil) {
+    public init(timeout: Duration? = nil, retries: Int? = nil, isCompressed: Bool = false) {
         self.timeout = timeout
         self.retries = retries
+        self.isCompressed = isCompressed
     }
 }
 
