@@ -156,6 +156,10 @@ private struct OlderCalls: OlderScenes {
         let heard = Heard<Mention>()
         let listener = chat.listenForEvents(type: Mention.self, channelId: "ben") { heard($0.event.payload) }
         try await listener.ready()
+        let own = Heard<Mention>()
+        let ben = try await chat.acting(as: "ben")
+        let ownListeners = [ben.currentUser.onMentioned { own($0) }, chat.user("ben").onMentioned { own($0) }]
+        for listener in ownListeners { try await listener.ready() }
         try await chat.emitEvent(
             channelId: "ben", payload: Mention(messageTimetoken: 17, channel: "crew"), mergePayloadWith: ["a": 1])
         let mention = try #require(await heard.next().first)
@@ -163,6 +167,8 @@ private struct OlderCalls: OlderScenes {
         #expect(mention.parentChannel == nil)
         #expect(mention.messageTimetoken == 17)
         #expect(mention.mentionedByUserId == "ana")
+        #expect(await own.next(2) == [mention, mention])
+        for listener in ownListeners { listener.close() }
         let stored = try await chat.getEventsHistory(channelId: "ben").events.compactMap {
             $0.event.payload as? CustomEvent
         }

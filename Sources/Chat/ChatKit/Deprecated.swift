@@ -96,7 +96,7 @@ extension Chat {
     ///
     /// ``Custom``, ``CustomEvent``, ``TextMessageContent`` and contents of the program's own, which must be
     /// ``JSONCodable`` and print an object, are published in the channel. A ``Mention`` is a custom event of the type
-    /// `mention`. The other contents of the library make the call that causes their event: a ``Report`` reports the
+    /// `mention`, which ``User/onMentioned(_:)`` of the user with the channel's id also receives. The other contents of the library make the call that causes their event: a ``Report`` reports the
     /// message, ``Typing`` starts or stops typing, a ``ReadReceipt`` moves the read mark, an ``Invite`` invites the user
     /// whose id is `channelId`, and a ``Restriction`` restricts its user.
     ///
@@ -181,7 +181,7 @@ extension AnyJSON {
 
 extension Mention {
     /// The type of the custom event that ``Chat/emitEvent(channelId:payload:mergePayloadWith:)`` sends.
-    fileprivate static let eventType = "mention"
+    static let eventType = "mention"
 
     /// The payload of that event, which the Chat SDKs of PubNub read too.
     fileprivate var members: [String: any JSONCodable] {
@@ -193,7 +193,7 @@ extension Mention {
     }
 
     /// Reads the payload of that event.
-    fileprivate init?(emitted event: Event) {
+    init?(emitted event: Event) {
         let data = AnyJSON(event.data)
         guard event.type == Self.eventType, let timetoken = data.timetoken("messageTimetoken"),
             let channel = data.text("channel")

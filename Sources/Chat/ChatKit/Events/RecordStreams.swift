@@ -141,9 +141,12 @@ extension UserStreams {
         personal(of: ["member.invited"]) { Invite($0, AnyJSON($0.data)) }
     }
 
-    /// Messages that mention the user.
+    /// Messages that mention the user, and mentions that another client of the user's channel has sent as events of the
+    /// type `mention`.
     public func mentioned() -> ChatStream<Mention> {
-        personal(of: ["user.mentioned"]) { Mention($0, AnyJSON($0.data)) }
+        personal(of: ["user.mentioned", Mention.eventType]) { event in
+            event.type == Mention.eventType ? Mention(emitted: event) : Mention(event, AnyJSON(event.data))
+        }
     }
 
     /// Mutes and bans of the user in any channel, and their ends.
@@ -175,7 +178,7 @@ extension User {
         stream.invited().listen { callback($0) }
     }
 
-    /// Calls back with each message that mentions the user.
+    /// Calls back with each message that mentions the user, and with mentions that were sent as events.
     public func onMentioned(_ callback: @escaping @Sendable (Mention) -> Void) -> AutoCloseable {
         stream.mentioned().listen { callback($0) }
     }
