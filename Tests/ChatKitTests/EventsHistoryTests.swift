@@ -1,4 +1,6 @@
 import ChatKit
+import ChatRemote
+import TestSupport
 import Testing
 
 @Suite("The history of events") struct EventsHistoryTests {
@@ -88,6 +90,32 @@ import Testing
                 channelId: "room.1", startTimetoken: timetokens[4], endTimetoken: timetokens[1])
             #expect(middle == 3)
         }
+    }
+
+    @Test("reads the types of a content alone, and ends a search without a result")
+    func bounded() async throws {
+        let targets = Observed<[String]>([])
+        let server = try ScriptedServer { request in
+            guard request.target.contains("/events") else { return .status(200, #"{"id":"ana"}"#) }
+            targets.update { $0.append(request.target) }
+            let event = #"""
+                {"type":"reaction.added","kind":"action","timetoken":"17957317744856000","channel":"room.1","data":{}}
+                """#
+            let page = Array(repeating: event, count: 100).joined(separator: ",")
+            return .status(200, #"{"data":[\#(page)],"has_more":true}"#)
+        }
+        let chat = try await Chat(url: server.baseURL, key: "dev", user: "ana")
+        let error = await #expect(throws: ChatError.self) {
+            _ = try await chat.getEventsHistory(channelId: "room.1")
+        }
+        #expect(error?.code == .tooMany)
+        #expect(error?.message.contains("set `startTimetoken` to 17957317744856000") == true)
+        #expect(targets.value.count == 100)
+        await #expect(throws: ChatError.self) {
+            _ = try await chat.getEventsHistory(of: Report.self, channelId: "room.1")
+        }
+        #expect(targets.value.last?.contains("type=report.created") == true)
+        await chat.close()
     }
 
     @Test("refuses a count out of range", arguments: MatchStrategy.allCases)

@@ -16,8 +16,10 @@ extension Chat {
     ///     events, reports, mentions, invitations (on the invited user's own channel) and restrictions. Events of other
     ///     types, such as changes of records, come as ``CustomEvent``.
     /// - Returns: the events; `isMore` is true when there are more between the bounds.
+    ///   Without `types`, a call examines at most 10,000 events; what it has found by then is returned as one part of
+    ///   more.
     /// - Throws: `.malformed` for a count or type that the gateway refuses; `.forbidden` when the user may not read the
-    ///   channel.
+    ///   channel; `.tooMany` when none of 10,000 examined events is of these types, with the position at which to go on.
     public func getEventsHistory(
         channelId: String, startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil, count: Int = 100,
         types: [String]? = nil
@@ -44,28 +46,42 @@ extension Chat {
     ///     have the form of that type are left out.
     ///   - count: the maximum number of events; the bounds are those of
     ///     ``getEventsHistory(channelId:startTimetoken:endTimetoken:count:types:)``.
-    /// - Throws: `.malformed` for a count that the gateway refuses; `.forbidden` when the user may not read the channel.
+    /// - Throws: `.malformed` for a count that the gateway refuses; `.forbidden` when the user may not read the channel;
+    ///   `.tooMany` when none of 10,000 examined events has this content, with the position at which to go on.
     public func getEventsHistory<Content: EventContent>(
         of type: Content.Type, channelId: String, startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil,
         count: Int = 100
     ) async throws(ChatError) -> (events: [EventWrapper<Content>], isMore: Bool) {
         var query = EventQuery(channel: channelId)
         query.bound(start: startTimetoken, end: endTimetoken, count: count)
+        query.types = Event.types(of: type)
         return try await history(query) { event in event.decoded(as: type).map { event.wrapped($0) } }
     }
 
-    /// Reads pages until `query.limit` values are found.
+    /// The maximum number of events that one call examines.
+    private static var examinedMost: Int { 10_000 }
+
+    /// Reads pages until `query.limit` values are found, or ``examinedMost`` events were examined.
     private func history<Value>(
         _ query: EventQuery, _ read: (Event) -> Value?
     ) async throws(ChatError) -> (events: [Value], isMore: Bool) {
         var query = query
         var found: [Value] = []
         let count = query.limit
+        var examined = 0
         while true {
             let page = try await backend.history(query)
             found += page.items.compactMap(read)
             guard found.count <= count, page.hasMore, let last = page.items.last else {
                 return (found.prefix(count).reversed(), found.count > count)
+            }
+            examined += page.items.count
+            guard examined < Self.examinedMost else {
+                guard found.isEmpty else { return (found.reversed(), true) }
+                throw ChatError(
+                    .tooMany,
+                    "none of \(examined) events has this content; to go on, set `startTimetoken` to \(last.timetoken)",
+                    slug: "search_too_long")
             }
             query.before = last.timetoken
             // Later pages are larger, because most of the events may be of other types.
@@ -112,6 +128,20 @@ extension Event {
         case "member.invited": Invite(self, data)
         case "user.banned", "user.unbanned", "user.muted", "user.unmuted": Restriction(self, data)
         default: CustomEvent(self)
+        }
+    }
+
+    /// The types of the events with a content; empty for contents of the program's own and for those of all types.
+    fileprivate static func types(of content: any EventContent.Type) -> [String] {
+        switch content {
+        case is TextMessageContent.Type: [BuiltInTypes.messageCreated]
+        case is Typing.Type: ["typing.started", "typing.stopped"]
+        case is Report.Type: ["report.created"]
+        case is Mention.Type: ["user.mentioned"]
+        case is ReadReceipt.Type: ["receipt.read"]
+        case is Invite.Type: ["member.invited"]
+        case is Restriction.Type: ["user.banned", "user.unbanned", "user.muted", "user.unmuted"]
+        default: []
         }
     }
 
