@@ -31,6 +31,7 @@ let package = Package(
     name: "parley",
     products: [
         .library(name: "ChatKit", targets: ["ChatKit", "ChatRemote"]),
+        .library(name: "ChatKitCompat", targets: ["ChatKitCompat"]),
         .library(name: "ChatKitInProcess", targets: ["ChatKitInProcess", "SQLiteEngine"]),
         .executable(name: "parley", targets: ["parley"]),
     ],
@@ -66,6 +67,7 @@ let package = Package(
         module("Chat", "GatewayClient", uses: ["CZlib", "ChatModel", "HTTPClient", "JSON", "Locking", "Text"]),
         module("Chat", "ChatKit", uses: ["ChatModel", "JSON", "Locking"]),
         module("Chat", "ChatRemote", uses: ["ChatKit", "ChatModel", "GatewayClient", "HTTPClient", "JSON", "Locking"]),
+        module("Chat", "ChatKitCompat", uses: ["ChatKit", "ChatModel", "ChatRemote", "JSON", "Locking"]),
         module("Chat", "ChatKitInProcess", uses: ["ChatCore", "ChatKit", "ChatModel", "JSON", "Locking"]),
 
         module("Storage", "SQLiteEngine", uses: ["ChatModel", "JSON", "Locking", "SQLite", "Text", logging]),
@@ -144,6 +146,9 @@ let package = Package(
                 "ChatCore", "ChatKit", "ChatKitInProcess", "ChatModel", "ChatRemote", "Gateway", "HTTPClient", "JSON",
                 "JSONSchema", "Locking", "SQLiteEngine", "TestSupport",
             ]),
+        tests(
+            "ChatKitCompatTests",
+            uses: ["ChatKitCompat", "Gateway", "HTTPClient", "JSON", "Locking", "TestSupport"]),
         tests(
             "GatewayTests",
             uses: [

@@ -18,7 +18,8 @@ private let root = URL(filePath: #filePath).deletingLastPathComponent().deleting
 
     @Test("shows examples that compile")
     func compiled() throws {
-        let code = bare(try text("Tests/ChatKitTests/DocumentedExamples.swift"))
+        let files = ["Tests/ChatKitTests/DocumentedExamples.swift", "Tests/ChatKitCompatTests/DocumentedExample.swift"]
+        let code = bare(try files.map(text).joined())
         let folder = "Sources/Chat/ChatKit/ChatKit.docc/"
         let articles = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
         let pages = ["docs/swift.md"] + articles.filter { $0.hasSuffix(".md") }.map { folder + $0 }

@@ -150,6 +150,7 @@ extension ChannelEdit {
         name = .given(fields.name)
         description = .given(fields.description)
         customType = .given(fields.customType)
+        type = .given(fields.type)
         coverURL = .given(fields.coverURL)
         status = .given(fields.status)
         data = .given(fields.data?.text)

@@ -133,6 +133,8 @@ public struct ChannelFields: Sendable {
     public var coverURL: String?
     /// A label for grouping channels.
     public var customType: String?
+    /// A type of the app's own; not the kind of channel.
+    public var type: String?
     /// A value of any kind that the app stores with the channel.
     public var data: AnyJSON?
     /// An object of the app.

@@ -37,6 +37,12 @@ public final class Chat: Sendable {
         }
     }
 
+    /// Creates a chat on a backend without reading the user's record. The user gets no record.
+    package init(withoutRecord backend: any ChatBackend) {
+        self.backend = backend
+        ownRecord = UserRecord(id: backend.user)
+    }
+
     /// The id of the chat's user.
     public var userId: String { backend.user }
 

@@ -73,7 +73,7 @@ public struct MessageActionEvent: Sendable {
     public let change: Change
 
     /// Returns nil for an event that is about no single message.
-    init?(_ event: LiveEvent) {
+    package init?(_ event: LiveEvent) {
         let data = event.payload
         let attached = data["reaction"] ?? data["action"]
         switch event.type {

@@ -37,6 +37,9 @@ actor Credential {
         self.clock = clock
     }
 
+    /// Uses this key or token from now on, also in the place of a token that the function supplied.
+    func replace(with key: String) { token = Token(text: key, renewal: .distantFuture) }
+
     /// Returns the key, or a token that does not expire soon.
     func current() async throws(ChatError) -> String {
         if let token, token.renewal > clock.now { return token.text }
@@ -93,14 +96,18 @@ actor Credential {
         ChatError(.unavailable, "the function that supplies tokens gave none within \(limit)", slug: "token_late")
     }
 
+    /// Returns the claims of a user's token, whose signature is not checked; nil for any other text.
+    static func claims(of token: String) -> JSONValue? {
+        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let claims = Base64URL.decode(parts[1]) else { return nil }
+        return try? JSONDocument(claims).root
+    }
+
     /// Returns the time from which a token is replaced: some time before its `exp`. It is computed relative to the
     /// token's `iat` where there is one, because this machine's clock may be wrong. A token without a readable life is
     /// used until the gateway rejects it.
     static func renewal(of token: String, at now: Timetoken) -> Timetoken {
-        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let claims = Base64URL.decode(parts[1]), let root = try? JSONDocument(claims).root,
-            let end = root["exp"]?.integer
-        else { return .distantFuture }
+        guard let root = claims(of: token), let end = root["exp"]?.integer else { return .distantFuture }
         let start = root["iat"]?.integer ?? Int64(now.rawValue / Timetoken.ticksPerSecond)
         guard start >= 0, end > start, end - start <= longestLife else { return .distantFuture }
         let life = Duration.seconds(end - start)

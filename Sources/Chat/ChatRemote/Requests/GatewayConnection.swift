@@ -18,6 +18,8 @@ final class GatewayConnection: Sendable {
     private let streams: Client
     private let clock: WallClock
     private let sleep = RetryDelays()
+    /// A key that is to replace the credential's at the next request.
+    private let replacement = Lock<String?>(nil)
 
     init(
         url: String, _ credential: Credential, retry: RetryPolicy, clock: WallClock = .system
@@ -42,6 +44,9 @@ final class GatewayConnection: Sendable {
             throw ChatError(.unavailable, "the HTTP client cannot start: \(error.message)")
         }
     }
+
+    /// Uses another key or token for every request and connection that begins after this call.
+    func replaceKey(with key: String) { replacement.withLock { $0 = key } }
 
     func close() async {
         sleep.end()
@@ -80,6 +85,12 @@ final class GatewayConnection: Sendable {
     private func authorized<Value>(
         _ body: (_ token: String) async throws(ChatError) -> Value
     ) async throws(ChatError) -> Value {
+        if let key = replacement.withLock({ key in
+            defer { key = nil }
+            return key
+        }) {
+            await credential.replace(with: key)
+        }
         let token = try await credential.current()
         do throws(ChatError) {
             return try await body(token)

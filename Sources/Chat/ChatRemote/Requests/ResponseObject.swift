@@ -172,6 +172,7 @@ extension ChannelFields {
         if let description { writer.member("description", description) }
         if let coverURL { writer.member("cover_url", coverURL) }
         if let customType { writer.member("custom_type", customType) }
+        if let type { writer.member("type", type) }
         if let data { writer.member("data", data.text) }
         if let custom { writer.member("custom", custom.text) }
         if let status { writer.member("status", status) }

@@ -1,0 +1,99 @@
+import ChatKit
+import ChatRemote
+import Locking
+
+/// Keeps the client's user present on the channels that the client is subscribed to.
+final class PresenceKeeper: Sendable {
+    private struct Stay {
+        var count: Int
+        let task: Task<Void, Never>
+    }
+
+    private struct Place: Hashable, Sendable {
+        let name: String
+        let isGroup: Bool
+    }
+
+    /// The number of seconds for which one sign of presence counts.
+    let seconds: Int
+    private let backend: GatewayBackend?
+    private let interval: Duration
+    private let isSilent: Bool
+    private let stays = Lock<[Place: Stay]>([:])
+
+    init(_ backend: GatewayBackend?, _ configuration: PubNubConfiguration) {
+        self.backend = backend
+        seconds = Int(min(max(configuration.durationUntilTimeout, 20), 86_400))
+        let interval = Int(min(configuration.heartbeatInterval, 86_400))
+        self.interval = .seconds(interval > 0 ? interval : seconds / 2)
+        isSilent = configuration.supressLeaveEvents
+    }
+
+    /// Counts one more subscription of a channel or group. Patterns make nobody present.
+    func enter(_ names: [String], isGroup: Bool) {
+        guard let backend else { return }
+        for name in names where !name.contains("*") {
+            let place = Place(name: name, isGroup: isGroup)
+            stays.withLock { stays in
+                if stays[place] != nil {
+                    stays[place]?.count += 1
+                } else {
+                    let (seconds, interval) = (seconds, interval)
+                    stays[place] = Stay(count: 1, task: Task { await Self.stay(place, backend, seconds, interval) })
+                }
+            }
+        }
+    }
+
+    /// Counts one subscription less. The last one ends the user's presence.
+    func leave(_ names: [String], isGroup: Bool) {
+        guard let backend else { return }
+        for name in names {
+            let place = Place(name: name, isGroup: isGroup)
+            let ended = stays.withLock { stays -> Stay? in
+                guard let stay = stays[place] else { return nil }
+                guard stay.count > 1 else { return stays.removeValue(forKey: place) }
+                stays[place]?.count -= 1
+                return nil
+            }
+            guard let ended else { continue }
+            ended.task.cancel()
+            if isSilent { continue }
+            Task {
+                // A sign that is being sent must not follow the end of the presence.
+                await ended.task.value
+                for channel in await Self.channels(of: place, backend) {
+                    // Without an answer, the presence ends by itself.
+                    try? await backend.disappear(from: channel)
+                }
+            }
+        }
+    }
+
+    /// Stops without ending the presence, which ends by itself.
+    func end() {
+        let stays = stays.withLock { stays in
+            defer { stays = [:] }
+            return stays
+        }
+        for stay in stays.values { stay.task.cancel() }
+    }
+
+    private static func stay(
+        _ place: Place, _ backend: GatewayBackend, _ seconds: Int, _ interval: Duration
+    ) async {
+        while !Task.isCancelled {
+            for channel in await channels(of: place, backend) {
+                // A sign that is lost or refused is no error of a call: the next one follows.
+                try? await backend.appear(in: channel, for: seconds, state: nil)
+            }
+            try? await Task.sleep(for: interval)
+        }
+    }
+
+    /// Returns the channels of a group as they are now; none when they cannot be read.
+    private static func channels(of place: Place, _ backend: GatewayBackend) async -> [String] {
+        guard place.isGroup else { return [place.name] }
+        return (try? await backend.group(place.name))?.channels ?? []
+    }
+}

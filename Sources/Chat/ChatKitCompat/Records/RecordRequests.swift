@@ -1,0 +1,135 @@
+import ChatKit
+
+extension PubNub {
+    /// The fields of users to read. Every field is always read; the parameters are accepted.
+    public struct UserIncludeFields: Sendable {
+        /// True to read the number of all users.
+        public var totalCount: Bool
+
+        /// Creates a selection.
+        public init(custom: Bool = true, type: Bool = true, status: Bool = true, totalCount: Bool = true) {
+            self.totalCount = totalCount
+        }
+    }
+
+    /// The fields of channels to read. Every field is always read; the parameters are accepted.
+    public struct ChannelIncludeFields: Sendable {
+        /// True to read the number of all channels.
+        public var totalCount: Bool
+
+        /// Creates a selection.
+        public init(custom: Bool = true, type: Bool = true, status: Bool = true, totalCount: Bool = true) {
+            self.totalCount = totalCount
+        }
+    }
+
+    /// The selection of the fields of channels in ``PubNub/allChannelMetadata(include:filter:sort:limit:page:custom:completion:)``.
+    public typealias IncludeFields = ChannelIncludeFields
+
+    /// The fields of a user's memberships to read. The fields of the membership itself are always read.
+    public struct MembershipInclude: Sendable {
+        /// True to read the channels' records, which takes a request for each.
+        public var channelFields: Bool
+
+        /// Creates a selection.
+        public init(
+            customFields: Bool = true, channelFields: Bool = false, statusField: Bool = true, typeField: Bool = true,
+            channelCustomFields: Bool = false, channelTypeField: Bool = false, channelStatusField: Bool = false,
+            totalCount: Bool = false
+        ) {
+            self.channelFields = channelFields || channelCustomFields || channelTypeField || channelStatusField
+        }
+    }
+
+    /// The fields of a channel's members to read. The fields of the membership itself are always read.
+    public struct MemberInclude: Sendable {
+        /// True to read the users' records, which takes a request for each.
+        public var uuidFields: Bool
+
+        /// Creates a selection.
+        public init(
+            customFields: Bool = true, uuidFields: Bool = false, statusField: Bool = true, typeField: Bool = true,
+            uuidCustomFields: Bool = false, uuidTypeField: Bool = false, uuidStatusField: Bool = false,
+            totalCount: Bool = false
+        ) {
+            self.uuidFields = uuidFields || uuidCustomFields || uuidTypeField || uuidStatusField
+        }
+    }
+
+    /// A field by which lists of users and channels are sorted.
+    public enum ObjectSortProperty: String, Sendable {
+        case id, name, type, status, updated
+
+        var field: String { self == .updated ? "updated_at" : rawValue }
+    }
+
+    /// A field and the direction of a sorted list of users or channels.
+    public struct ObjectSortField: Sendable {
+        /// The field.
+        public let property: ObjectSortProperty
+        /// False for the descending order.
+        public let ascending: Bool
+
+        /// Creates an order.
+        public init(property: ObjectSortProperty, ascending: Bool = true) {
+            self.property = property
+            self.ascending = ascending
+        }
+    }
+
+    /// A field by which lists of memberships are sorted.
+    public enum MembershipSortProperty: Sendable {
+        /// A field of the user or channel at the other end: of these, only `id` can be sorted by.
+        case object(ObjectSortProperty)
+        case status, type, updated
+    }
+
+    /// A field and the direction of a sorted list of memberships.
+    public struct MembershipSortField: Sendable {
+        /// The field.
+        public let property: MembershipSortProperty
+        /// False for the descending order.
+        public let ascending: Bool
+
+        /// Creates an order.
+        public init(property: MembershipSortProperty, ascending: Bool = true) {
+            self.property = property
+            self.ascending = ascending
+        }
+    }
+}
+
+extension RecordList {
+    init(
+        _ filter: String?, _ sort: [PubNub.ObjectSortField], _ limit: Int?, _ page: (any PubNubHashedPage)?
+    ) {
+        self.init(filter, limit, page)
+        self.sort = sort.map { "\($0.property.field):\($0.ascending ? "asc" : "desc")" }
+    }
+
+    /// - Parameter other: the name of the other end in the API: `user` or `channel`.
+    init(
+        _ filter: String?, _ sort: [PubNub.MembershipSortField], _ limit: Int?, _ page: (any PubNubHashedPage)?,
+        other: String
+    ) {
+        self.init(filter, limit, page)
+        self.sort = sort.map { field in
+            let name =
+                switch field.property {
+                case .object(.id): other
+                case .object(let property): "\(other).\(property.field)"
+                case .status: "status"
+                case .type: "type"
+                case .updated: "updated_at"
+                }
+            return "\(name):\(field.ascending ? "asc" : "desc")"
+        }
+    }
+
+    private init(_ filter: String?, _ limit: Int?, _ page: (any PubNubHashedPage)?) {
+        self.init()
+        self.filter = filter
+        self.limit = limit ?? 100
+        cursor = page?.start
+    }
+}

@@ -1,0 +1,146 @@
+public import Dispatch
+public import FoundationEssentials
+import Locking
+
+/// The closures of an object that receives events.
+public final class EventClosures: Sendable {
+    struct Values {
+        var event: ((PubNubEvent) -> Void)?
+        var events: (([PubNubEvent]) -> Void)?
+        var message: ((any PubNubMessage) -> Void)?
+        var signal: ((any PubNubMessage) -> Void)?
+        var presence: ((any PubNubPresenceChange) -> Void)?
+        var messageAction: ((PubNubMessageActionEvent) -> Void)?
+        var file: ((PubNubFileChangeEvent) -> Void)?
+        var appContext: ((PubNubAppContextEvent) -> Void)?
+    }
+
+    private let values = Lock(Handover(Values()))
+
+    init() {}
+
+    var current: Values {
+        get { values.withLock { $0 }.value }
+        set {
+            let new = Handover(newValue)
+            values.withLock { $0 = new }
+        }
+    }
+
+    /// Calls the closures on a queue, for all events that arrived together and for each of them.
+    func emit(_ events: [PubNubEvent], on queue: DispatchQueue) {
+        guard !events.isEmpty else { return }
+        let events = Handover(events)
+        queue.async {
+            // Read here, so that a closure that was removed in the meantime is not called.
+            let present = self.current
+            present.events?(events.value)
+            for event in events.value {
+                present.event?(event)
+                switch event {
+                case .messageReceived(let message): present.message?(message)
+                case .signalReceived(let signal): present.signal?(signal)
+                case .presenceChanged(let change): present.presence?(change)
+                case .messageActionChanged(let change): present.messageAction?(change)
+                case .fileChanged(let change): present.file?(change)
+                case .appContextChanged(let change): present.appContext?(change)
+                }
+            }
+        }
+    }
+}
+
+/// An object with closures for events: ``PubNub``, ``Subscription``, ``SubscriptionSet`` and ``EventListener``. The
+/// closures are called on ``queue``, in the order of the events.
+public protocol EventListenerInterface: AnyObject, Sendable {
+    /// The queue of the closures.
+    var queue: DispatchQueue { get }
+    /// An id of this object.
+    var uuid: UUID { get }
+    /// The closures.
+    var closures: EventClosures { get }
+}
+
+extension EventListenerInterface {
+    /// Called with every event.
+    public var onEvent: ((PubNubEvent) -> Void)? {
+        get { closures.current.event }
+        set { closures.current.event = newValue }
+    }
+    /// Called with the events that arrived together, before the other closures are called with each of them.
+    public var onEvents: (([PubNubEvent]) -> Void)? {
+        get { closures.current.events }
+        set { closures.current.events = newValue }
+    }
+    /// Called with messages and with events of the app's own types.
+    public var onMessage: ((any PubNubMessage) -> Void)? {
+        get { closures.current.message }
+        set { closures.current.message = newValue }
+    }
+    /// Called with signals.
+    public var onSignal: ((any PubNubMessage) -> Void)? {
+        get { closures.current.signal }
+        set { closures.current.signal = newValue }
+    }
+    /// Called when users come, go or change their state; only with ``ReceivePresenceEvents``.
+    public var onPresence: ((any PubNubPresenceChange) -> Void)? {
+        get { closures.current.presence }
+        set { closures.current.presence = newValue }
+    }
+    /// Called with reactions, edits, deletions and actions of the app's own.
+    public var onMessageAction: ((PubNubMessageActionEvent) -> Void)? {
+        get { closures.current.messageAction }
+        set { closures.current.messageAction = newValue }
+    }
+    /// Called with messages that announce a file.
+    public var onFileEvent: ((PubNubFileChangeEvent) -> Void)? {
+        get { closures.current.file }
+        set { closures.current.file = newValue }
+    }
+    /// Called when a user, a channel or a membership is created, changed or deleted.
+    public var onAppContext: ((PubNubAppContextEvent) -> Void)? {
+        get { closures.current.appContext }
+        set { closures.current.appContext = newValue }
+    }
+}
+
+/// Closures for events that can be added to subscriptions, sets and clients.
+public final class EventListener: EventListenerInterface {
+    public let queue: DispatchQueue
+    public let uuid: UUID
+    public let closures = EventClosures()
+
+    /// Creates a listener.
+    public init(
+        queue: DispatchQueue = .main, uuid: UUID = UUID(), onEvent: ((PubNubEvent) -> Void)? = nil,
+        onEvents: (([PubNubEvent]) -> Void)? = nil, onMessage: ((any PubNubMessage) -> Void)? = nil,
+        onSignal: ((any PubNubMessage) -> Void)? = nil, onPresence: ((any PubNubPresenceChange) -> Void)? = nil,
+        onMessageAction: ((PubNubMessageActionEvent) -> Void)? = nil,
+        onFileEvent: ((PubNubFileChangeEvent) -> Void)? = nil, onAppContext: ((PubNubAppContextEvent) -> Void)? = nil
+    ) {
+        self.queue = queue
+        self.uuid = uuid
+        closures.current = EventClosures.Values(
+            event: onEvent, events: onEvents, message: onMessage, signal: onSignal, presence: onPresence,
+            messageAction: onMessageAction, file: onFileEvent, appContext: onAppContext)
+    }
+}
+
+/// The listeners that were added to a subscription, a set or a client. They are retained.
+final class AddedListeners: Sendable {
+    private let listeners = Lock<[EventListener]>([])
+
+    func add(_ listener: EventListener) {
+        listeners.withLock { listeners in
+            if !listeners.contains(where: { $0 === listener }) { listeners.append(listener) }
+        }
+    }
+
+    func remove(_ listener: EventListener) { listeners.withLock { $0.removeAll { $0 === listener } } }
+
+    func removeAll() { listeners.withLock { $0 = [] } }
+
+    func emit(_ events: [PubNubEvent]) {
+        for listener in listeners.withLock({ $0 }) { listener.closures.emit(events, on: listener.queue) }
+    }
+}

@@ -1,0 +1,35 @@
+package import ChatKit
+package import ChatModel
+import GatewayClient
+import JSON
+
+// The operations of ChatKitCompat that a chat in the program's own process does not have.
+
+extension GatewayBackend {
+    /// Uses another key or token for every request and connection from now on.
+    package func replaceKey(with key: String) { gateway.replaceKey(with: key) }
+
+    /// Returns the gateway's time.
+    package func time() async throws(ChatError) -> Timetoken {
+        let answer = try await send(Call("GET", RequestPath("time", "0", root: "")))
+        guard let time = answer.document?.root[0]?.integer, time > 0 else { throw .foreignAnswer }
+        return Timetoken(UInt64(time))
+    }
+
+    /// Deletes the stored events of a channel for good, strictly between two positions. Requires the scope `manage`.
+    ///
+    /// - Parameters:
+    ///   - after: the older bound; nil has no bound.
+    ///   - before: the newer bound; nil has no bound.
+    package func deleteHistory(
+        of channel: String, after: Timetoken?, before: Timetoken?
+    ) async throws(ChatError) {
+        let path = RequestPath("channels", channel, "events")
+            .adding("all", after == nil && before == nil ? "true" : nil)
+            .adding("after", after?.description).adding("before", before?.description)
+        _ = try await send(Call("DELETE", path))
+    }
+
+    /// Returns the claims of a user's token without checking its signature; nil for any other text.
+    package static func claims(of token: String) -> AnyJSON? { Credential.claims(of: token).map { AnyJSON($0) } }
+}
