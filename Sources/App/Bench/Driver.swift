@@ -54,7 +54,7 @@ final class Driver {
         target = try Target(plan.url)
         meter = ProcessMeter(processes: plan.processes)
         try meter.check()
-        run = String(uptimeNanoseconds(), radix: 36)
+        run = String(MonotonicTime.now.nanoseconds, radix: 36)
         poller = try Poller(capacity: Self.readsPerTurn)
         ledger = Ledger(readers: count, channels: plan.channels, publishers: plan.publishers)
         streams = try Streams(
@@ -119,9 +119,9 @@ extension Driver {
     }
 
     func finishOpening() throws(BenchFailure) {
-        let deadline = uptimeNanoseconds() + 60_000_000_000
+        let deadline = MonotonicTime.now.nanoseconds + 60_000_000_000
         try turn { () throws(BenchFailure) in
-            if streams.isOpening, streams.isRefused || uptimeNanoseconds() > deadline {
+            if streams.isOpening, streams.isRefused || MonotonicTime.now.nanoseconds > deadline {
                 throw BenchFailure(
                     "only \(streams.openCount) of \(streams.count) streams opened; the last status was \(streams.lastStatus)"
                 )
@@ -134,23 +134,23 @@ extension Driver {
     /// Publishes for a time.
     func publish(seconds: Double) throws(BenchFailure) {
         startPublishing()
-        let end = uptimeNanoseconds() + UInt64(seconds * 1e9)
-        try turn { uptimeNanoseconds() >= end }
+        let end = MonotonicTime.now.nanoseconds + UInt64(seconds * 1e9)
+        try turn { MonotonicTime.now.nanoseconds >= end }
         stopPublishing()
     }
 
     func startPublishing() {
         isPublishing = true
-        dueAt = uptimeNanoseconds()
+        dueAt = MonotonicTime.now.nanoseconds
     }
 
     func stopPublishing() { isPublishing = false }
 
     /// Waits for the undelivered events. Those that do not arrive are lost.
     func drain() throws(BenchFailure) {
-        var last = (ledger.outstanding, uptimeNanoseconds())
+        var last = (ledger.outstanding, MonotonicTime.now.nanoseconds)
         try turn {
-            let now = uptimeNanoseconds()
+            let now = MonotonicTime.now.nanoseconds
             if ledger.outstanding != last.0 { last = (ledger.outstanding, now) }
             return (ledger.outstanding <= 0 && (publishers?.underWay ?? 0) == 0)
                 || now > last.1 + UInt64(plan.timeoutSeconds) * 1_000_000_000
@@ -158,8 +158,8 @@ extension Driver {
     }
 
     func rest(milliseconds: Int) throws(BenchFailure) {
-        let end = uptimeNanoseconds() + UInt64(milliseconds) * 1_000_000
-        try turn { uptimeNanoseconds() >= end }
+        let end = MonotonicTime.now.nanoseconds + UInt64(milliseconds) * 1_000_000
+        try turn { MonotonicTime.now.nanoseconds >= end }
     }
 }
 
@@ -170,11 +170,11 @@ extension Driver {
         guard let publishers else { return }
         guard plan.rate > 0 else {
             while publishers.hasFree, ledger.outstanding <= window {
-                try publishers.publish(channel: nextChannel(), due: uptimeNanoseconds())
+                try publishers.publish(channel: nextChannel(), due: MonotonicTime.now.nanoseconds)
             }
             return
         }
-        let now = uptimeNanoseconds()
+        let now = MonotonicTime.now.nanoseconds
         while dueAt <= now, publishers.hasFree {
             try publishers.publish(channel: nextChannel(), due: dueAt)
             dueAt += 1_000_000_000 / UInt64(plan.rate)
@@ -210,11 +210,11 @@ struct MemorySamples {
     private static let period: UInt64 = 2_000_000_000
 
     mutating func record(_ meter: ProcessMeter) {
-        guard !meter.processes.isEmpty, uptimeNanoseconds() >= nextAt else { return }
+        guard !meter.processes.isEmpty, MonotonicTime.now.nanoseconds >= nextAt else { return }
         last = meter.memoryBytes
         if first == 0 { first = last }
         peak = max(peak, last)
-        nextAt = uptimeNanoseconds() + Self.period
+        nextAt = MonotonicTime.now.nanoseconds + Self.period
     }
 
     mutating func reset() { self = MemorySamples() }

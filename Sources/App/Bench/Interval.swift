@@ -20,7 +20,7 @@ struct Interval {
         user = driver.meter.userNanoseconds
         cpu = driver.meter.cpuNanoseconds
         own = Self.ownNanoseconds
-        start = uptimeNanoseconds()
+        start = MonotonicTime.now.nanoseconds
     }
 
     private static var ownNanoseconds: UInt64 {
@@ -37,7 +37,7 @@ struct Interval {
         let cpu = driver.meter.cpuNanoseconds - cpu
         let user = driver.meter.userNanoseconds - user
         let own = Self.ownNanoseconds - own
-        let end = uptimeNanoseconds()
+        let end = MonotonicTime.now.nanoseconds
         let seconds = Double(end - start) / 1e9
         result.add("seconds", .number(seconds))
         result.add("published", .count(published))

@@ -38,7 +38,7 @@ final class DeadlineThread: Sendable {
     }
 
     /// Schedules a check because a request has begun to wait for the writer.
-    func watch() { call(at: uptimeNanoseconds() + Self.tick) }
+    func watch() { call(at: MonotonicTime.now.nanoseconds + Self.tick) }
 
     /// Schedules a check at `moment`, unless an earlier one is scheduled.
     func call(at moment: UInt64) {
@@ -64,7 +64,7 @@ final class DeadlineThread: Sendable {
     }
 
     /// The time of the next check of the writer's deadlines.
-    static var nextTick: UInt64 { uptimeNanoseconds() + tick }
+    static var nextTick: UInt64 { MonotonicTime.now.nanoseconds + tick }
 }
 
 extension DeadlineThread.State {
@@ -72,7 +72,7 @@ extension DeadlineThread.State {
     fileprivate mutating func checkIfDue() -> WaitResult<Bool> {
         if isStopped { return .done(false) }
         if wakeAt == .max { return .sleep }
-        guard uptimeNanoseconds() >= wakeAt else { return .sleepUntil(wakeAt) }
+        guard MonotonicTime.now.nanoseconds >= wakeAt else { return .sleepUntil(wakeAt) }
         wakeAt = .max
         return .done(true)
     }

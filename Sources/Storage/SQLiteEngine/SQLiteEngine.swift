@@ -256,7 +256,7 @@ public struct SQLiteEngineSettings: Sendable {
         self.path = path
         self.limits = limits
         self.clock = clock
-        self.uptime = { uptimeNanoseconds() }
+        self.uptime = { MonotonicTime.now.nanoseconds }
         self.readers = readers
         self.logger = logger
     }

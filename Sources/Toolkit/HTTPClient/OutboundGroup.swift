@@ -48,7 +48,7 @@ public final class OutboundGroup: @unchecked Sendable {
         underWay -= 1
         held.append((number, result))
         guard due == nil else { return false }
-        due = uptimeNanoseconds() + linger
+        due = MonotonicTime.now.nanoseconds + linger
         return true
     }
 

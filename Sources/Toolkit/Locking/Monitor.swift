@@ -60,9 +60,9 @@ public final class Monitor<Value>: @unchecked Sendable {
                 return result
             case .sleep:
                 pthread_cond_wait(condition, mutex)
-            case .sleepUntil(let uptimeNanoseconds):
+            case .sleepUntil(let nanoseconds):
                 var deadline = timespec(
-                    tv_sec: Int(uptimeNanoseconds / 1_000_000_000), tv_nsec: Int(uptimeNanoseconds % 1_000_000_000))
+                    tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
                 pthread_cond_timedwait(condition, mutex, &deadline)
             }
         }
@@ -81,7 +81,7 @@ public enum WaitResult<Result> {
     case done(Result)
     /// No result yet: check again when woken.
     case sleep
-    /// No result yet: check again when woken, or when ``uptimeNanoseconds()`` passes this time.
+    /// No result yet: check again when woken, or when the nanoseconds of the monotonic clock pass this value.
     case sleepUntil(UInt64)
 }
 

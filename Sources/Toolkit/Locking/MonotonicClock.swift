@@ -2,18 +2,18 @@ import Glibc
 
 /// A point on the machine's monotonic clock. For deadlines, not for dates.
 public struct MonotonicTime: Comparable, Sendable {
-    /// Nanoseconds since an arbitrary start, usually the boot.
-    public var nanoseconds: Int64
+    /// Nanoseconds since an arbitrary start, usually the boot. For differences, and for atomic values.
+    public var nanoseconds: UInt64
 
     /// A time of the monotonic clock, in nanoseconds since its start.
     @inlinable
-    public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+    public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
     /// The current time.
     public static var now: MonotonicTime {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
-        return MonotonicTime(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
+        return MonotonicTime(nanoseconds: UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec))
     }
 
     @inlinable
@@ -21,12 +21,9 @@ public struct MonotonicTime: Comparable, Sendable {
 
     /// The time after a delay; a negative delay counts as none.
     public static func + (time: MonotonicTime, delay: Duration) -> MonotonicTime {
-        MonotonicTime(nanoseconds: time.nanoseconds &+ Int64(delay.nanoseconds))
+        MonotonicTime(nanoseconds: time.nanoseconds &+ delay.nanoseconds)
     }
 }
-
-/// Returns the nanoseconds of the monotonic clock, for differences and for atomic values.
-public func uptimeNanoseconds() -> UInt64 { UInt64(MonotonicTime.now.nanoseconds) }
 
 extension Duration {
     /// Whole nanoseconds, clamped to the range from 0 to 100 years, so that adding it to a time of the clock never

@@ -43,7 +43,7 @@ public final class ManualClock: Sendable {
     }
 
     /// The uptime in nanoseconds.
-    public var uptime: UInt64 { state.withLock { $0.uptime + (pace == .running ? uptimeNanoseconds() : 0) } }
+    public var uptime: UInt64 { state.withLock { $0.uptime + (pace == .running ? MonotonicTime.now.nanoseconds : 0) } }
 
     /// Moves the time of day and the uptime forward.
     public func advance(by duration: Duration) {

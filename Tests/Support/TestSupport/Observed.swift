@@ -66,10 +66,10 @@ public final class Observed<Value: Sendable>: Sendable {
         sourceLocation: SourceLocation = #_sourceLocation,
         until condition: @Sendable (Value) -> Bool
     ) -> Bool {
-        let deadline = uptimeNanoseconds() + UInt64(limit / .nanoseconds(1))
+        let deadline = MonotonicTime.now.nanoseconds + UInt64(limit / .nanoseconds(1))
         let (value, isMet) = state.wait { state -> WaitResult<(Value, Bool)> in
             if condition(state.value) { return .done((state.value, true)) }
-            return uptimeNanoseconds() < deadline ? .sleepUntil(deadline) : .done((state.value, false))
+            return MonotonicTime.now.nanoseconds < deadline ? .sleepUntil(deadline) : .done((state.value, false))
         }
         if !isMet { record(comment, limit, value, sourceLocation) }
         return isMet

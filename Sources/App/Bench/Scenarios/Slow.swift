@@ -40,10 +40,12 @@ extension Bench {
     /// and a server should buffer in addition.
     private static func publishEnough(_ driver: Driver) throws(BenchFailure) {
         let events = 8 * 1_048_576 / (driver.plan.payloadBytes + 150)
-        let deadline = uptimeNanoseconds() + 60_000_000_000
+        let deadline = MonotonicTime.now.nanoseconds + 60_000_000_000
         let before = driver.ledger.published(on: 0) - (driver.publishers?.accepted ?? 0)
         driver.startPublishing()
-        try driver.turn { driver.ledger.published(on: 0) - before >= events || uptimeNanoseconds() > deadline }
+        try driver.turn {
+            driver.ledger.published(on: 0) - before >= events || MonotonicTime.now.nanoseconds > deadline
+        }
         driver.stopPublishing()
     }
 
@@ -51,21 +53,21 @@ extension Bench {
     /// checks that the connection still exists: the kernel drops a closed connection's unread data without a
     /// notification.
     private static func readUntilStill(_ driver: Driver, _ slow: Int) throws(BenchFailure) {
-        var last = (driver.streams.slots[slow].received, uptimeNanoseconds())
+        var last = (driver.streams.slots[slow].received, MonotonicTime.now.nanoseconds)
         try driver.turn {
             let received = driver.streams.slots[slow].received
-            if received != last.0 { last = (received, uptimeNanoseconds()) }
-            return driver.ledger.outstanding <= 0 || uptimeNanoseconds() > last.1 + 3_000_000_000
+            if received != last.0 { last = (received, MonotonicTime.now.nanoseconds) }
+            return driver.ledger.outstanding <= 0 || MonotonicTime.now.nanoseconds > last.1 + 3_000_000_000
         }
         if driver.ledger.outstanding > 0 { driver.streams.knock(slow) }
     }
 
     private static func publishSlowly(_ driver: Driver, _ slow: Int) throws(BenchFailure) {
         driver.startPublishing()
-        let end = uptimeNanoseconds() + UInt64(driver.plan.seconds) * 1_000_000_000
-        var nextByteAt = uptimeNanoseconds()
+        let end = MonotonicTime.now.nanoseconds + UInt64(driver.plan.seconds) * 1_000_000_000
+        var nextByteAt = MonotonicTime.now.nanoseconds
         try driver.turn {
-            let now = uptimeNanoseconds()
+            let now = MonotonicTime.now.nanoseconds
             if now >= nextByteAt, driver.streams.slots[slow].phase == .open {
                 driver.streams.read(slow, atMost: 1)
                 nextByteAt += 1_000_000_000

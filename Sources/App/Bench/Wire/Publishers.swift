@@ -80,7 +80,7 @@ final class Publishers {
         underWay += 1
         connections[index].channel = channel
         connections[index].isBusy = true
-        connections[index].sentAt = uptimeNanoseconds()
+        connections[index].sentAt = MonotonicTime.now.nanoseconds
         let request = UnsafeRawBufferPointer(start: connections[index].request, count: template.bytes.count)
         if !Sockets.send(request, to: connections[index].descriptor) { fail(index) }
     }
@@ -106,7 +106,7 @@ final class Publishers {
     /// - Returns: true when the bytes are a complete response.
     private func parse(_ bytes: UnsafeRawBufferPointer, _ index: Int) -> Bool {
         guard let head = MessageHead(bytes), head.end(in: bytes) != nil else { return false }
-        acknowledgement.add(uptimeNanoseconds() - connections[index].sentAt)
+        acknowledgement.add(MonotonicTime.now.nanoseconds - connections[index].sentAt)
         if (200..<300).contains(head.status) {
             accepted += 1
         } else {

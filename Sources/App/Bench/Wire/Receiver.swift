@@ -101,7 +101,7 @@ final class Receiver {
             place *= 10
         }
         guard webhook < driver.plan.webhooks, let base = request.baseAddress else { return }
-        let now = uptimeNanoseconds()
+        let now = MonotonicTime.now.nanoseconds
         var position = 0
         while let found = memchr(base + position, Int32(PayloadMark.sign), request.count - position),
             base + request.count - UnsafeRawPointer(found) >= PayloadMark.length

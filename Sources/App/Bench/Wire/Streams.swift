@@ -143,7 +143,7 @@ extension Streams {
 
     /// Sets the total number of events that each stream must receive, computed from its channel.
     func setGoals(_ indices: some Sequence<Int>, _ goal: (Int) -> Int) {
-        goalsSince = uptimeNanoseconds()
+        goalsSince = MonotonicTime.now.nanoseconds
         for index in indices {
             let wanted = goal(Int(slots[index].channel))
             guard wanted > slots[index].received else { continue }
@@ -196,7 +196,7 @@ extension Streams {
             if count == 0 || (errno != EAGAIN && errno != EINTR) { hasEnded(index) }
             return
         }
-        let now = uptimeNanoseconds()
+        let now = MonotonicTime.now.nanoseconds
         if slot.pointee.phase == .open {
             parse(start, count, index, now)
         } else {

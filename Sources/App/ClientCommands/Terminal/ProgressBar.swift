@@ -7,7 +7,7 @@ package struct ProgressBar {
     private let startedAt: UInt64
     private let now: @Sendable () -> UInt64
 
-    package init(on sink: Sink, now: @escaping @Sendable () -> UInt64 = uptimeNanoseconds) {
+    package init(on sink: Sink, now: @escaping @Sendable () -> UInt64 = { MonotonicTime.now.nanoseconds }) {
         self.sink = sink
         self.now = now
         startedAt = now()

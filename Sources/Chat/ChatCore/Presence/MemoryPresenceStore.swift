@@ -8,7 +8,7 @@ public final class MemoryPresenceStore: PresenceStore {
     private let uptime: @Sendable () -> UInt64
 
     /// - Parameter uptime: a monotonic time in nanoseconds, for the ends of entries.
-    public init(limits: Limits, uptime: @escaping @Sendable () -> UInt64 = { uptimeNanoseconds() }) {
+    public init(limits: Limits, uptime: @escaping @Sendable () -> UInt64 = { MonotonicTime.now.nanoseconds }) {
         table = Lock(PresenceTable(limit: limits.presenceEntries))
         self.uptime = uptime
     }

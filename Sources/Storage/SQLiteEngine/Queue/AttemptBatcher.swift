@@ -41,7 +41,7 @@ final class AttemptBatcher: Sendable {
             state.attempts += finished.attempts.count
             if state.attempts >= Self.enough { return (state.removeAll(), nil) }
             guard state.due == nil else { return ([], nil) }
-            let due = uptimeNanoseconds() + Self.longestWait
+            let due = MonotonicTime.now.nanoseconds + Self.longestWait
             state.due = due
             return ([], due)
         }

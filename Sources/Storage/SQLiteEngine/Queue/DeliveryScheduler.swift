@@ -321,7 +321,7 @@ final class DeliveryScheduler: Sendable {
     func lease(_ request: LeaseRequest, within wait: Duration) async throws(ChatError) -> [Grant] {
         let now = try await lease(request)
         guard now.isEmpty, wait > .zero else { return now }
-        let deadline = uptimeNanoseconds() + wait.nanoseconds
+        let deadline = MonotonicTime.now.nanoseconds + wait.nanoseconds
         let ticket = state.withLock { state in
             state.nextTicket += 1
             return state.nextTicket
@@ -362,7 +362,7 @@ final class DeliveryScheduler: Sendable {
     /// - Parameter everyone: also serves callers that wait at a pulled subscription where nothing has changed, when it
     ///   is time to check them.
     func serve(everyone: Bool = true) {
-        let real = uptimeNanoseconds()
+        let real = MonotonicTime.now.nanoseconds
         write(batcher.due(at: real))
         let (served, fetches, expired, next) = state.withLock { state in
             let everyone = everyone && state.nextRound <= real

@@ -95,7 +95,7 @@ final class Readers: Sendable {
     private static func perform<Value>(
         _ body: (Reader) throws(SQLiteFailure) -> Value, _ reader: Reader, _ deadline: Duration, _ logger: Logger
     ) -> Result<Value, ChatError> {
-        reader.database.deadline = uptimeNanoseconds() + deadline.nanoseconds
+        reader.database.deadline = MonotonicTime.now.nanoseconds + deadline.nanoseconds
         defer { reader.database.deadline = nil }
         do throws(SQLiteFailure) {
             return .success(try body(reader))

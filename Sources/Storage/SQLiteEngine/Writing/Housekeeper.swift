@@ -23,7 +23,7 @@ final class Housekeeper {
 
     init(interval: Duration, statements: HousekeepingStatements) {
         self.interval = interval.nanoseconds
-        nextTurn = uptimeNanoseconds() + self.interval
+        nextTurn = MonotonicTime.now.nanoseconds + self.interval
         self.statements = statements
     }
 
@@ -45,7 +45,7 @@ final class Housekeeper {
             var isMoreLeft = false
             try writer.maintain { (writer) throws(SQLiteFailure) in isMoreLeft = try remove(removalKind, writer) }
             if !isMoreLeft { left = left.dropFirst() }
-            nextTurn = uptimeNanoseconds()
+            nextTurn = MonotonicTime.now.nanoseconds
             if left.isEmpty { rest(.success(())) }
         } catch {
             // The store has failed; removal is tried again with the next round.
@@ -66,7 +66,7 @@ final class Housekeeper {
 
     private func rest(_ result: Result<Void, ChatError>) {
         left = RemovalKind.allCases[...]
-        nextTurn = uptimeNanoseconds() + interval
+        nextTurn = MonotonicTime.now.nanoseconds + interval
         for completion in waiting { completion.answer(result) }
         waiting = []
     }

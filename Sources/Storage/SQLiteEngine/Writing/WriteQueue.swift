@@ -115,7 +115,7 @@ final class WriteQueue: Sendable {
     ///   first.
     func next(housekeepingAt: UInt64, patience: UInt64) -> Order {
         monitor.wait { state in
-            let now = uptimeNanoseconds()
+            let now = MonotonicTime.now.nanoseconds
             state.wakesAbove = .max
             if !state.reads.isEmpty {
                 defer { state.reads = [] }

@@ -99,7 +99,7 @@ final class Multi {
 
     /// Lets libcurl do what is due now: its timeouts, and the transfers that were just added.
     func runTimer() {
-        guard let due = timerDue, due <= uptimeNanoseconds() else { return }
+        guard let due = timerDue, due <= MonotonicTime.now.nanoseconds else { return }
         timerDue = nil
         act(shim_socket_timeout, 0)
     }
@@ -142,7 +142,7 @@ final class Multi {
 
     private static func milliseconds(until deadline: UInt64?) -> Int32 {
         guard let deadline else { return -1 }
-        let now = uptimeNanoseconds()
+        let now = MonotonicTime.now.nanoseconds
         guard deadline > now else { return 0 }
         // Rounded up: waking early would spin until the deadline.
         return Int32(clamping: (deadline - now + 999_999) / 1_000_000)
@@ -151,7 +151,7 @@ final class Multi {
     // MARK: Called by libcurl
 
     private func setTimer(_ milliseconds: Int) {
-        timerDue = milliseconds < 0 ? nil : uptimeNanoseconds() + UInt64(milliseconds) * 1_000_000
+        timerDue = milliseconds < 0 ? nil : MonotonicTime.now.nanoseconds + UInt64(milliseconds) * 1_000_000
     }
 
     private func watch(_ descriptor: curl_socket_t, _ what: Int32) {

@@ -56,7 +56,7 @@ final class TransferLoop: @unchecked Sendable {
 
     private func submit() {
         guard !lingering.isEmpty else { return }
-        let now = uptimeNanoseconds()
+        let now = MonotonicTime.now.nanoseconds
         lingering.removeAll { $0.submit(at: now) }
     }
 
@@ -104,7 +104,7 @@ final class TransferLoop: @unchecked Sendable {
 
     private func endLongWaits() {
         guard let due = queueCheckDue, let limit = options.queueTimeout else { return }
-        let now = uptimeNanoseconds()
+        let now = MonotonicTime.now.nanoseconds
         guard due <= now else { return }
         queueCheckDue = nil
         for transfer in hostLimits.waitingItems {
@@ -149,7 +149,7 @@ final class TransferLoop: @unchecked Sendable {
     private func resume(_ transfer: Transfer) {
         guard case .active(_, let handle) = transfer.phase, transfer.isPaused else { return }
         transfer.isPaused = false
-        transfer.lastArrival = uptimeNanoseconds()
+        transfer.lastArrival = MonotonicTime.now.nanoseconds
         let code = handle.resume()
         if code != CURLE_OK { finish(transfer, failure(of: transfer, code, handle)) }
     }
@@ -161,7 +161,7 @@ final class TransferLoop: @unchecked Sendable {
             hostLimits.release(lane)
             return drop(transfer, Self.cancelled)
         }
-        transfer.started = uptimeNanoseconds()
+        transfer.started = MonotonicTime.now.nanoseconds
         transfer.lastArrival = transfer.started
         guard let handle = reuseHandle() else {
             hostLimits.release(lane)
@@ -247,7 +247,7 @@ final class TransferLoop: @unchecked Sendable {
                 buffer.deliver(.init(status: status, headers: HeaderFields(lines: transfer.response.headerBytes)))
             }
         }
-        if transfer.idleTimeout != nil { transfer.lastArrival = uptimeNanoseconds() }
+        if transfer.idleTimeout != nil { transfer.lastArrival = MonotonicTime.now.nanoseconds }
         return line.count
     }
 
@@ -258,7 +258,7 @@ final class TransferLoop: @unchecked Sendable {
                 transfer.isPaused = true
                 return shim_pause_writing
             }
-            transfer.lastArrival = uptimeNanoseconds()
+            transfer.lastArrival = MonotonicTime.now.nanoseconds
             return bytes.count
         }
         let goesOn = transfer.response.receive(
@@ -268,7 +268,7 @@ final class TransferLoop: @unchecked Sendable {
 
     private func endSilentStreams() {
         guard let due = idleCheckDue else { return }
-        let now = uptimeNanoseconds()
+        let now = MonotonicTime.now.nanoseconds
         guard due <= now else { return }
         idleCheckDue = nil
         for handle in handles {

@@ -34,7 +34,7 @@ final class Transfer: @unchecked Sendable {
     let totalTimeout: Duration?
     /// The idle timeout of a stream; `nil` for other transfers.
     let idleTimeout: Duration?
-    let submitted = uptimeNanoseconds()
+    let submitted = MonotonicTime.now.nanoseconds
     let group: OutboundGroup?
     /// Set by the task before it posts the cancellation, in case the cancellation overtakes the start.
     private let cancelled = Atomic(false)

@@ -55,8 +55,9 @@ struct TimerHeap {
     /// through the last millisecond.
     func millisecondsToNext() -> Int32 {
         guard let next = heap.first else { return -1 }
-        let nanoseconds = next.deadline.nanoseconds - MonotonicTime.now.nanoseconds
-        return Int32(clamping: max(0, (nanoseconds + 999_999) / 1_000_000))
+        let now = MonotonicTime.now
+        guard next.deadline > now else { return 0 }
+        return Int32(clamping: (next.deadline.nanoseconds - now.nanoseconds + 999_999) / 1_000_000)
     }
 
     /// Drops all cancelled timers once enough timers have been inserted. A cancelled timer otherwise stays until it

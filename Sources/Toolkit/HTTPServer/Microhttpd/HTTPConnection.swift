@@ -168,12 +168,12 @@ struct ConnectionQueues {
 /// a few pointers: no heap, no allocation, however often a connection moves. The queue does not keep its members
 /// alive; they remove themselves.
 struct DeadlineQueue {
-    private let allowance: Int64
+    private let allowance: UInt64
     private(set) var first: Unmanaged<HTTPConnection>?
     private var last: Unmanaged<HTTPConnection>?
 
     init(allowance: Duration) {
-        self.allowance = Int64(allowance.nanoseconds)
+        self.allowance = allowance.nanoseconds
     }
 
     /// The deadline of the first connection.
