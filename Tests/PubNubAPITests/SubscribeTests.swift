@@ -307,7 +307,8 @@ import Testing
             try await gateway.publish("b", "1")
             try await gateway.publish("a", "2")
             #expect(try await poller.batch("a%2Ca-pnpres%2Cb", joined.cursor).payloads == ["1", "2"])
-            #expect(try await poller.batch("%2C", joined.cursor, "&channel-group=g%2Cg-pnpres").payloads.last == "2")
+            let grouped = try await poller.batch("%2C", joined.cursor, "&channel-group=g%2Cg-pnpres")
+            #expect(grouped.payloads.contains("2"))
             let presence = "/v2/presence/sub-key/sub-demo/channel"
             #expect(try await gateway.get(presence + "/a%2Cb")["payload"]?["total_occupancy"]?.integer == 2)
             for call in ["heartbeat", "uuid/bob", "leave"] {
@@ -316,7 +317,7 @@ import Testing
             #expect(try await gateway.get(presence + "/a%2Cb")["payload"]?["total_occupancy"]?.integer == 0)
             #expect(try await gateway.history("a%2Cb")["channels"]?.members?.map(\.name) == ["a", "b"])
             let counts = try await gateway.get(
-                "/v3/history/sub-key/sub-demo/message-counts/a%2Cb?timetoken=1&channelsTimetoken=1%2C1&uuid=ana")
+                "/v3/history/sub-key/sub-demo/message-counts/a%2Cb?channelsTimetoken=1%2C1&uuid=ana")
             #expect(counts["channels"]?.members?.map(\.name) == ["a", "b"])
         }
     }
