@@ -27,7 +27,7 @@ import Testing
         state.resume(first.key, try #require(state.leases[first.key]))
         #expect(state.grant(request, now: 1, uptime: 1).0.isEmpty)
         state.complete([(first.key, .over)])
-        #expect(state.groups.values.allSatisfy { $0.leased == 0 } && state.attempts == 0)
+        #expect(state.groups.values.allSatisfy { $0.attemptsUnderWay == 0 } && state.attempts == 0)
         #expect(state.grant(request, now: 1, uptime: 1).0.map(\.key.event) == [2])
     }
 

@@ -9,7 +9,7 @@ import Testing
         let delivery = Delivery(
             id: "dlv_\(fence)", subscriber: SubscriberID("wh_1", in: AppID(app)), event: Timetoken(fence),
             type: "message.created", channel: "room", status: .pending, attempts: 0, due: nil)
-        return Lease(delivery: delivery, fence: fence, body: nil, batch: attempt)
+        return Lease(delivery: delivery, fence: fence, body: nil, attempt: attempt)
     }
 
     @Test("hold all the bytes that posts of several events may take, of one app seven eighths")

@@ -292,7 +292,7 @@ import Testing
             webhook.allowedPerMinute = 60
             let lane = fixture.registry.lane(of: webhook)
             #expect(lane.state == .open && lane.concurrency == 2 && lane.ordering == .strict)
-            #expect(lane.batch == 20 && lane.rate == 1)
+            #expect(lane.deliveriesPerAttempt == 20 && lane.rate == 1)
         }
     }
 

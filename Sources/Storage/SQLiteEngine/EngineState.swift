@@ -9,7 +9,7 @@ final class EngineState: Sendable {
     let tailIndex: TailIndex
     let passing: PassingEvents
     let positions: AppPositions
-    let end: TimetokenAllocator
+    let allocator: TimetokenAllocator
     let retention: RetentionTable
     let changes: ReplayBuffer<RecordChanges>
     /// Observers called with each change of records before readers can see it.
@@ -31,7 +31,7 @@ final class EngineState: Sendable {
         changes = ReplayBuffer(capacity: 1024 * 1024, start: start.revision)
         passing = PassingEvents(limits: settings.limits)
         positions = AppPositions(start: tail.watermark)
-        end = TimetokenAllocator(tail: tail, passing: passing, positions: positions)
+        allocator = TimetokenAllocator(tail: tail, passing: passing, positions: positions)
         self.retention = retention
         clock = settings.clock
         limits = settings.limits

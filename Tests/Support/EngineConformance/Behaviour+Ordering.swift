@@ -157,9 +157,10 @@ extension Behaviour {
             try await trial.plan((1...25).map { trial.item(Timetoken($0), "wh") })
             let leases = try await trial.queue.lease(1, wait: .zero)
             #expect(leases.map(\.delivery.event) == (1...10).map { Timetoken($0) })
-            #expect(Set(leases.map(\.batch)).count == 1)
+            #expect(Set(leases.map(\.attempt)).count == 1)
             let second = try await trial.queue.lease(9, wait: .zero)
-            #expect(second.count == 10 && Set(second.map(\.batch)).count == 1 && second[0].batch != leases[0].batch)
+            #expect(
+                second.count == 10 && Set(second.map(\.attempt)).count == 1 && second[0].attempt != leases[0].attempt)
             let part = try await trial.queue.finish(leases.dropLast().map { ($0, trial.outcome(.delivered)) })
             #expect(part.allSatisfy { $0 })
             #expect(try await trial.queue.lease(9, wait: .zero).isEmpty, "one of the batch is still under way")
@@ -171,7 +172,7 @@ extension Behaviour {
             try await trial.order(.perChannel, batch: 4)
             try await trial.plan((1...10).map { trial.item(Timetoken($0), "wh", channel: "c\($0 % 2)") })
             let leases = try await trial.queue.lease(1, wait: .zero)
-            #expect(leases.count == 4 && Set(leases.map(\.batch)).count == 1)
+            #expect(leases.count == 4 && Set(leases.map(\.attempt)).count == 1)
             for channel in ["c0", "c1"] {
                 let events = leases.filter { $0.delivery.channel == channel }.map(\.delivery.event)
                 #expect(events == events.sorted(), "each channel in its order")
@@ -302,7 +303,7 @@ extension Trial {
     ) async throws {
         var settings = LaneSettings(concurrency: concurrency)
         settings.ordering = ordering
-        settings.batch = batch
+        settings.deliveriesPerAttempt = batch
         try await queue.set(settings, of: subscriber(name))
     }
 

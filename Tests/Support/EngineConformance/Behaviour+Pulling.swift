@@ -10,7 +10,7 @@ extension Behaviour {
             try await trial.plan((1...5).map { trial.item(Timetoken($0), "sub") })
             #expect(try await trial.queue.lease(9, wait: .zero).isEmpty)
             let leases = try await trial.queue.lease(from: subscriber, limit: 2, lasting: .seconds(30), wait: .zero)
-            #expect(leases.map(\.delivery.event) == [1, 2] && leases[0].batch != leases[1].batch)
+            #expect(leases.map(\.delivery.event) == [1, 2] && leases[0].attempt != leases[1].attempt)
             let third = try await trial.queue.lease(from: subscriber, limit: 9, lasting: .seconds(30), wait: .zero)
             #expect(third.map(\.delivery.event) == [3], "so many are out at once")
             #expect(try await trial.queue.finish(leases[0], trial.outcome(.delivered)))

@@ -25,9 +25,9 @@ public protocol DeliveryQueue: Sendable {
     /// active app therefore gets seven eighths of the capacity, and one lease is always free for an app that holds
     /// none.
     ///
-    /// Leases of one batch (``LaneSettings/batch``) are adjacent in the result and have the same ``Lease/batch``. A
-    /// batch counts as one attempt wherever attempts are counted, including here. The caller attempts all leases of a
-    /// batch at once.
+    /// Leases of one attempt (``LaneSettings/deliveriesPerAttempt``) are adjacent in the result and have the same
+    /// ``Lease/attempt``. They count as one wherever attempts are counted, including here. The caller attempts all of
+    /// them at once.
     /// - Parameters:
     ///   - limit: the number of attempts wanted now.
     ///   - capacity: the number of attempts that may be under way at once.
@@ -224,16 +224,16 @@ public final class Lease: Sendable {
     public let body: [UInt8]?
     /// True when a person requested this attempt.
     public let isManual: Bool
-    /// A number shared by all leases of one attempt.
-    public let batch: UInt64
+    /// The number of the attempt, shared by all its leases.
+    public let attempt: UInt64
 
-    /// - Parameter batch: nil for a lease that is alone in its attempt.
-    public init(delivery: Delivery, fence: UInt64, body: [UInt8]?, isManual: Bool = false, batch: UInt64? = nil) {
+    /// - Parameter attempt: nil for a lease that is alone in its attempt.
+    public init(delivery: Delivery, fence: UInt64, body: [UInt8]?, isManual: Bool = false, attempt: UInt64? = nil) {
         self.delivery = delivery
         self.fence = fence
         self.body = body
         self.isManual = isManual
-        self.batch = batch ?? fence
+        self.attempt = attempt ?? fence
     }
 }
 
@@ -333,14 +333,14 @@ public struct LaneSettings: Sendable, Equatable {
     /// once.
     public var rate: Double?
     /// The maximum number of deliveries in one attempt.
-    public var batch = 1
+    public var deliveriesPerAttempt = 1
     /// True when items are leased only through a request for this subscriber.
     public var isPulled = false
     /// The number of attempts after which an item is dead instead of due again. When it is set, a lease that runs out
     /// is recorded as a failed attempt (`ack_deadline`); when it is nil, such a lease counts as no attempt.
     public var attempts: Int?
 
-    /// Settings without rate limit, batches and ordering.
+    /// Settings without rate limit, shared attempts and ordering.
     public init(state: LaneState = .open, concurrency: Int) {
         self.state = state
         self.concurrency = concurrency

@@ -168,7 +168,7 @@ extension WebhookRegistry {
             state: webhook.status == .enabled ? .open : .paused,
             concurrency: settings.concurrency ?? service.limits.deliveryConcurrency)
         lane.ordering = settings.ordering
-        lane.batch = plans.isBatchable(settings) ? settings.batch?.events ?? 1 : 1
+        lane.deliveriesPerAttempt = plans.isBatchable(settings) ? settings.batch?.events ?? 1 : 1
         lane.rate = [settings.ratePerSecond, webhook.allowedPerMinute.map { Double($0) / 60 }].compactMap(\.self).min()
         return lane
     }

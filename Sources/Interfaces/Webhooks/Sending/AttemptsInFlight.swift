@@ -4,7 +4,7 @@ import Locking
 /// The attempts that have begun and not ended: their leases, their posts while no response has come, and the memory
 /// reserved for posts of several events.
 ///
-/// An attempt is known by ``Lease/batch``. Its record is made by ``begin(_:)`` and removed with its last lease by
+/// An attempt is known by ``Lease/attempt``. Its record is made by ``begin(_:)`` and removed with its last lease by
 /// ``end(_:)``, which also releases its memory.
 final class AttemptsInFlight: Sendable {
     private struct Attempt {
@@ -58,7 +58,7 @@ final class AttemptsInFlight: Sendable {
         return state.withLock { state in
             guard !state.isDraining else { return false }
             for lease in leases {
-                state.attempts[lease.batch, default: Attempt(since: now)].leases[lease.fence] = lease
+                state.attempts[lease.attempt, default: Attempt(since: now)].leases[lease.fence] = lease
             }
             state.leases += leases.count
             return true
@@ -69,11 +69,11 @@ final class AttemptsInFlight: Sendable {
     func end(_ leases: some Collection<Lease>) {
         let sleepers = state.withLock { state in
             for lease in leases {
-                guard state.attempts[lease.batch]?.leases.removeValue(forKey: lease.fence) != nil else { continue }
+                guard state.attempts[lease.attempt]?.leases.removeValue(forKey: lease.fence) != nil else { continue }
                 state.leases -= 1
-                guard state.attempts[lease.batch]?.leases.isEmpty == true else { continue }
-                state.setBytes(0, of: lease.batch, lease.delivery.subscriber.app)
-                state.attempts[lease.batch] = nil
+                guard state.attempts[lease.attempt]?.leases.isEmpty == true else { continue }
+                state.setBytes(0, of: lease.attempt, lease.delivery.subscriber.app)
+                state.attempts[lease.attempt] = nil
             }
             return state.leases == 0 ? state.removeSleepers() : []
         }
@@ -95,7 +95,7 @@ final class AttemptsInFlight: Sendable {
         let app = lease.delivery.subscriber.app
         return state.withLock { state in
             guard (state.bytes[app, default: 0] + bytes) / 7 <= state.freeBytes - bytes else { return false }
-            state.setBytes(bytes, of: lease.batch, app)
+            state.setBytes(bytes, of: lease.attempt, app)
             return true
         }
     }
@@ -103,8 +103,8 @@ final class AttemptsInFlight: Sendable {
     /// Releases the part of an attempt's reserved memory that its post does not need.
     func shrink(to bytes: Int, for lease: Lease) {
         state.withLock { state in
-            guard let reserved = state.attempts[lease.batch]?.bytes, bytes < reserved else { return }
-            state.setBytes(bytes, of: lease.batch, lease.delivery.subscriber.app)
+            guard let reserved = state.attempts[lease.attempt]?.bytes, bytes < reserved else { return }
+            state.setBytes(bytes, of: lease.attempt, lease.delivery.subscriber.app)
         }
     }
 

@@ -16,7 +16,7 @@ struct PostBatch {
         let headers: [OutboundRequest.Field]
 
         /// The number of its attempt.
-        var attempt: UInt64 { deliveries[0].lease.batch }
+        var attempt: UInt64 { deliveries[0].lease.attempt }
     }
 
     let start: Timetoken

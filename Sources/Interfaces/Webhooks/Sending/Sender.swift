@@ -330,11 +330,11 @@ final class Sender: Sendable {
 }
 
 extension [Lease] {
-    /// The leases grouped by attempt (``Lease/batch``); those of one attempt are adjacent.
+    /// The leases grouped by attempt (``Lease/attempt``); those of one attempt are adjacent.
     fileprivate var attempts: [ArraySlice<Lease>] {
         var attempts: [ArraySlice<Lease>] = []
         var start = startIndex
-        for index in indices where index + 1 == endIndex || self[index + 1].batch != self[index].batch {
+        for index in indices where index + 1 == endIndex || self[index + 1].attempt != self[index].attempt {
             attempts.append(self[start...index])
             start = index + 1
         }

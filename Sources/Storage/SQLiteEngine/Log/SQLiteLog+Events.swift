@@ -27,7 +27,7 @@ extension SQLiteLog {
         guard from < end else { return Page(items: []) }
         var question = EventsQuery(channels: channels, after: from, upTo: end, limit: limit, now: now)
         question.order = range.order
-        question.includesMoved = true
+        question.includesImported = true
         return try await readers.run { [question] (reader) throws(SQLiteFailure) in try reader.events(question) }
     }
 

@@ -28,7 +28,7 @@ struct SQLiteLog: EventLog {
 
     private func pass(_ drafts: [EventDraft], unlessChangedSince revision: Revision?) -> [Appended]? {
         // The writer publishes record changes before it releases the allocator.
-        engineState.end.pass(drafts, now: engineState.clock.now) {
+        engineState.allocator.pass(drafts, now: engineState.clock.now) {
             revision.map { engineState.changes.end <= $0 } ?? true
         }
     }

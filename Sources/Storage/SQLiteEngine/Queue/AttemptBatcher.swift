@@ -71,7 +71,7 @@ final class FinishRequest: WriteRequest {
         self.since = since
     }
 
-    var drafts: Int { 0 }
+    var draftCount: Int { 0 }
     var bytes: Int { 0 }
     var needsTransaction: Bool { true }
 

@@ -12,10 +12,10 @@ final class DeliveryScheduler: Sendable {
     /// noticed.
     private static let clockCheck: UInt64 = 1_000_000_000
 
-    struct Held: Sendable {
+    struct LeaseState: Sendable {
         var item: DueItem
         let fence: UInt64
-        let batch: UInt64
+        let attempt: UInt64
         let since: UInt64
         var until: UInt64
         /// True when the item waits behind others of its chain in the file and was leased along with the first of the
@@ -32,7 +32,7 @@ final class DeliveryScheduler: Sendable {
         let until: UInt64
 
         init(from since: UInt64, lasting nanoseconds: UInt64) { (self.since, until) = (since, since + nanoseconds) }
-        init(of held: Held) { (since, until) = (held.since, held.until) }
+        init(of held: LeaseState) { (since, until) = (held.since, held.until) }
     }
 
     /// The state of an item after its attempt is recorded.
@@ -50,7 +50,7 @@ final class DeliveryScheduler: Sendable {
         let item: DueItem
         let planned: PlannedDelivery?
         let fence: UInt64
-        let batch: UInt64
+        let attempt: UInt64
         /// The number of further items of the chain that may join this attempt.
         var freeCapacity = 0
     }
@@ -59,11 +59,12 @@ final class DeliveryScheduler: Sendable {
     struct LaneSnapshot: Sendable {
         let settings: LaneSettings
         let isReordering: Bool
-        let waiting: Int
-        let leases: Int
+        let unfinished: Int
+        let leaseCount: Int
 
         init(_ lane: Lane) {
-            (settings, isReordering, waiting, leases) = (lane.settings, lane.isReordering, lane.waiting, lane.leases)
+            (settings, isReordering) = (lane.settings, lane.isReordering)
+            (unfinished, leaseCount) = (lane.unfinished, lane.leaseCount)
         }
 
         var state: LaneState { settings.state }
@@ -129,7 +130,7 @@ final class DeliveryScheduler: Sendable {
     var patientLanes: [Int64] {
         state.withLock { state in
             state.lanes.filter { _, lane in
-                lane.waiting > 0 && (lane.state == .paused || lane.state == .open && lane.settings.isPulled)
+                lane.unfinished > 0 && (lane.state == .paused || lane.state == .open && lane.settings.isPulled)
             }
             .map(\.key)
         }
@@ -181,9 +182,9 @@ final class DeliveryScheduler: Sendable {
     func forget(_ lanes: [Int64: Int]) {
         change { state in
             for (number, more) in lanes {
-                state.dropFacts(of: number)
+                state.dropPlanned(of: number)
                 state.lanes[number]?.forget()
-                state.lanes[number]?.waiting += more
+                state.lanes[number]?.unfinished += more
                 state.schedule(number)
             }
         }
@@ -192,9 +193,9 @@ final class DeliveryScheduler: Sendable {
     /// Removes the items of a closed subscriber, all of which are dead.
     func clear(_ number: Int64) {
         change { state in
-            state.dropFacts(of: number)
+            state.dropPlanned(of: number)
             state.lanes[number]?.replace(with: [], beyond: nil)
-            state.lanes[number]?.waiting = 0
+            state.lanes[number]?.unfinished = 0
         }
     }
 
@@ -222,7 +223,7 @@ final class DeliveryScheduler: Sendable {
 
     /// Records attempts whose right was claimed, together with others that end at about the same time. They are written
     /// without waiting when another item is in line behind one of them.
-    func record(_ finished: FinishedAttempts) {
+    func enqueueRecording(_ finished: FinishedAttempts) {
         let isAwaited = state.withLock { state in
             finished.keys.contains { key in
                 key.flatMap { state.lanes[$0.subscriber]?.settings.ordering } ?? .none != .none
@@ -350,7 +351,7 @@ final class DeliveryScheduler: Sendable {
             guard let held = state.leases[grant.key], held.fence == grant.fence else { return [] }
             for item in followers
             where state.leases[DeliveryKey(event: item.event, subscriber: grant.key.subscriber)] == nil {
-                state.join(item, grant.key.subscriber, grant.batch, Term(of: held), isInLine: true, &grants)
+                state.join(item, grant.key.subscriber, grant.attempt, Term(of: held), isInLine: true, &grants)
             }
             return grants
         }
@@ -460,7 +461,7 @@ final class LaneFetchRequest: WriteRequest {
         self.since = since
     }
 
-    var drafts: Int { 0 }
+    var draftCount: Int { 0 }
     var bytes: Int { 0 }
     var needsTransaction: Bool { false }
 
@@ -480,7 +481,7 @@ final class ExpiryRequest: WriteRequest {
         self.since = since
     }
 
-    var drafts: Int { 0 }
+    var draftCount: Int { 0 }
     var bytes: Int { 0 }
     var needsTransaction: Bool { true }
 

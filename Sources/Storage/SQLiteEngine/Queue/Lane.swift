@@ -37,37 +37,38 @@ final class Lane: @unchecked Sendable, Scheduled {
     private var notBefore: UInt64 = 0
     private var rateLimit: LanePace?
     /// Attempts under way: leases whose outcome has not been reported yet.
-    var leased = 0
+    var attemptsUnderWay = 0
     /// All leases, including those whose outcome is being recorded. An attempt may have several.
-    var leases = 0
+    var leaseCount = 0
     /// The number of items in the file that are neither delivered nor dead.
-    var waiting = 0
+    var unfinished = 0
     private(set) var items = Heap<DueItem>()
     /// The data that an attempt needs, for items that come directly from the planner. For other items it is read from
     /// the file.
-    private(set) var facts: [UInt64: PlannedDelivery] = [:]
+    private(set) var planned: [UInt64: PlannedDelivery] = [:]
     /// The earliest possible due time of items that are only in the file; nil when there are none.
     private(set) var beyond: UInt64?
     /// True while items are being fetched from the file.
     var isFetching = false
     var scheduledDue: UInt64?
 
-    init(_ stored: StoredSubscriber, in group: LaneGroup, waiting: Int = 0) {
+    init(_ stored: StoredSubscriber, in group: LaneGroup, unfinished: Int = 0) {
         number = stored.number
         self.group = group
         subscriber = stored.subscriber
         settings = stored.settings
         isReordering = stored.reordering != .done
         rateLimit = settings.rate.map { LanePace(perSecond: $0) }
-        self.waiting = waiting
-        if waiting > 0 { beyond = 0 }
+        self.unfinished = unfinished
+        if unfinished > 0 { beyond = 0 }
     }
 
     var state: LaneState { settings.state }
 
     /// The time of the lane's next possible step; nil when something else must change first.
     var nextDue: UInt64? {
-        guard state == .open, !isReordering, !isFetching, leased < min(settings.concurrency, paceConcurrency ?? .max)
+        guard state == .open, !isReordering, !isFetching,
+            attemptsUnderWay < min(settings.concurrency, paceConcurrency ?? .max)
         else { return nil }
         guard let due = items.first.map({ min($0.due, beyond ?? .max) }) ?? beyond else { return nil }
         return max(due, notBefore, rateLimit?.next ?? 0)
@@ -105,7 +106,7 @@ final class Lane: @unchecked Sendable, Scheduled {
         switch ending {
         case .due(let due): add(DueItem(event: event, due: due))
         case .inLine: break
-        case .over: waiting = max(0, waiting - 1)
+        case .over: unfinished = max(0, unfinished - 1)
         }
     }
 
@@ -135,16 +136,16 @@ final class Lane: @unchecked Sendable, Scheduled {
         return true
     }
 
-    func keep(_ planned: PlannedDelivery) { facts[planned.event.rawValue] = planned }
+    func keep(_ item: PlannedDelivery) { planned[item.event.rawValue] = item }
 
-    func removeFacts(of event: UInt64) -> PlannedDelivery? {
-        facts.isEmpty ? nil : facts.removeValue(forKey: event)
+    func removePlanned(of event: UInt64) -> PlannedDelivery? {
+        planned.isEmpty ? nil : planned.removeValue(forKey: event)
     }
 
     /// Removes and returns all kept data.
-    func removeAllFacts() -> [PlannedDelivery] {
-        defer { facts = [:] }
-        return Array(facts.values)
+    func removeAllPlanned() -> [PlannedDelivery] {
+        defer { planned = [:] }
+        return Array(planned.values)
     }
 
     /// Replaces the items with those read from the file.

@@ -32,7 +32,7 @@ extension Reader {
             due: find.integer(3) != Writer.inLine ? Timetoken(UInt64(find.integer(3))) : nil)
         return Lease(
             delivery: delivery, fence: grant.fence, body: find.isNull(6) ? nil : find.bytes(6), isManual: isManual,
-            batch: grant.batch)
+            attempt: grant.attempt)
     }
 
     func delivery(_ id: String, in app: AppID) throws(SQLiteFailure) -> FullDelivery? {
@@ -50,10 +50,10 @@ extension Reader {
     func followers(of grants: [DeliveryScheduler.Grant]) throws(SQLiteFailure) -> [DeliveryKey: [DueItem]] {
         var followers: [DeliveryKey: [DueItem]] = [:]
         var room: [UInt64: Int] = [:]
-        for grant in grants where grant.freeCapacity > 0 { room[grant.batch] = grant.freeCapacity }
+        for grant in grants where grant.freeCapacity > 0 { room[grant.attempt] = grant.freeCapacity }
         let find = statements.followers
         for grant in grants {
-            guard let left = room[grant.batch], left > 0 else { continue }
+            guard let left = room[grant.attempt], left > 0 else { continue }
             find.bind(Int64(grant.key.event), at: 1)
             find.bind(grant.key.subscriber, at: 2)
             find.bind(left, at: 3)
@@ -61,7 +61,7 @@ extension Reader {
                 followers[grant.key, default: []].append(DueItem(event: UInt64(row.integer(0)), due: .max))
                 return true
             }
-            room[grant.batch] = left - (followers[grant.key]?.count ?? 0)
+            room[grant.attempt] = left - (followers[grant.key]?.count ?? 0)
         }
         return followers
     }

@@ -40,18 +40,18 @@ struct SQLiteDeliveries: DeliveryQueue {
             return grants.compactMap(\.leaseOfPlanned)
         }
         var all = grants
-        let facts: [DeliveryKey: Lease]
+        let stored: [DeliveryKey: Lease]
         do throws(ChatError) {
             if grants.contains(where: { $0.freeCapacity > 0 }) { all = try await withFollowers(grants) }
             let wanted = all
-            facts = try await readers.run { (reader) throws(SQLiteFailure) in try reader.leases(wanted) }
+            stored = try await readers.run { (reader) throws(SQLiteFailure) in try reader.leases(wanted) }
         } catch {
             for grant in all { scheduler.release(grant, isGone: false) }
             throw error
         }
         var leases: [Lease] = []
         for grant in all {
-            if let lease = grant.leaseOfPlanned ?? facts[grant.key] {
+            if let lease = grant.leaseOfPlanned ?? stored[grant.key] {
                 leases.append(lease)
             } else {
                 scheduler.release(grant, isGone: true)
@@ -72,7 +72,8 @@ struct SQLiteDeliveries: DeliveryQueue {
         guard keys.contains(where: { $0 != nil }) else { return keys.map { _ in false } }
         do throws(ChatError) {
             let result = await withUnsafeContinuation { continuation in
-                scheduler.record(FinishedAttempts(attempts: attempts, keys: keys, completion: Completion(continuation)))
+                scheduler.enqueueRecording(
+                    FinishedAttempts(attempts: attempts, keys: keys, completion: Completion(continuation)))
             }
             return try result.get()
         } catch {
@@ -215,6 +216,6 @@ extension DeliveryScheduler.Grant {
         let delivery = Delivery(
             id: planned.id, subscriber: subscriber, event: planned.event, type: planned.type, channel: planned.channel,
             status: .pending, attempts: 0, due: Timetoken(item.due))
-        return Lease(delivery: delivery, fence: fence, body: planned.body, batch: batch)
+        return Lease(delivery: delivery, fence: fence, body: planned.body, attempt: attempt)
     }
 }

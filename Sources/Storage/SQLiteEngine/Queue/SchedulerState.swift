@@ -17,7 +17,7 @@ struct ExpiredLease: Sendable {
 }
 
 /// An attempt with several deliveries.
-struct Batch: Sendable {
+struct SharedAttempt: Sendable {
     /// Leases whose outcome has not been reported, and leases whose outcome has not been recorded.
     var running: Int
     var leases: Int
@@ -30,9 +30,9 @@ struct SchedulerState: Sendable {
     var groups: [AppID: LaneGroup] = [:]
     /// The apps, ordered by the next possible step of their lanes.
     var timerQueue = TimerQueue<LaneGroup>()
-    var leases: [DeliveryKey: DeliveryScheduler.Held] = [:]
+    var leases: [DeliveryKey: DeliveryScheduler.LeaseState] = [:]
     /// Attempts with more than one lease, by their number.
-    var batches: [UInt64: Batch] = [:]
+    var sharedAttempts: [UInt64: SharedAttempt] = [:]
     /// Attempts that are under way or not yet recorded, without pulled ones.
     var attempts = 0
     /// The ends of leases. Entries of finished or renewed leases remain until their time, or until there are too many.
@@ -42,7 +42,7 @@ struct SchedulerState: Sendable {
     /// The clock at the last check.
     var lastNow: UInt64 = 0
     /// The bytes left for planned data kept in the lanes.
-    var factRoom = 32 * 1024 * 1024
+    var plannedRoom = 32 * 1024 * 1024
     var fence: UInt64
     var waiters: [UInt64: DeliveryScheduler.LeaseWaiter] = [:]
     /// The callers that wait at each pulled subscription, by its number.
@@ -83,12 +83,12 @@ extension SchedulerState {
         let group = groups[app] ?? LaneGroup()
         groups[app] = group
         numbers[stored.subscriber] = stored.number
-        lanes[stored.number] = Lane(stored, in: group, waiting: waiting)
+        lanes[stored.number] = Lane(stored, in: group, unfinished: waiting)
         schedule(stored.number)
     }
 
     /// Counts an item that waits behind others of its chain; it is kept in the file only.
-    mutating func addInLine(to number: Int64) { lanes[number]?.waiting += 1 }
+    mutating func addInLine(to number: Int64) { lanes[number]?.unfinished += 1 }
 
     /// Makes an item due because it is now the first of its chain.
     mutating func promote(_ key: DeliveryKey, due: UInt64) {
@@ -104,24 +104,24 @@ extension SchedulerState {
 
     mutating func add(_ item: PlannedDelivery, due: UInt64, to number: Int64) {
         guard let lane = lanes[number] else { return }
-        lane.waiting += 1
+        lane.unfinished += 1
         let isKept = lane.add(DueItem(event: item.event.rawValue, due: due))
-        if isKept, item.weight <= factRoom {
-            factRoom -= item.weight
+        if isKept, item.weight <= plannedRoom {
+            plannedRoom -= item.weight
             lane.keep(item)
         }
         schedule(number)
     }
 
-    mutating func dropFacts(of number: Int64) {
-        for planned in lanes[number]?.removeAllFacts() ?? [] { factRoom += planned.weight }
+    mutating func dropPlanned(of number: Int64) {
+        for planned in lanes[number]?.removeAllPlanned() ?? [] { plannedRoom += planned.weight }
     }
 
     /// Changes the number of attempts under way.
     private mutating func count(_ change: Int, _ number: Int64, isPulled: Bool) {
         guard let lane = lanes[number] else { return }
-        lane.leased += change
-        if !isPulled { lane.group.leased += change }
+        lane.attemptsUnderWay += change
+        if !isPulled { lane.group.attemptsUnderWay += change }
     }
 
     /// An app may hold at most this many times the free capacity. A single active app therefore gets nearly all of it,
@@ -141,7 +141,7 @@ extension SchedulerState {
         // This runs after each change of the queue, most often when no capacity is free.
         guard attempts < request.capacity else { return ([], []) }
         var grants: [DeliveryScheduler.Grant] = []
-        var attempts = 0
+        var granted = 0
         var fetches: [Int64] = []
         // Apps and lanes that hold their share are set aside for the others and go back into the timer queue
         // afterwards.
@@ -152,16 +152,16 @@ extension SchedulerState {
             // Schedules another turn for lanes that have more.
             for lane in served { schedule(lane) }
             served.removeAll(keepingCapacity: true)
-            while attempts < request.limit, let app = timerQueue.pop(by: now) {
-                guard isShare(app.leased, of: request.capacity) else {
+            while granted < request.limit, let app = timerQueue.pop(by: now) {
+                guard isShare(app.attemptsUnderWay, of: request.capacity) else {
                     satedApps.append(app)
                     continue
                 }
                 if let lane = app.timerQueue.pop(by: now), !lane.settings.isPulled {
-                    if isShare(app.leased + lane.leased, of: request.capacity) {
+                    if isShare(app.attemptsUnderWay + lane.attemptsUnderWay, of: request.capacity) {
                         switch lane.grant(now: now) {
                         case .item(let item):
-                            attempts += 1
+                            granted += 1
                             let term = DeliveryScheduler.Term(from: uptime, lasting: DeliveryScheduler.leaseNanoseconds)
                             attempt(item, lane.number, now: now, term, &grants)
                         case .fetch: fetches.append(lane.number)
@@ -203,11 +203,11 @@ extension SchedulerState {
     ) {
         attempts += 1
         let first = grants.count
-        let batch = begin(item, number, term, &grants)
-        guard var room = lanes[number]?.settings.batch, room > 1 else { return }
+        let attempt = begin(item, number, term, &grants)
+        guard var room = lanes[number]?.settings.deliveriesPerAttempt, room > 1 else { return }
         room -= 1
         while room > 0, let more = lanes[number]?.grantMore(now: now) {
-            join(more, number, batch, term, isInLine: false, &grants)
+            join(more, number, attempt, term, isInLine: false, &grants)
             room -= 1
         }
         // The items that wait in line behind them are in the file.
@@ -219,47 +219,47 @@ extension SchedulerState {
         _ item: DueItem, _ number: Int64, _ term: DeliveryScheduler.Term, _ grants: inout [DeliveryScheduler.Grant]
     ) -> UInt64 {
         count(1, number, isPulled: lanes[number]?.settings.isPulled ?? false)
-        let batch = fence + 1
-        lease(item, number, batch, term, isInLine: false, &grants)
-        return batch
+        let attempt = fence + 1
+        lease(item, number, attempt, term, isInLine: false, &grants)
+        return attempt
     }
 
     /// Adds a lease to an attempt that is under way.
     mutating func join(
-        _ item: DueItem, _ number: Int64, _ batch: UInt64, _ term: DeliveryScheduler.Term, isInLine: Bool,
+        _ item: DueItem, _ number: Int64, _ attempt: UInt64, _ term: DeliveryScheduler.Term, isInLine: Bool,
         _ grants: inout [DeliveryScheduler.Grant]
     ) {
-        batches[batch, default: Batch(running: 1, leases: 1)].running += 1
-        batches[batch]?.leases += 1
-        lease(item, number, batch, term, isInLine: isInLine, &grants)
+        sharedAttempts[attempt, default: SharedAttempt(running: 1, leases: 1)].running += 1
+        sharedAttempts[attempt]?.leases += 1
+        lease(item, number, attempt, term, isInLine: isInLine, &grants)
     }
 
     private mutating func lease(
-        _ item: DueItem, _ number: Int64, _ batch: UInt64, _ term: DeliveryScheduler.Term, isInLine: Bool,
+        _ item: DueItem, _ number: Int64, _ attempt: UInt64, _ term: DeliveryScheduler.Term, isInLine: Bool,
         _ grants: inout [DeliveryScheduler.Grant]
     ) {
         guard let lane = lanes[number] else { return }
         fence += 1
         let key = DeliveryKey(event: item.event, subscriber: number)
-        leases[key] = DeliveryScheduler.Held(
-            item: item, fence: fence, batch: batch, since: term.since, until: term.until, isInLine: isInLine,
+        leases[key] = DeliveryScheduler.LeaseState(
+            item: item, fence: fence, attempt: attempt, since: term.since, until: term.until, isInLine: isInLine,
             isPulled: lane.settings.isPulled)
-        lane.leases += 1
+        lane.leaseCount += 1
         ends.push(LeaseEnd(until: term.until, key: key))
-        let planned = lane.removeFacts(of: item.event)
-        factRoom += planned?.weight ?? 0
+        let planned = lane.removePlanned(of: item.event)
+        plannedRoom += planned?.weight ?? 0
         grants.append(
             DeliveryScheduler.Grant(
-                key: key, subscriber: lane.subscriber, item: item, planned: planned, fence: fence, batch: batch))
+                key: key, subscriber: lane.subscriber, item: item, planned: planned, fence: fence, attempt: attempt))
     }
 
     // MARK: Ends
 
     /// Records that the outcome of a lease was reported. With the last one of an attempt, the subscriber may begin its
     /// next.
-    mutating func stop(_ key: DeliveryKey, _ held: DeliveryScheduler.Held) {
-        if let running = batches[held.batch]?.running {
-            batches[held.batch]?.running = running - 1
+    mutating func stop(_ key: DeliveryKey, _ held: DeliveryScheduler.LeaseState) {
+        if let running = sharedAttempts[held.attempt]?.running {
+            sharedAttempts[held.attempt]?.running = running - 1
             guard running == 1 else { return }
         }
         count(-1, key.subscriber, isPulled: held.isPulled)
@@ -267,11 +267,11 @@ extension SchedulerState {
     }
 
     /// Reverts ``stop(_:_:)``.
-    mutating func resume(_ key: DeliveryKey, _ held: DeliveryScheduler.Held) {
+    mutating func resume(_ key: DeliveryKey, _ held: DeliveryScheduler.LeaseState) {
         leases[key]?.isFinishing = false
         ends.push(LeaseEnd(until: held.until, key: key))
-        if let running = batches[held.batch]?.running {
-            batches[held.batch]?.running = running + 1
+        if let running = sharedAttempts[held.attempt]?.running {
+            sharedAttempts[held.attempt]?.running = running + 1
             guard running == 0 else { return }
         }
         count(1, key.subscriber, isPulled: held.isPulled)
@@ -291,11 +291,11 @@ extension SchedulerState {
     /// Removes a lease.
     private mutating func drop(_ key: DeliveryKey) {
         guard let held = leases.removeValue(forKey: key) else { return }
-        lanes[key.subscriber]?.leases -= 1
-        if let left = batches[held.batch]?.leases {
-            batches[held.batch]?.leases = left - 1
+        lanes[key.subscriber]?.leaseCount -= 1
+        if let left = sharedAttempts[held.attempt]?.leases {
+            sharedAttempts[held.attempt]?.leases = left - 1
             guard left == 1 else { return }
-            batches[held.batch] = nil
+            sharedAttempts[held.attempt] = nil
         }
         if !held.isPulled { attempts -= 1 }
     }
@@ -331,11 +331,11 @@ extension SchedulerState {
         lastNow = now
     }
 
-    mutating func release(_ key: DeliveryKey, _ held: DeliveryScheduler.Held, isGone: Bool) {
+    mutating func release(_ key: DeliveryKey, _ held: DeliveryScheduler.LeaseState, isGone: Bool) {
         if !held.isFinishing { stop(key, held) }
         drop(key)
         if isGone {
-            lanes[key.subscriber]?.waiting -= 1
+            lanes[key.subscriber]?.unfinished -= 1
         } else if !held.isInLine, lanes[key.subscriber]?.state != .closed {
             lanes[key.subscriber]?.add(held.item)
         }

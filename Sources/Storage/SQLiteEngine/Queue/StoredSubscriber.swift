@@ -31,7 +31,7 @@ extension Statement {
         var settings = LaneSettings(state: LaneState(rawValue: Int(integer(3))) ?? .open, concurrency: Int(integer(4)))
         settings.ordering = DeliveryOrdering(rawValue: Int(integer(5))) ?? .none
         settings.rate = isNull(6) ? nil : double(6)
-        settings.batch = Int(integer(7))
+        settings.deliveriesPerAttempt = Int(integer(7))
         settings.isPulled = integer(8) != 0
         settings.attempts = optionalInteger(9).map { Int($0) }
         return StoredSubscriber(
@@ -45,7 +45,7 @@ extension LaneSettings {
     var bounded: LaneSettings {
         var settings = self
         settings.concurrency = ordering == .strict ? 1 : max(1, concurrency)
-        settings.batch = max(1, batch)
+        settings.deliveriesPerAttempt = max(1, deliveriesPerAttempt)
         settings.attempts = attempts.map { max(1, $0) }
         settings.rate = rate.flatMap { $0 > 0 ? $0 : nil }
         return settings

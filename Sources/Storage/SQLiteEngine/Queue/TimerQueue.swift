@@ -68,7 +68,7 @@ struct TimerQueue<Member: Scheduled>: Sendable {
 /// Safe to share for the same reasons as ``Lane``.
 final class LaneGroup: @unchecked Sendable, Scheduled {
     /// Attempts under way: the sum of `leased` over the lanes, without pulled ones.
-    var leased = 0
+    var attemptsUnderWay = 0
     /// The lanes, ordered by their next possible step. One check shows that an app holds its share, however many lanes
     /// it has.
     var timerQueue = TimerQueue<Lane>()

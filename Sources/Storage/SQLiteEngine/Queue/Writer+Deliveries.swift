@@ -58,7 +58,7 @@ extension Writer {
     private func refusal(_ lane: DeliveryScheduler.LaneSnapshot?, added: Int) -> String? {
         guard let lane else { return nil }
         if lane.state == .closed { return Self.closedReason }
-        return lane.waiting + added < mostWaiting(lane) ? nil : Self.crowdedReason
+        return lane.unfinished + added < mostWaiting(lane) ? nil : Self.crowdedReason
     }
 
     /// The maximum number of waiting items of a subscriber, whatever adds them. An open one may fall further behind
@@ -142,7 +142,7 @@ extension Writer {
         put.bind(settings.concurrency, at: 4)
         put.bind(settings.ordering.rawValue, at: 5)
         if let rate = settings.rate { put.bind(rate, at: 6) } else { put.bindNull(at: 6) }
-        put.bind(settings.batch, at: 7)
+        put.bind(settings.deliveriesPerAttempt, at: 7)
         put.bind(settings.isPulled ? 1 : 0, at: 8)
         put.bind(settings.attempts.map { Int64($0) }, at: 9)
         return try store(put, scheduler)
@@ -175,7 +175,7 @@ extension Writer {
         let find = statements.deliveries.findDue
         find.bind(number, at: 1)
         // Leased items are among the earliest in the file, and memory leaves them out.
-        let most = Lane.capacity + (scheduler.snapshot(of: number)?.leases ?? 0)
+        let most = Lane.capacity + (scheduler.snapshot(of: number)?.leaseCount ?? 0)
         find.bind(most, at: 2)
         var items: [DueItem] = []
         try find.forEachRow { row in

@@ -164,7 +164,8 @@ extension Writer {
     }
 
     private func hasCapacity(_ number: Int64, _ revival: RescheduledBatch, _ scheduler: DeliveryScheduler) -> Bool {
-        scheduler.snapshot(of: number).map { $0.waiting + revival.lanes[number, default: 0] < mostWaiting($0) } ?? true
+        scheduler.snapshot(of: number).map { $0.unfinished + revival.lanes[number, default: 0] < mostWaiting($0) }
+            ?? true
     }
 
     private func revive(

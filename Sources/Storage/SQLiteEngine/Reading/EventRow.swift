@@ -11,10 +11,10 @@ enum EventRow {
     static let insert = "INSERT INTO event(\(columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 
     /// The stored origin of an imported event; no device has an empty name.
-    private static let elsewhere = ""
+    private static let importedOrigin = ""
 
     /// True when the event in the current row was imported, so that followers of the log do not receive it.
-    static func isFromElsewhere(_ row: Statement) -> Bool {
+    static func isImported(_ row: Statement) -> Bool {
         !row.isNull(13) && row.withBytes(13) { $0.isEmpty }
     }
 
@@ -35,7 +35,7 @@ enum EventRow {
         insert.bind((draft.schema?.version).map(Int64.init), at: 11)
         insert.bind(draft.cause, at: 12)
         insert.bind(draft.audience.stored, at: 13)
-        insert.bind(draft.past == nil ? draft.originDevice : Self.elsewhere, at: 14)
+        insert.bind(draft.past == nil ? draft.originDevice : Self.importedOrigin, at: 14)
         if let wire = draft.wire { insert.bind(wire.bytes, at: 15) } else { insert.bindNull(at: 15) }
         insert.bind(draft.trace?.stored, at: 16)
         insert.bind(draft.isEndedByType ? 1 : nil, at: 17)
@@ -59,7 +59,7 @@ enum EventRow {
         }
         draft.cause = row.optionalText(11)
         draft.audience = Audience(stored: row.optionalText(12))
-        if isFromElsewhere(row) {
+        if isImported(row) {
             draft.past = Timetoken(UInt64(row.integer(0)))
         } else {
             draft.originDevice = row.optionalText(13)

@@ -12,7 +12,7 @@ struct EventsQuery: Sendable {
     let now: Timetoken
     var order = HistoryRequest.Order.oldestFirst
     /// True to include imported events. Followers of the log never receive them.
-    var includesMoved = false
+    var includesImported = false
 }
 
 extension Reader {
@@ -40,7 +40,7 @@ extension Reader {
 
     /// Every kept event of any channel, for followers that have fallen behind memory.
     func everything(after position: Timetoken, upTo end: Timetoken, limit: Int) throws(SQLiteFailure) -> Page<Event> {
-        try walk(after: position, upTo: end, .oldestFirst, limit: limit, most: limit) { !EventRow.isFromElsewhere($0) }
+        try walk(after: position, upTo: end, .oldestFirst, limit: limit, most: limit) { !EventRow.isImported($0) }
     }
 
     private func walk(_ question: EventsQuery, most: Int) throws(SQLiteFailure) -> Page<Event> {
@@ -49,7 +49,7 @@ extension Reader {
             after: question.after, upTo: question.upTo, question.order, limit: question.limit, most: most
         ) { (row) throws(SQLiteFailure) in
             if let expires = row.optionalInteger(7), UInt64(expires) <= question.now.rawValue { return false }
-            if !question.includesMoved, EventRow.isFromElsewhere(row) { return false }
+            if !question.includesImported, EventRow.isImported(row) { return false }
             let channel = row.integer(1)
             if let known = isWanted.value(of: channel) { return known }
             let answer = question.channels.contains(try names.channel(channel))
@@ -124,7 +124,7 @@ extension Reader {
         for time in times.prefix(question.limit) {
             page.position = Timetoken(UInt64(time))
             if let event = try event(at: page.position, now: question.now),
-                question.includesMoved || event.draft.past == nil
+                question.includesImported || event.draft.past == nil
             {
                 page.items.append(event)
             }

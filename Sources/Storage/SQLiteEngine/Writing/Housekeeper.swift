@@ -245,7 +245,7 @@ final class HousekeepingRequest: WriteRequest {
         self.completion = completion
     }
 
-    var drafts: Int { 0 }
+    var draftCount: Int { 0 }
     var bytes: Int { 0 }
     var needsTransaction: Bool { false }
 

@@ -13,16 +13,6 @@ final class WriteQueue: Sendable {
     /// when it finished, answered or waiting. A single caller never waits.
     private static let gatherNanoseconds: UInt64 = 200_000
 
-    /// The writer's next task.
-    enum Order: Sendable {
-        case batch([any WriteRequest])
-        case reads([ReadJob])
-        case housekeeping
-        /// All accepted requests are done; the writer saves its final state.
-        case drained
-        case finish
-    }
-
     fileprivate struct State: Sendable {
         var requests: [any WriteRequest] = []
         var reads: [ReadJob] = []
@@ -68,13 +58,13 @@ final class WriteQueue: Sendable {
     func offer(_ request: any WriteRequest) -> (refusal: ChatError?, isFirst: Bool) {
         let answer: (refusal: ChatError?, isFirst: Bool, wakes: Bool) = monitor.withLock { state in
             guard state.phase == .open else { return (.closing, false, false) }
-            if request.drafts > 0, !state.requests.isEmpty || state.flight != nil {
-                guard state.drafts + request.drafts <= limits.waitingDrafts,
+            if request.draftCount > 0, !state.requests.isEmpty || state.flight != nil {
+                guard state.drafts + request.draftCount <= limits.waitingDrafts,
                     state.bytes + request.bytes <= limits.waitingBytes
                 else { return (.overloaded, false, false) }
             }
             state.requests.append(request)
-            state.drafts += request.drafts
+            state.drafts += request.draftCount
             state.bytes += request.bytes
             defer { state.isWatched = true }
             return (nil, !state.isWatched, state.wakesWriter())
@@ -113,7 +103,7 @@ final class WriteQueue: Sendable {
     ///
     /// - Parameter housekeepingAt: the uptime of the next housekeeping turn; when it is overdue by `patience`, it goes
     ///   first.
-    func next(housekeepingAt: UInt64, patience: UInt64) -> Order {
+    func next(housekeepingAt: UInt64, patience: UInt64) -> WriterTask {
         monitor.wait { state in
             let now = MonotonicTime.now.nanoseconds
             state.wakesAbove = .max
@@ -143,7 +133,7 @@ final class WriteQueue: Sendable {
 
     /// Called before the commit. Returns false when the batch was given up: it must then be rolled back, because its
     /// callers received the answer that nothing was stored.
-    func mayCommit() -> Bool {
+    func beginCommit() -> Bool {
         monitor.withLock { state in
             guard state.flight?.isGivenUp != true else { return false }
             state.flight?.isCommitting = true
@@ -224,7 +214,7 @@ extension WriteQueue.State {
             var batchBytes = 0
             let count =
                 requests.prefix { request in
-                    batchDrafts += max(1, request.drafts)
+                    batchDrafts += max(1, request.draftCount)
                     batchBytes += request.bytes
                     return batchDrafts <= WriteQueue.batchDrafts && batchBytes <= WriteQueue.batchBytes
                 }.count
@@ -238,7 +228,17 @@ extension WriteQueue.State {
     }
 
     fileprivate mutating func leave(_ request: any WriteRequest) {
-        drafts -= request.drafts
+        drafts -= request.draftCount
         bytes -= request.bytes
     }
+}
+
+/// The writer's next task.
+enum WriterTask: Sendable {
+    case batch([any WriteRequest])
+    case reads([ReadJob])
+    case housekeeping
+    /// All accepted requests are done; the writer saves its final state.
+    case drained
+    case finish
 }

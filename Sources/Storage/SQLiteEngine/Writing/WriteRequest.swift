@@ -4,7 +4,7 @@ import SQLite
 /// A request that waits for the writer. The caller hands it over completely and does not touch it until it is answered.
 protocol WriteRequest: AnyObject, Sendable {
     /// Its size, which counts against the limits of the write queue and of one batch.
-    var drafts: Int { get }
+    var draftCount: Int { get }
     var bytes: Int { get }
     /// The time at which it was made, on the engine's uptime clock.
     var since: UInt64 { get }
@@ -19,7 +19,7 @@ protocol WriteRequest: AnyObject, Sendable {
 
 /// A request to append drafts.
 final class AppendRequest: WriteRequest {
-    let draftsToPlace: [EventDraft]
+    let drafts: [EventDraft]
     let claim: Claim?
     let revision: Revision?
     let bytes: Int
@@ -31,7 +31,7 @@ final class AppendRequest: WriteRequest {
         _ drafts: [EventDraft], claim: Claim?, revision: Revision?, since: UInt64,
         _ continuation: UnsafeContinuation<Result<AppendOutcome, ChatError>, Never>
     ) {
-        draftsToPlace = drafts
+        self.drafts = drafts
         self.claim = claim
         self.revision = revision
         self.since = since
@@ -40,10 +40,10 @@ final class AppendRequest: WriteRequest {
         completion = Completion(continuation)
     }
 
-    var drafts: Int { draftsToPlace.count }
+    var draftCount: Int { drafts.count }
 
     func perform(on writer: Writer) throws(SQLiteFailure) {
-        let result = try writer.append(draftsToPlace, claim: claim, unlessChangedSince: revision)
+        let result = try writer.append(drafts, claim: claim, unlessChangedSince: revision)
         writer.answers.append { [completion] in completion.answer(result) }
     }
 
@@ -52,7 +52,7 @@ final class AppendRequest: WriteRequest {
 
 /// A request with any other work for the writer.
 final class WriteJob<Value: Sendable>: WriteRequest {
-    let drafts: Int
+    let draftCount: Int
     let bytes: Int
     let since: UInt64
     let needsTransaction: Bool
@@ -63,7 +63,7 @@ final class WriteJob<Value: Sendable>: WriteRequest {
         drafts: Int = 0, bytes: Int = 0, since: UInt64, needsTransaction: Bool = true, completion: Completion<Value>,
         _ body: @escaping @Sendable (Writer) throws(SQLiteFailure) -> Result<Value, ChatError>
     ) {
-        self.drafts = drafts
+        self.draftCount = drafts
         self.bytes = bytes
         self.since = since
         self.needsTransaction = needsTransaction

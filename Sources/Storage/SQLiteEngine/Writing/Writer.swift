@@ -8,7 +8,7 @@ import SQLite
 final class Writer {
     /// Timetokens are reserved this far ahead in the file, so that a timetoken is never assigned twice, not even after
     /// a crash when the clock has stepped back.
-    private static let reserve = Timetoken.ticksPerSecond
+    private static let reservedAhead = Timetoken.ticksPerSecond
 
     let database: Database
     let names: NameTable
@@ -21,7 +21,7 @@ final class Writer {
 
     /// The end of the log as this turn moves it; valid only while the allocator is held.
     var mark: TimetokenAllocator.Mark
-    private var isEndHeld = false
+    private var isAllocatorHeld = false
     /// True when this turn moves the watermark although no event was stored before it.
     private var showsEnd = false
     private let logPages: SQLiteEngineSettings.LogPages
@@ -58,8 +58,8 @@ final class Writer {
             interval: settings.housekeepingInterval, statements: try HousekeepingStatements(database))
         names = try NameTable(database)
         statements = try WriterStatements(database)
-        mark = engineState.end.hold()
-        engineState.end.release(mark, showing: [], now: .zero)
+        mark = engineState.allocator.hold()
+        engineState.allocator.release(mark, showing: [], now: .zero)
         revision = engineState.changes.end
     }
 
@@ -93,9 +93,9 @@ final class Writer {
     /// Runs the requests in one transaction, if any of them needs one, and makes their effects visible.
     func turn(_ requests: [any WriteRequest]) throws(TurnFailure) {
         begin()
-        let drafts = requests.reduce(0) { $0 + $1.drafts }
-        if drafts > 0 { holdEnd() }
-        defer { releaseEnd(showing: []) }
+        let drafts = requests.reduce(0) { $0 + $1.draftCount }
+        if drafts > 0 { holdAllocator() }
+        defer { releaseAllocator(showing: []) }
         let mayReach = max(mark.last, now.rawValue) + UInt64(drafts) + 1
         let mustReserve = drafts > 0 && mayReach > mark.reserved
         let isDurable = mustReserve || requests.contains { $0.needsTransaction }
@@ -106,7 +106,7 @@ final class Writer {
                 throw TurnFailure(error)
             }
             // Events of callers that received "nothing was stored" must not appear later.
-            guard writeQueue.mayCommit() else { throw TurnFailure.givenUp }
+            guard writeQueue.beginCommit() else { throw TurnFailure.givenUp }
             writeQueue.countCallers()
             publish()
             return
@@ -114,7 +114,7 @@ final class Writer {
         let before = mark.reserved
         do throws(TurnFailure) {
             try inTransaction { () throws(SQLiteFailure) in
-                if mustReserve { try reserve(upTo: mayReach + Self.reserve) }
+                if mustReserve { try reserve(upTo: mayReach + Self.reservedAhead) }
                 for request in requests { try request.perform(on: self) }
             }
         } catch {
@@ -155,7 +155,7 @@ final class Writer {
             abandon()
             throw TurnFailure(error)
         }
-        guard writeQueue.mayCommit() else {
+        guard writeQueue.beginCommit() else {
             abandon()
             throw TurnFailure.givenUp
         }
@@ -178,7 +178,7 @@ final class Writer {
     private func publish() {
         for change in changed { engineState.publish(change) }
         // Before any caller is answered, so that a caller that emits again at once may find the allocator free.
-        releaseEnd(showing: events, evenNone: showsEnd)
+        releaseAllocator(showing: events, evenNone: showsEnd)
         for effect in effects { effect() }
         for answer in answers { answer() }
         effects.removeAll(keepingCapacity: true)
@@ -212,16 +212,16 @@ final class Writer {
 
     // MARK: Timetokens
 
-    private func holdEnd() {
-        mark = engineState.end.hold()
+    private func holdAllocator() {
+        mark = engineState.allocator.hold()
         now = max(now, Timetoken(mark.last))
-        isEndHeld = true
+        isAllocatorHeld = true
     }
 
-    private func releaseEnd(showing events: [Event], evenNone: Bool = false) {
-        guard isEndHeld else { return }
-        isEndHeld = false
-        engineState.end.release(mark, showing: events, evenNone: evenNone, now: now)
+    private func releaseAllocator(showing events: [Event], evenNone: Bool = false) {
+        guard isAllocatorHeld else { return }
+        isAllocatorHeld = false
+        engineState.allocator.release(mark, showing: events, evenNone: evenNone, now: now)
     }
 
     /// Takes a timetoken without an event and moves the watermark past it, so that imported events before it can be
@@ -240,7 +240,7 @@ final class Writer {
     /// made.
     func reserve(for drafts: Int) throws(SQLiteFailure) {
         let mayReach = nextPlace.rawValue + UInt64(drafts)
-        if mayReach > mark.reserved { try reserve(upTo: mayReach + Self.reserve) }
+        if mayReach > mark.reserved { try reserve(upTo: mayReach + Self.reservedAhead) }
     }
 
     private func reserve(upTo bound: UInt64) throws(SQLiteFailure) {
@@ -261,11 +261,11 @@ final class Writer {
     /// Stores the exact head as the writer's last step, so that the next start continues from there and not from the
     /// reserve.
     private func storeExactHead() {
-        engineState.end.close()
+        engineState.allocator.close()
         do throws(TurnFailure) {
             begin()
-            holdEnd()
-            defer { releaseEnd(showing: []) }
+            holdAllocator()
+            defer { releaseAllocator(showing: []) }
             try inTransaction { () throws(SQLiteFailure) in try reserve(upTo: mark.last) }
         } catch {
             report(error)
