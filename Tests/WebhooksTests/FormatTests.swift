@@ -201,14 +201,14 @@ import Testing
         ])
     func batch(format: BuiltInFormat, contentType: String) throws {
         let webhook = Self.webhook(format)
-        var batch = PostBatch(at: WebhookFixture.start)
+        var batch = PostRun(at: WebhookFixture.start)
         batch.add((0..<3).map { Self.trial($0, webhook) }, to: webhook)
         let request = try #require(batch.requests.first)
         #expect(batch.requests.count == 1)
         #expect(batch.sent.map(\.deliveries.count) == [3])
         #expect(request.headers.first { $0.name == "content-type" }?.value == contentType)
         #expect(try JSONDocument(request.body).root.count == 3)
-        var again = PostBatch(at: WebhookFixture.start.adding(.seconds(60)))
+        var again = PostRun(at: WebhookFixture.start.adding(.seconds(60)))
         again.add((0..<3).map { Self.trial($0, webhook) }, to: webhook)
         func id(_ request: OutboundRequest?) -> String? { request?.headers.first { $0.name == "webhook-id" }?.value }
         #expect(id(again.requests.first) == id(request))
@@ -218,7 +218,7 @@ import Testing
     @Test("ends a batch before it gets too long, and before a delivery that was sent in another form")
     func split() throws {
         let webhook = Self.webhook(.envelope, bytes: 400)
-        var batch = PostBatch(at: WebhookFixture.start)
+        var batch = PostRun(at: WebhookFixture.start)
         #expect(batch.add((0..<5).map { Self.trial($0, webhook) }, to: webhook) == 2)
         #expect(batch.sent.map(\.deliveries.count) == [2])
         var mixed = (0..<3).map { Self.trial($0, webhook) }
@@ -226,7 +226,7 @@ import Testing
         mixed[1] = PreparedDelivery(lease: mixed[1].lease, body: earlier.stored)
         var types: [String?] = []
         for first in 0..<3 {
-            var other = PostBatch(at: WebhookFixture.start)
+            var other = PostRun(at: WebhookFixture.start)
             #expect(other.add(Array(mixed[first...]), to: webhook) == 1)
             types += other.requests.map { $0.headers.first { $0.name == "content-type" }?.value }
         }
@@ -239,7 +239,7 @@ import Testing
         var mixed = (0..<2).map { Self.trial($0, webhook) }
         let earlier = PostContent(headers: [HeaderField("ce-id", "1")], body: Array("{}".utf8))
         mixed[0] = PreparedDelivery(lease: mixed[0].lease, body: earlier.stored)
-        var batch = PostBatch(at: WebhookFixture.start)
+        var batch = PostRun(at: WebhookFixture.start)
         #expect(batch.add(mixed, to: webhook) == 1)
         #expect(batch.requests.first?.headers.first { $0.name == "ce-id" }?.value == "1")
         #expect(batch.requests.first?.body == Array("{}".utf8))
@@ -251,18 +251,18 @@ import Testing
         webhook.settings.template = try WebhookTemplate(JSONText(trusted: Array(#"{"x":{"$":"event/data/x"}}"#.utf8)))
         webhook.settings.ordering = isOrdered ? .perChannel : .none
         let events = [#"{"x":1}"#, "{}", #"{"x":3}"#].enumerated().map { Self.trial(Int64($0), webhook, $1) }
-        var batch = PostBatch(at: WebhookFixture.start)
+        var batch = PostRun(at: WebhookFixture.start)
         #expect(batch.add(events, to: webhook) == (isOrdered ? 1 : 3))
         #expect(batch.sent.map(\.deliveries.count) == [isOrdered ? 1 : 2])
         #expect(batch.unsent.count == (isOrdered ? 0 : 1))
-        var rest = PostBatch(at: WebhookFixture.start)
+        var rest = PostRun(at: WebhookFixture.start)
         #expect(rest.add(Array(events[1...]), to: webhook) == (isOrdered ? 1 : 2))
         #expect(rest.unsent.count == 1)
         #expect(rest.requests.count == (isOrdered ? 0 : 1))
     }
 }
 
-extension PostBatch {
+extension PostRun {
     /// Composes an attempt at several deliveries as the sender does.
     /// - Returns: The number of deliveries in the attempt, counted from the first.
     @discardableResult

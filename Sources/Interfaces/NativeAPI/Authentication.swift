@@ -65,7 +65,9 @@ extension NativeAPI {
                 guard let meters = caller.meters else {
                     return try await place.run { try await action(request, caller) }
                 }
-                return try await held(to: meters, request) { try await place.run { try await action(request, caller) } }
+                return try await admitted(by: meters, request) {
+                    try await place.run { try await action(request, caller) }
+                }
             } catch {
                 await recordFailedSignIn(request, error)
                 // The body is parsed again, so that the problem can point at the invalid member.

@@ -24,10 +24,10 @@ import Testing
     @Test("is unrestricted in an app without records, and checked from its first record on")
     func concern() async throws {
         try await Room.open { room in
-            #expect(!room.service.accessCache.concern(ChatFixture.app))
+            #expect(!room.service.accessCache.hasRules(ChatFixture.app))
             try await room.establish("crew")
-            #expect(room.service.accessCache.concern(ChatFixture.app))
-            #expect(!room.service.accessCache.concern(AppID("other")))
+            #expect(room.service.accessCache.hasRules(ChatFixture.app))
+            #expect(!room.service.accessCache.hasRules(AppID("other")))
         }
     }
 

@@ -93,7 +93,7 @@ private let dearData = "[\"\(String(repeating: "a", count: 40))\"]"
             let error = try await refusal { try await chat.emit(orderPaid(dearData, type: "re.x")) }
             #expect(error.slug == "schema_violation")
             #expect(error.message.contains("send fewer events at once"))
-            #expect(chat.service.eventTypes.judgements.waitingCount == 0)
+            #expect(chat.service.eventTypes.validationQueue.waitingCount == 0)
             #expect(try await chat.emit(orderPaid(#"{"amount":1}"#)).event.draft.schema?.version == 1)
         }
     }
@@ -109,7 +109,7 @@ private let dearData = "[\"\(String(repeating: "a", count: 40))\"]"
             #expect(report.undecided == 100)
             let candidate = try #require(chat.service.eventTypes.candidate(of: "order.paid", in: chat.app))
             var work = ValidationBudget.beside
-            for _ in 0..<3 { candidate.inspect(at: outcome.events[0].event, depth: 64, within: &work) }
+            for _ in 0..<3 { candidate.inspect(outcome.events[0].event, depth: 64, within: &work) }
             #expect(work.budget.patternSteps == 0)
         }
     }

@@ -97,10 +97,10 @@ extension ChannelAccessCache {
     func restrict(_ app: AppID) -> Bool { state.withLock { $0.restricted.contains(app) } }
 
     /// True when the app needs checks: it has or had channel records or restrictions.
-    func concern(_ app: AppID) -> Bool { state.withLock { $0.apps.contains(app) } }
+    func hasRules(_ app: AppID) -> Bool { state.withLock { $0.apps.contains(app) } }
 
     /// The revision at which the app needs no checks; nil when it may need some.
-    func revisionWithoutConcern(of app: AppID) -> Revision? {
+    func revisionIfNoRules(of app: AppID) -> Revision? {
         state.withLock { $0.apps.contains(app) ? nil : $0.revision }
     }
 

@@ -50,7 +50,7 @@ extension ChatAccess {
 
     /// Returns those of the channels that the caller may know of.
     func known(_ names: [String]) async throws(ChatError) -> [String] {
-        guard let user = caller.user, service.accessCache.concern(app) else { return names }
+        guard let user = caller.user, service.accessCache.hasRules(app) else { return names }
         var known: [String] = []
         for name in names where try await refusal(to: .knowing, of: user, in: name) == nil { known.append(name) }
         return known

@@ -20,7 +20,7 @@ extension ChatAccess {
             if caller.meters != nil, let claim, let earlier = try await earlier(claim) {
                 return outcome(of: earlier, asking: drafts)
             }
-            return try await emit(prepared: try await prepared(drafts), claim: claim)
+            return try await emit(prepared: try await checked(drafts), claim: claim)
         } catch {
             guard let claim, error.isRefusal, let earlier = try await earlier(claim) else { throw error }
             return outcome(of: earlier, asking: drafts)
@@ -39,7 +39,7 @@ extension ChatAccess {
         for _ in 0..<Self.attemptsMost {
             do throws(ChatError) {
                 // Checked here, so that an app whose channels restrict nobody does not wait for anything.
-                if let revision = service.accessCache.revisionWithoutConcern(of: app) {
+                if let revision = service.accessCache.revisionIfNoRules(of: app) {
                     return try await append(drafts, claim, unlessChangedSince: revision)
                 }
                 var drafts = drafts
@@ -62,10 +62,10 @@ extension ChatAccess {
         _ drafts: [EventDraft], _ claim: Claim?, unlessChangedSince revision: Revision
     ) async throws(ChatError) -> AppendOutcome {
         guard let tracer = service.tracer else {
-            return service.eventTypes.seen(
+            return service.eventTypes.inspectStored(
                 try await log.append(drafts, claim: claim, unlessChangedSince: revision))
         }
-        return service.eventTypes.seen(
+        return service.eventTypes.inspectStored(
             try await tracer.traced("store commit") { () async throws(ChatError) in
                 try await log.append(drafts, claim: claim, unlessChangedSince: revision)
             })
@@ -90,7 +90,7 @@ extension ChatAccess {
         return AppendOutcome(events: events, repeatedNote: earlier.note)
     }
 
-    private var isHeldBack: Bool { service.accessCache.concern(app) }
+    private var hasChannelRules: Bool { service.accessCache.hasRules(app) }
 
     /// Returns the revision of the directory for which the rules of all channels hold.
     private func applyChannelRules(to drafts: inout [EventDraft]) async throws(ChatError) -> Revision {
@@ -128,7 +128,7 @@ extension ChatAccess {
 
     /// The audience of a draft, determined as for emitted events.
     func audience(of draft: EventDraft) async throws(ChatError) -> Audience {
-        guard isHeldBack else { return draft.audience }
+        guard hasChannelRules else { return draft.audience }
         return Self.audience(
             of: draft, in: try await service.accessCache.channelAccess(of: nil, in: draft.channel).channel)
     }
@@ -159,8 +159,8 @@ extension ChatAccess {
     /// - Throws: `.malformed` for a bad name or field; `.forbidden` without the right to emit there; `.tooLarge` for a
     ///   long payload; `.invalid` when the payload does not match the type's schema; what the store throws.
     public func prepare(_ draft: EventDraft) async throws(ChatError) -> EventDraft {
-        var work = ValidationBudget()
-        return try await prepare([.success(draft)], within: &work)[0].get()
+        var budget = ValidationBudget()
+        return try await prepare([.success(draft)], within: &budget)[0].get()
     }
 
     /// Prepares the events of one request, each on its own. Together they share the validation budget of one request.
@@ -175,14 +175,14 @@ extension ChatAccess {
     ) async throws(ChatError) -> [Result<EventDraft, ChatError>] {
         var quick = ValidationBudget.onLoop
         var results = drafts
-        if !prepare(&results, within: &quick) {
-            (results, left) = try await service.eventTypes.validate(for: app) { [left] () async throws(ChatError) in
-                var (results, work) = (drafts, left)
-                _ = prepare(&results, within: &work)
-                return (results, work)
+        if !checkEach(&results, within: &quick) {
+            (results, left) = try await service.eventTypes.runInTurn(for: app) { [left] () async throws(ChatError) in
+                var (results, budget) = (drafts, left)
+                _ = checkEach(&results, within: &budget)
+                return (results, budget)
             }
         }
-        guard isHeldBack else { return results }
+        guard hasChannelRules else { return results }
         for index in results.indices {
             guard case .success(var draft) = results[index] else { continue }
             do throws(ChatError) {
@@ -196,28 +196,30 @@ extension ChatAccess {
     }
 
     /// Returns false when some work was postponed.
-    private func prepare(_ drafts: inout [Result<EventDraft, ChatError>], within work: inout ValidationBudget) -> Bool {
+    private func checkEach(
+        _ drafts: inout [Result<EventDraft, ChatError>], within budget: inout ValidationBudget
+    ) -> Bool {
         for index in drafts.indices {
             do throws(ChatError) {
                 var draft = try drafts[index].get()
-                try prepare(&draft, within: &work)
+                try checkOne(&draft, within: &budget)
                 drafts[index] = .success(draft)
             } catch {
                 drafts[index] = .failure(error)
             }
-            guard !work.isPutOff else { return false }
+            guard !budget.isPutOff else { return false }
         }
         return true
     }
 
-    /// Prepares all drafts or throws: on the loop while validation is little work, otherwise away from it. The rules of
+    /// Checks all drafts or throws: on the loop while validation is little work, otherwise away from it. The rules of
     /// the channels are applied later, with the revision for which they hold.
-    private nonisolated(nonsending) func prepared(_ drafts: [EventDraft]) async throws(ChatError) -> [EventDraft] {
+    private nonisolated(nonsending) func checked(_ drafts: [EventDraft]) async throws(ChatError) -> [EventDraft] {
         var quick = ValidationBudget.onLoop
-        if let prepared = try prepared(drafts, within: &quick) { return prepared }
-        return try await service.eventTypes.validate(for: app) { () async throws(ChatError) in
-            var work = ValidationBudget()
-            return try prepared(drafts, within: &work) ?? []
+        if let checked = try checkedAll(drafts, within: &quick) { return checked }
+        return try await service.eventTypes.runInTurn(for: app) { () async throws(ChatError) in
+            var budget = ValidationBudget()
+            return try checkedAll(drafts, within: &budget) ?? []
         }
     }
 
@@ -226,27 +228,27 @@ extension ChatAccess {
     /// Never inlined: an async function keeps everything it has touched in memory allocated with its task until it
     /// returns, and drafts are large.
     @inline(never)
-    private func prepared(
-        _ drafts: [EventDraft], within work: inout ValidationBudget
+    private func checkedAll(
+        _ drafts: [EventDraft], within budget: inout ValidationBudget
     ) throws(ChatError) -> [EventDraft]? {
         var drafts = drafts
         for index in drafts.indices {
-            try prepare(&drafts[index], within: &work)
-            guard !work.isPutOff else { return nil }
+            try checkOne(&drafts[index], within: &budget)
+            guard !budget.isPutOff else { return nil }
         }
         return drafts
     }
 
     /// Checks one draft and completes it, except for the rules of its channel.
-    private func prepare(_ draft: inout EventDraft, within work: inout ValidationBudget) throws(ChatError) {
+    private func checkOne(_ draft: inout EventDraft, within budget: inout ValidationBudget) throws(ChatError) {
         try check(&draft)
         let retention: Duration?
         if let tracer = service.tracer {
             (draft.schema, retention) = try tracer.traced("schema gate") { () throws(ChatError) in
-                try service.eventTypes.admit(draft, in: app, within: &work)
+                try service.eventTypes.admit(draft, in: app, within: &budget)
             }
         } else {
-            (draft.schema, retention) = try service.eventTypes.admit(draft, in: app, within: &work)
+            (draft.schema, retention) = try service.eventTypes.admit(draft, in: app, within: &budget)
         }
         draft.parsedData = nil
         let asked = draft.timeToLive

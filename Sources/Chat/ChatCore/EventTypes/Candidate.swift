@@ -65,7 +65,7 @@ final class Candidate: Sendable {
     ///
     /// - Parameter work: the validation budget beside the request that brought the event. When it is exhausted, events
     ///   are undecided.
-    func inspect(at event: Event, depth: Int, within work: inout ValidationBudget) {
+    func inspect(_ event: Event, depth: Int, within work: inout ValidationBudget) {
         guard !work.isTooLarge(event.data.count) else { return counts.withLock { $0.undecided += 1 } }
         let value = try? JSONDocument(event.data.bytes, limits: JSONLimits(depth: depth)).root
         guard let schema, let value else { return counts.withLock { $0.undecided += 1 } }

@@ -78,7 +78,7 @@ extension ChatAccess {
         if let validator = types.validator(of: name, in: app), validator.reference.version == wanted,
             let schema = validator.schema
         {
-            let judged = try await types.validate(for: app) { [left] () async throws(ChatError) in
+            let judged = try await types.runInTurn(for: app) { [left] () async throws(ChatError) in
                 Self.validated(value, by: schema, left)
             }
             left = judged.left

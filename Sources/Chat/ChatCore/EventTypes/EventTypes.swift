@@ -41,7 +41,7 @@ public final class EventTypes: Sendable {
     let mirror: RecordMirror
     let compileQueue = CompileQueue()
     /// Runs validations that take long, separately from the declarations, which take far longer.
-    let judgements = CompileQueue()
+    let validationQueue = CompileQueue()
     let contents = Lock<[AppID: AppTypes]>([:])
     let violations = ViolationCounters()
     let unusableObservers = Lock<[@Sendable (UnusableVersion) -> Void]>([])
@@ -132,7 +132,7 @@ extension EventTypes {
     ///
     /// - Returns: the type's retention; nil when it sets none.
     func admit(
-        moved draft: EventDraft, in app: AppID, within work: inout ValidationBudget
+        imported draft: EventDraft, in app: AppID, within work: inout ValidationBudget
     ) throws(ChatError) -> Duration? {
         guard draft.allowsBuiltInType else { return entry(draft.type, in: app)?.type.settings.retention }
         _ = try BuiltInValidators.all[ExactText(draft.type)]?.admit(draft.data, parsed: nil, within: &work)
@@ -149,21 +149,21 @@ extension EventTypes {
     /// reports to operators.
     ///
     /// - Returns: the same outcome.
-    @inline(never)  // Keeps the memory of a waiting task small, as in `ChatAccess.prepared`.
-    func seen(_ outcome: AppendOutcome) -> AppendOutcome {
+    @inline(never)  // Keeps the memory of a waiting task small, as in `ChatAccess.checkedAll`.
+    func inspectStored(_ outcome: AppendOutcome) -> AppendOutcome {
         guard outcome.repeatedNote == nil else { return outcome }
         var work = ValidationBudget.beside
-        for appended in outcome.events where !appended.isDuplicate { inspect(at: appended.event, within: &work) }
+        for appended in outcome.events where !appended.isDuplicate { inspect(appended.event, within: &work) }
         return outcome
     }
 
-    private func inspect(at event: Event, within work: inout ValidationBudget) {
+    private func inspect(_ event: Event, within work: inout ValidationBudget) {
         let name = ExactText(event.type)
         let (candidate, validator) = contents.withLock { contents -> (Candidate?, SchemaValidator?) in
             guard let app = contents[event.channel.app] else { return (nil, nil) }
             return (app.candidates[name], app.entries[name]?.validator)
         }
-        candidate?.inspect(at: event, depth: limits.jsonDepth, within: &work)
+        candidate?.inspect(event, depth: limits.jsonDepth, within: &work)
         if let validator, validator.mode == .warn, event.draft.schema == nil { violations.record(event) }
     }
 }
@@ -207,9 +207,9 @@ public struct ValidationBudget: Sendable {
 
 extension EventTypes {
     /// Runs validation that may take long: away from the loop, one job at a time, with apps taking turns.
-    func validate<Result: Sendable>(
+    func runInTurn<Result: Sendable>(
         for app: AppID, _ work: @Sendable () async throws(ChatError) -> Result
     ) async throws(ChatError) -> Result {
-        try await judgements.run(for: app, work)
+        try await validationQueue.run(for: app, work)
     }
 }

@@ -113,7 +113,7 @@ extension ChatAccess {
         guard message.at > .zero, message.at < now else {
             throw ChatError(.invalid, "the timetoken \(message.at) is not in the past", slug: "not_past")
         }
-        let ofType = try service.eventTypes.admit(moved: draft, in: app, within: &work)
+        let ofType = try service.eventTypes.admit(imported: draft, in: app, within: &work)
         if let ofType {
             draft.expires = message.at.adding(ofType)
             draft.isEndedByType = true

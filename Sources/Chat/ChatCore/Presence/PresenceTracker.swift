@@ -74,7 +74,7 @@ extension PresenceTracker {
     }
 
     private func isBanned(_ user: String, from channel: ChannelID) async -> Bool {
-        guard accessCache.concern(channel.app) else { return false }
+        guard accessCache.hasRules(channel.app) else { return false }
         let channelAccess = try? await accessCache.channelAccess(of: user, in: channel)
         return channelAccess?.user.access(at: clock.now).contains(.banned) ?? false
     }

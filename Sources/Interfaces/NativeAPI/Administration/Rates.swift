@@ -36,8 +36,8 @@ extension NativeAPI {
     /// Runs `work` if the caller's rates allow another request, and adds the remaining quantities to the response.
     ///
     /// Separate from `asCaller`, so that callers without rates pay nothing for it.
-    func held(
-        to counters: RateMeters, _ request: Request, _ work: () async throws -> Response
+    func admitted(
+        by counters: RateMeters, _ request: Request, _ work: () async throws -> Response
     ) async throws -> Response {
         do {
             try counters.admitRequest(at: service.clock.now)

@@ -166,7 +166,7 @@ extension NativeAPI {
     private static func placed(_ outcome: AppendOutcome) -> Response {
         let body = JSONText { writer in
             writer.beginObject()
-            printPlace(of: outcome.events[0], outcome, to: &writer)
+            printAppended(of: outcome.events[0], outcome, to: &writer)
             writer.endObject()
         }
         let location = (name: "Location", value: eventList + "/" + outcome.events[0].event.id)

@@ -128,7 +128,7 @@ extension NativeAPI {
             if refusal == .null, let appended = stored.next() {
                 writer.beginObject()
                 writer.member("status", 201)
-                printPlace(of: appended, outcome, to: &writer)
+                printAppended(of: appended, outcome, to: &writer)
                 writer.endObject()
             } else {
                 writer.raw(refusal)

@@ -84,11 +84,11 @@ extension NativeAPI {
     private func emitRequest(
         _ route: EmitRoute, _ known: [String], in request: Request, status: Int = 201, list: String? = nil,
         _ read: (_ fields: Fields, _ channel: String) throws(ChatError) -> EventDraft,
-        _ readTies: (_ fields: Fields) throws(ChatError) -> MessageLinks? = { _ in nil }
+        _ readLinks: (_ fields: Fields) throws(ChatError) -> MessageLinks? = { _ in nil }
     ) throws -> EmitRequest {
         let fields = try Fields(request.body.bytes, limits: limits, known: known)
         return EmitRequest(
-            route: route, drafts: [try read(fields, request.name("channel"))], links: try readTies(fields),
+            route: route, drafts: [try read(fields, request.name("channel"))], links: try readLinks(fields),
             status: status, list: list)
     }
 
@@ -137,7 +137,7 @@ extension NativeAPI {
             return try await dryRun(emitRequest, chat)
         }
         guard let key else {
-            return Self.printed(emitRequest, try await stored(emitRequest, nil, chat), for: caller)
+            return Self.printed(emitRequest, try await emit(emitRequest, nil, chat), for: caller)
         }
         return try await answer(emitRequest, once: key, to: request, chat)
     }
@@ -146,12 +146,12 @@ extension NativeAPI {
         _ emitRequest: EmitRequest, once key: IdempotencyKey, to request: Request, _ chat: ChatAccess
     ) async throws -> Response {
         try await claims.run(key, emitRequest.route, request, chat.caller) { claim in
-            Self.printed(emitRequest, try await stored(emitRequest, claim(.null), chat), for: chat.caller)
+            Self.printed(emitRequest, try await emit(emitRequest, claim(.null), chat), for: chat.caller)
         }
     }
 
     /// Emits the events and counts them.
-    private nonisolated(nonsending) func stored(
+    private nonisolated(nonsending) func emit(
         _ emitRequest: EmitRequest, _ claim: Claim?, _ chat: ChatAccess
     ) async throws(ChatError) -> AppendOutcome {
         let outcome =
@@ -188,7 +188,9 @@ extension NativeAPI {
     ///
     /// The gateway adds the quoted message and the names of mentioned users to `meta`. A caller without the scope `read`
     /// gets `meta` as it sent it.
-    private static func sentMessage(_ emitRequest: EmitRequest, _ outcome: AppendOutcome, for caller: Caller) -> Response {
+    private static func sentMessage(
+        _ emitRequest: EmitRequest, _ outcome: AppendOutcome, for caller: Caller
+    ) -> Response {
         var event = outcome.events[0].event
         if emitRequest.links != nil, !caller.scopes.allow(.read) {
             var draft = event.draft
@@ -205,12 +207,12 @@ extension NativeAPI {
 
     private static func print(_ appended: Appended, _ outcome: AppendOutcome, to writer: inout JSONWriter) {
         writer.beginObject()
-        printPlace(of: appended, outcome, to: &writer)
+        printAppended(of: appended, outcome, to: &writer)
         writer.endObject()
     }
 
     /// Prints the members of an emit's response for one event: its id and its position.
-    static func printPlace(of appended: Appended, _ outcome: AppendOutcome, to writer: inout JSONWriter) {
+    static func printAppended(of appended: Appended, _ outcome: AppendOutcome, to writer: inout JSONWriter) {
         let event = appended.event
         writer.member("id", event.id)
         writer.member("timetoken", event.timetoken.description)

@@ -22,7 +22,7 @@ struct AttemptRecorder: Sendable {
     }
 
     /// A delivery of an attempt with the decision about it. A class for the same reason as ``PreparedDelivery``.
-    private final class AttemptDecision: Sendable {
+    private final class DeliveryDecision: Sendable {
         let lease: Lease
         let decision: DeliveryState.Decision
         let outcome: DeliveryOutcome
@@ -35,11 +35,11 @@ struct AttemptRecorder: Sendable {
     }
 
     /// Records these results, in one commit with those of other calls. Returns when all their consequences are applied.
-    func record(_ all: [CompletedAttempt]) async {
+    func process(_ all: [CompletedAttempt]) async {
         let short = all.filter(\.result.isOurShortage)
         if !short.isEmpty { await rest(short) }
-        let answered = short.isEmpty ? all : all.filter { !$0.result.isOurShortage }
-        if !answered.isEmpty { await conclude(answered) }
+        let made = short.isEmpty ? all : all.filter { !$0.result.isOurShortage }
+        if !made.isEmpty { await conclude(made) }
     }
 
     /// Shortens the leases of attempts that were not made: nothing was sent because the gateway lacked resources, and
@@ -58,16 +58,16 @@ struct AttemptRecorder: Sendable {
         }
     }
 
-    private func conclude(_ answered: [CompletedAttempt]) async {
+    private func conclude(_ made: [CompletedAttempt]) async {
         let now = service.clock.now
-        let ended = answered.map { decide($0, now) }
+        let ended = made.map { decide($0, now) }
         // Before the queue ends the attempts, because it would begin the next ones at once.
-        for (attempt, ended) in zip(answered, ended) {
+        for (attempt, ended) in zip(made, ended) {
             await runtime(for: attempt)?.recordReceiver(
                 ended[0].decision, begun: attempt.start, at: now, in: registry.queue, draw: registry.options.draw)
         }
         do throws(ChatError) {
-            try await record(answered, ended)
+            try await storeOutcomes(made, ended)
         } catch {
             // The leases run out and the attempts are made again.
             logger.warning(
@@ -75,7 +75,7 @@ struct AttemptRecorder: Sendable {
                 metadata: ["count": "\(ended.joined().count)", "error": "\(error.message)"])
             return
         }
-        for (attempt, ended) in zip(answered, ended) {
+        for (attempt, ended) in zip(made, ended) {
             if let runtime = runtime(for: attempt) { await follow(attempt, ended, runtime, now) }
             for one in ended { registry.options.observe?(one.lease.delivery, one.decision) }
         }
@@ -91,31 +91,32 @@ struct AttemptRecorder: Sendable {
     }
 
     /// Decides each delivery of an attempt separately, because they may be at different points of their schedules.
-    private func decide(_ answered: CompletedAttempt, _ now: Timetoken) -> [AttemptDecision] {
-        let event = DeliveryState.AttemptEvent(answered.result, now: now)
-        let table = answered.plan.retries ?? table
+    private func decide(_ completed: CompletedAttempt, _ now: Timetoken) -> [DeliveryDecision] {
+        let event = DeliveryState.AttemptEvent(completed.result, now: now)
+        let table = completed.plan.retries ?? table
         var details: JSONText?
-        return answered.sent.map { sent in
+        return completed.sent.map { sent in
             let lease = sent.lease
             var state = DeliveryState(attempts: lease.delivery.attempts, table: table)
             let decision = state.record(event, draw: registry.options.draw())
-            if details == nil { details = DeliveryAttempt.details(answered, decision.errorClass) }
+            if details == nil { details = DeliveryAttempt.details(completed, decision.errorClass) }
             let attempt = DeliveryAttempt(
-                answered.result, at: answered.start, error: decision.errorClass, isManual: lease.isManual,
+                completed.result, at: completed.start, error: decision.errorClass, isManual: lease.isManual,
                 details: details)
             let outcome =
                 switch decision.next {
                 case .delivered: DeliveryOutcome(.delivered, attempt: attempt)
                 case .retry(let delay):
-                    DeliveryOutcome(.retry(at: now.adding(delay)), attempt: attempt, body: sent.kept)
-                case .dead(let reason): DeliveryOutcome(.dead(reason: reason), attempt: attempt, body: sent.kept)
+                    DeliveryOutcome(.retry(at: now.adding(delay)), attempt: attempt, body: sent.bytesToStore)
+                case .dead(let reason):
+                    DeliveryOutcome(.dead(reason: reason), attempt: attempt, body: sent.bytesToStore)
                 }
-            return AttemptDecision(lease, decision, outcome)
+            return DeliveryDecision(lease, decision, outcome)
         }
     }
 
-    private func record(_ answered: [CompletedAttempt], _ attempts: [[AttemptDecision]]) async throws(ChatError) {
-        for (attempt, ended) in zip(answered, attempts) {
+    private func storeOutcomes(_ made: [CompletedAttempt], _ attempts: [[DeliveryDecision]]) async throws(ChatError) {
+        for (attempt, ended) in zip(made, attempts) {
             if let tracer = service.tracer, let span = Span(attempt, ended[0].decision.errorClass) {
                 tracer.record(span)
             }
@@ -133,7 +134,7 @@ struct AttemptRecorder: Sendable {
     // MARK: Consequences for the webhook
 
     private func follow(
-        _ attempt: CompletedAttempt, _ ended: [AttemptDecision], _ runtime: WebhookRuntime, _ now: Timetoken
+        _ attempt: CompletedAttempt, _ ended: [DeliveryDecision], _ runtime: WebhookRuntime, _ now: Timetoken
     ) async {
         let decision = ended[0].decision
         runtime.recordAttempt(
@@ -205,7 +206,7 @@ struct AttemptRecorder: Sendable {
         }
     }
 
-    private func log(_ one: AttemptDecision, _ result: OutboundResult) {
+    private func log(_ one: DeliveryDecision, _ result: OutboundResult) {
         let level: Logger.Level = one.isDead ? .warning : .debug
         logger.log(
             level: level, "attempt",

@@ -12,7 +12,7 @@ final class AttemptsInFlight: Sendable {
         var leases: [UInt64: Lease] = [:]
         let since: ContinuousClock.Instant
         /// The post under way.
-        var post: PostBatch.Post?
+        var post: PostRun.Post?
         /// The bytes reserved for its post.
         var bytes = 0
     }
@@ -109,14 +109,14 @@ final class AttemptsInFlight: Sendable {
     }
 
     /// Stores the posts that are sent now. Each attempt has one.
-    func add(_ posts: [PostBatch.Post]) {
+    func add(_ posts: [PostRun.Post]) {
         state.withLock { state in
             for post in posts { state.attempts[post.attempt]?.post = post }
         }
     }
 
     /// Removes and returns the posts of these attempts, to which a response has come; nil for one without a post.
-    func removePosts(of attempts: some Collection<UInt64>) -> [PostBatch.Post?] {
+    func removePosts(of attempts: some Collection<UInt64>) -> [PostRun.Post?] {
         state.withLock { state in
             attempts.map { attempt in
                 defer { state.attempts[attempt]?.post = nil }

@@ -21,7 +21,7 @@ final class PreparedDelivery: Sendable {
 
     /// The bytes to store, so that a retry repeats them even when the event is deleted or the webhook changed in the
     /// meantime. Nil when they are stored already.
-    var kept: [UInt8]? { PostContent.isEnvelope(body) ? content?.stored : nil }
+    var bytesToStore: [UInt8]? { PostContent.isEnvelope(body) ? content?.stored : nil }
 }
 
 /// A finished attempt with its result. A class for the same reason as ``PreparedDelivery``.

@@ -36,7 +36,7 @@ struct PostComposition {
     ///   removed.
     mutating func replaceContents(with stored: [UInt64: [UInt8]]) {
         composed = composed.compactMap { one in
-            guard one.sent.kept != nil else { return one }
+            guard one.sent.bytesToStore != nil else { return one }
             let lease = one.sent.lease
             guard let bytes = stored[lease.fence], let content = PostContent(stored: bytes) else { return nil }
             return (PreparedDelivery(lease: lease, body: bytes, content: content, trace: one.sent.trace), content)

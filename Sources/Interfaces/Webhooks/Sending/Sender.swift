@@ -110,7 +110,7 @@ final class Sender: Sendable {
     ) -> [(attempt: ArraySlice<Lease>, priority: TaskPriority?)] {
         let now = service.clock.now
         let attempts = leases.attempts
-        var batch = PostBatch(at: now, count: attempts.count)
+        var batch = PostRun(at: now, count: attempts.count)
         var rest: [(attempt: ArraySlice<Lease>, priority: TaskPriority?)] = []
         let known = registry.snapshot.withLock { snapshot in
             attempts.map { snapshot.enabled($0[$0.startIndex].delivery.subscriber) }
@@ -157,9 +157,9 @@ final class Sender: Sendable {
             // Lets other tasks run.
             await Task.yield()
         }
-        if !webhook.settings.included.isEmpty { await keep(&post) }
+        if !webhook.settings.included.isEmpty { await storeContents(of: &post) }
         inFlight.shrink(to: post.bytes, for: first)
-        var batch = PostBatch(at: start)
+        var batch = PostRun(at: start)
         batch.add(post)
         if webhook.settings.needsToken {
             await send(batch, withTokenOf: webhook)
@@ -170,8 +170,8 @@ final class Sender: Sendable {
 
     /// Stores a content that is sent for the first time before it is sent. Included objects may have changed by the
     /// next attempt, which must send the same bytes even when the outcome of this one is never known.
-    private func keep(_ post: inout PostComposition) async {
-        let new = post.composed.filter { $0.sent.kept != nil }
+    private func storeContents(of post: inout PostComposition) async {
+        let new = post.composed.filter { $0.sent.bytesToStore != nil }
         guard !new.isEmpty else { return }
         let leases = new.map(\.sent.lease)
         var stored: [UInt64: [UInt8]] = [:]
@@ -209,13 +209,13 @@ final class Sender: Sendable {
         inFlight.end(leases)
     }
 
-    private func send(_ batch: PostBatch, _ outbound: OutboundGroup) {
-        record(batch.unsent)
+    private func send(_ batch: PostRun, _ outbound: OutboundGroup) {
+        startRecording(batch.unsent)
         inFlight.add(batch.sent)
         outbound.send(zip(batch.sent, batch.requests).map { ($0.attempt, $1) })
     }
 
-    private func send(_ batch: PostBatch, withTokenOf webhook: Webhook) async {
+    private func send(_ batch: PostRun, withTokenOf webhook: Webhook) async {
         await recordNow(batch.unsent)
         for (post, request) in zip(batch.sent, batch.requests) {
             if let completed = completed(post, await tokens.send(request, to: webhook)) { await recordNow([completed]) }
@@ -224,7 +224,7 @@ final class Sender: Sendable {
 
     /// Handles results, on the thread that drives all transfers.
     private func receive(_ results: [OutboundGroup.Result]) {
-        record(
+        startRecording(
             zip(inFlight.removePosts(of: results.map(\.number)), results).compactMap { post, result in
                 post.flatMap { completed($0, result.result) }
             })
@@ -232,7 +232,7 @@ final class Sender: Sendable {
 
     /// The attempt with its result; nil when it was cancelled in the middle, so that whether the post arrived is
     /// unknown. Nothing is recorded then, and it is sent again with the same id.
-    private func completed(_ post: PostBatch.Post, _ result: OutboundResult) -> CompletedAttempt? {
+    private func completed(_ post: PostRun.Post, _ result: OutboundResult) -> CompletedAttempt? {
         if result.status == nil, result.failure?.reason == .cancelled {
             inFlight.end(post.deliveries.map(\.lease))
             return nil
@@ -244,12 +244,12 @@ final class Sender: Sendable {
     }
 
     /// Records results in a task of their own, because the caller must not wait. ``run()`` waits for it.
-    private func record(_ completed: [CompletedAttempt]) {
+    private func startRecording(_ completed: [CompletedAttempt]) {
         if !completed.isEmpty { Task { await recordNow(completed) } }
     }
 
     private func recordNow(_ completed: [CompletedAttempt]) async {
-        await recorder.record(completed)
+        await recorder.process(completed)
         inFlight.end(completed.flatMap { $0.sent.map(\.lease) })
     }
 
@@ -261,7 +261,7 @@ final class Sender: Sendable {
                 (snapshot.enabled(subscriber), snapshot.known(subscriber) != nil || snapshot.isUnreadable(subscriber))
             }
             if let enabled { return enabled }
-            if !isKnown { return try await webhookWithoutAccess(subscriber, attempt) }
+            if !isKnown { return try await webhookFromDirectory(subscriber, attempt) }
             // Disabled or unreadable since the leases began. They run out at once, and the deliveries are held.
             try await registry.updateLane(of: subscriber)
             try await queue.renew(Array(attempt), for: .zero)
@@ -273,7 +273,7 @@ final class Sender: Sendable {
     }
 
     /// A webhook that was created a moment ago on another node; nil when it is deleted or posts may not be sent to it.
-    private func webhookWithoutAccess(
+    private func webhookFromDirectory(
         _ subscriber: SubscriberID, _ attempt: ArraySlice<Lease>
     ) async throws(ChatError) -> CachedWebhook? {
         do throws(ChatError) {

@@ -5,7 +5,7 @@ import Locking
 import Signing
 
 /// Attempts that are begun together.
-struct PostBatch {
+struct PostRun {
     /// A request without its body, which the client has by then and which may be large.
     struct Post: Sendable {
         /// The deliveries that it carries.
@@ -97,11 +97,11 @@ extension WebhookRegistry {
     /// take long.
     ///
     /// - Throws: what the store throws.
-    func preview(of event: Event, for webhook: Webhook, at start: Timetoken) async throws(ChatError) -> PostBatch {
+    func preview(of event: Event, for webhook: Webhook, at start: Timetoken) async throws(ChatError) -> PostRun {
         let sent = try await Deliveries.preview(of: event, for: webhook).including(
             webhook.settings.included, from: service)
         return await asLongWork {
-            var batch = PostBatch(at: start)
+            var batch = PostRun(at: start)
             batch.add(sent, plans.plan(for: webhook, at: start))
             return batch
         }
