@@ -1,6 +1,7 @@
 import ChatCore
 import ChatModel
 import JSON
+import SQLiteEngine
 import Testing
 
 @testable import InboundHooks

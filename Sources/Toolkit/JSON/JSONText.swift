@@ -34,7 +34,7 @@ extension JSONText: CustomStringConvertible {
 
 extension JSONText {
     /// True when both texts have the same tokens, so that they differ in white space at most. Both are valid JSON.
-    func hasTokens(of other: JSONText) -> Bool {
+    public func hasTokens(of other: JSONText) -> Bool {
         bytes == other.bytes || TokenBytes(bytes).elementsEqual(TokenBytes(other.bytes))
     }
 

@@ -99,6 +99,8 @@ extension ChatAccess {
     }
 
     /// True when the message was removed permanently, for as long as its record is kept: `Limits.repeatWindow`.
+    ///
+    /// - Throws: `.forbidden` without access to the channel.
     public func isRemoved(_ timetoken: Timetoken, in channel: String) async throws(ChatError) -> Bool {
         try await requireAccess(of: channel)
         let record = try await directory.read(MessageRecord.key(channel, timetoken, in: app))

@@ -10,6 +10,7 @@ public struct AcceptedNames {
 
     private let names: [String]
 
+    /// - Parameter names: the accepted names, in the order in which a hint lists them.
     public init(_ names: [String]) {
         self.names = names
     }
