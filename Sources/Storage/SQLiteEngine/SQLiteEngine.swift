@@ -2,7 +2,6 @@ public import ChatModel
 import Locking
 public import Logging
 import SQLite
-import Synchronization
 
 /// The storage engine: implements the protocols in `ChatModel/Contracts` on one SQLite file, or in memory.
 ///
@@ -185,34 +184,6 @@ extension SQLiteEngine {
         await writerHandle.deadlineThread.stop()
         writerHandle.writeQueue.finish()
         await closing.end()
-    }
-}
-
-extension WriterHandle {
-    /// Fails the requests that have waited too long. Returns the time of the next check.
-    func expire(after deadline: Duration) -> UInt64? {
-        let now = uptime()
-        let (unstored, unknown, isBusy) = writeQueue.overdue(since: now - min(now, deadline.nanoseconds))
-        for request in unstored { request.fail(.storeUnavailable) }
-        for request in unknown { request.fail(.outcomeUnknown) }
-        return isBusy ? DeadlineThread.nextTick : nil
-    }
-}
-
-/// A result that one caller awaits. Both the writer and the deadline thread may answer; the first answer counts.
-///
-/// Because of that check the continuation need not be a checked one, which would allocate an object for each append.
-final class Completion<Value: Sendable>: Sendable {
-    private let continuation: UnsafeContinuation<Result<Value, ChatError>, Never>
-    private let isAnswered = Atomic(false)
-
-    init(_ continuation: UnsafeContinuation<Result<Value, ChatError>, Never>) {
-        self.continuation = continuation
-    }
-
-    func answer(_ result: Result<Value, ChatError>) {
-        guard !isAnswered.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        continuation.resume(returning: result)
     }
 }
 

@@ -96,14 +96,3 @@ struct JobSelection: Sendable {
         return (count, position == nil)
     }
 }
-
-extension PlannedDelivery {
-    /// - Parameter printed: the event's body, when it is available already.
-    init(_ event: Event, to webhook: String, printed: [UInt8]? = nil) {
-        self.init(
-            id: deliveryID(of: event.timetoken, to: webhook), subscriber: SubscriberID(webhook, in: event.channel.app),
-            event: event.timetoken, type: event.type, channel: event.channel.name,
-            // An ephemeral event cannot be read later.
-            body: event.retention == .passing ? printed ?? event.forCopies.envelope.bytes : nil)
-    }
-}

@@ -1,5 +1,7 @@
 import ChatModel
+import Locking
 import SQLite
+import Synchronization
 
 /// A request that waits for the writer. The caller hands it over completely and does not touch it until it is answered.
 protocol WriteRequest: AnyObject, Sendable {
@@ -105,5 +107,33 @@ struct WriterHandle: Sendable {
                     completion: Completion(continuation), body))
         }
         return try result.get()
+    }
+}
+
+extension WriterHandle {
+    /// Fails the requests that have waited too long. Returns the time of the next check.
+    func expire(after deadline: Duration) -> UInt64? {
+        let now = uptime()
+        let (unstored, unknown, isBusy) = writeQueue.overdue(since: now - min(now, deadline.nanoseconds))
+        for request in unstored { request.fail(.storeUnavailable) }
+        for request in unknown { request.fail(.outcomeUnknown) }
+        return isBusy ? DeadlineThread.nextTick : nil
+    }
+}
+
+/// A result that one caller awaits. Both the writer and the deadline thread may answer; the first answer counts.
+///
+/// Because of that check the continuation need not be a checked one, which would allocate an object for each append.
+final class Completion<Value: Sendable>: Sendable {
+    private let continuation: UnsafeContinuation<Result<Value, ChatError>, Never>
+    private let isAnswered = Atomic(false)
+
+    init(_ continuation: UnsafeContinuation<Result<Value, ChatError>, Never>) {
+        self.continuation = continuation
+    }
+
+    func answer(_ result: Result<Value, ChatError>) {
+        guard !isAnswered.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        continuation.resume(returning: result)
     }
 }

@@ -8,7 +8,7 @@ import Synchronization
 final class ServerCore: @unchecked Sendable {
     // Safe to share: the `let`s are Sendable, `boundAddress` is locked, and everything else is used only on the loop's
     // thread. The state and the life cycle are in this file. The rest is in `ServerCore+Connections.swift`,
-    // `+Requests`, `+Responses`, `+LateAnswers` (deferred responses) and `+Streams`.
+    // `+Requests`, `+Responses`, `+DeferredResponses` and `+Streams`.
 
     let options: ServerOptions
     /// Passed on to the listener.
