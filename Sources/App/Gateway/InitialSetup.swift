@@ -8,7 +8,7 @@ struct InitialSetup {
     let configuration: Configuration
     let keyring: Keyring
     let clock: WallClock
-    /// True when an operator reads the terminal.
+    /// True when standard error is a terminal. The new key is then printed; otherwise it is written to a file.
     let isWatched: Bool
 
     /// The app's id and key in dev mode.

@@ -50,9 +50,9 @@ extension ChatAccess {
         return try await withoutDeletedTexts([event])[0]
     }
 
-    /// The position from which a reader continues that starts now.
+    /// The present end of the app's log. A reader that starts now continues from this position.
     ///
-    /// - Throws: what the store throws.
+    /// - Throws: the errors of the store.
     public func watermark() async throws(ChatError) -> Timetoken { try await log.watermark(of: app) }
 
     private static let noEvent = ChatError(.notFound, "no such event")

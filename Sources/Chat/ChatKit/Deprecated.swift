@@ -207,12 +207,12 @@ extension Mention {
 // MARK: - Listening
 
 extension Chat {
-    /// Calls back with each event of one content on a channel.
+    /// Calls `callback` with each event on a channel whose payload has the type `Content`.
     ///
     /// - Parameters:
-    ///   - type: a content of the library, or a `Decodable` type of the program. Custom events whose payload does not
-    ///     have the form of that type are left out.
-    ///   - customMethod: the method by which the wanted custom events were sent.
+    ///   - type: one of the library's payload types, or your own `Decodable` type. Custom events that cannot be decoded
+    ///     as that type are skipped.
+    ///   - customMethod: receive only custom events that were sent with this method.
     @available(*, deprecated, message: "use the on… of Channel, User, Message and Membership")
     public func listenForEvents<Content: EventContent>(
         type: Content.Type = Content.self, channelId: String, customMethod: EmitEventMethod = .publish,

@@ -232,6 +232,9 @@ public enum Audience: Hashable, Sendable {
 
 /// A named set of devices, evaluated when the event commits. For a change of membership, it is the union of the sets
 /// before and after the change.
+///
+/// The *subjects* are the users that the event is about: those who joined, were banned or are mentioned
+/// (``Audience/rule(_:subjects:)``).
 public enum AudienceRule: String, Sendable, CaseIterable {
     /// Devices inside an open channel.
     case participants
@@ -250,7 +253,7 @@ public enum AudienceRule: String, Sendable, CaseIterable {
     /// Devices of those subjects who are members or inside.
     case mentioned
     case mentionedButOrigin = "mentioned-origin_device"
-    /// All devices of the subjects.
+    /// All devices of the subjects, wherever they are.
     case user
     /// Only the device that made the call.
     case device

@@ -31,7 +31,7 @@ public actor GroupObserver {
 
     /// The number of changes so far. The first call starts the observation.
     ///
-    /// - Throws: what the store throws at the first call.
+    /// - Throws: the errors of the store at the first call.
     public func version() async throws(ChatError) -> UInt64 {
         if task == nil {
             let directory = service.engine.directory

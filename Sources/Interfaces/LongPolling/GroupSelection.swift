@@ -30,7 +30,7 @@ public struct GroupSelection: Sendable {
 extension ChatService {
     /// The present channels of groups, by key; none for a group that does not exist.
     ///
-    /// - Throws: what the store throws.
+    /// - Throws: the errors of the store.
     public func channels(ofGroups keys: Set<RecordKey>) async throws(ChatError) -> [RecordKey: [String]] {
         var found: [RecordKey: [String]] = [:]
         var rest = Array(keys)[...]
@@ -48,7 +48,7 @@ extension ChatAccess {
     /// filter are those of `other`.
     ///
     /// - Parameter isOfDevice: true when a user's device listens with it.
-    /// - Throws: `.malformed` past `Limits.groupChannelsPerRequest`; what the store throws.
+    /// - Throws: `.malformed` past `Limits.groupChannelsPerRequest`; the errors of the store.
     public func selection(
         of groups: GroupSelection, like other: Selection, isOfDevice: Bool = false
     ) async throws(ChatError) -> Selection {

@@ -276,6 +276,11 @@ enum ProblemCatalogue {
             cause: "The body, or a part of it, is larger than accepted. 'limit_bytes' gives the maximum.",
             remedy: "Send less, or have the operator raise the limit."),
         Entry(
+            code: "mapping_too_costly", status: 413, title: "The post is too much work for the mapping",
+            cause:
+                "Applying the source's mapping to this post exceeds the limit on the work of a mapping, usually because of nested `each` lists. Nothing was stored.",
+            remedy: "Nest fewer `each` lists in the mapping, or have the sender post less at once."),
+        Entry(
             code: "too_many_events", status: 413, title: "Too many events in one request",
             cause: "The request has more events or records than accepted. 'limit' gives the maximum.",
             remedy: "Split them into several requests."),
@@ -314,10 +319,6 @@ enum ProblemCatalogue {
             cause: "The source's mapping points at something that the post does not have. The errors name the places.",
             remedy: "Change the mapping, or what is sent; POST /v1/sources/{id}/test tries a mapping."),
         Entry(
-            code: "mapping_too_costly", status: 422, title: "The post makes the mapping too large",
-            cause: "The mapping's repetitions go over more values than a mapping may visit. Nothing was stored.",
-            remedy: "Repeat over fewer values, or have the sender post less at once."),
-        Entry(
             code: "not_verified", status: 422, title: "The request was not verified when it arrived",
             cause:
                 "The post's signature was not accepted when it arrived, so it cannot be sent through its source again.",
@@ -346,8 +347,8 @@ enum ProblemCatalogue {
             remedy: "Wait for one to finish, or cancel one."),
         Entry(
             code: "too_many_sources", status: 422, title: "The app has too many sources",
-            cause: "The app has as many sources as it may.",
-            remedy: "Remove one."),
+            cause: "The app has reached its maximum number of sources.",
+            remedy: "Delete a source that is not used."),
         Entry(
             code: "schema_violation", status: 422, title: "The payload does not match the schema of its event type",
             cause:

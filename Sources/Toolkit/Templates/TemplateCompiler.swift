@@ -136,7 +136,7 @@ extension TemplateCompiler {
         do throws(TextTemplate.Fault) {
             let template = try TextTemplate(text) { name throws(TextTemplate.Fault) in
                 guard let reference = refer(name, at: pointer) else {
-                    throw TextTemplate.Fault(detail: "'{\(name.prefix(64))}' refers to nothing; \(forms)")
+                    throw TextTemplate.Fault(detail: "unknown reference '{\(name.prefix(64))}'; \(forms)")
                 }
                 return reference
             }
@@ -214,7 +214,7 @@ extension TemplateCompiler {
 
     private mutating func reference(_ text: String?, at pointer: String) -> TemplateReference? {
         if let reference = text.flatMap({ refer($0, at: pointer) }) { return reference }
-        fault(pointer, "reference", "'\((text ?? "").prefix(64))' refers to nothing; \(forms)")
+        fault(pointer, "reference", "unknown reference '\((text ?? "").prefix(64))'; \(forms)")
         return nil
     }
 
@@ -231,7 +231,7 @@ extension TemplateCompiler {
     private func isTaken(_ name: String) -> Bool { variables.contains(name) || roots.contains { $0.name == name } }
 
     private var forms: String {
-        "there are " + (roots.map(\.spelling) + variables.map { "\($0)/json/pointer" }).joined(separator: ", ")
+        "use one of: " + (roots.map(\.spelling) + variables.map { "\($0)/json/pointer" }).joined(separator: ", ")
     }
 
     private mutating func refuseOthers(

@@ -92,10 +92,12 @@ struct ImportOptions: ParsableArguments {
 
     @OptionGroup var gateway: GatewayOptions
 
-    /// - Throws: when a line was rejected.
+    /// Prints the result of an import, as JSON or as a sentence.
+    ///
+    /// - Throws: `CommandFailure` if the gateway rejected any record.
     func conclude(_ tally: ImportTally, _ console: Console) throws(CommandFailure) {
         if gateway.isJSON { console.output.line(tally.report.bytes) } else { console.output.line(tally.summary) }
-        if tally.refused > 0 { throw CommandFailure("\(tally.refused) records were refused") }
+        if tally.refused > 0 { throw CommandFailure("\(tally.refused) records were rejected") }
     }
 }
 

@@ -49,7 +49,9 @@ struct KeysetExport<Sink: ExportSink> {
         } catch let failure as CommandFailure {
             throw CommandFailure(
                 failure.message,
-                details: failure.details + ["while moving \(counts.doing); --without \(counts.doing) leaves them out"])
+                details: failure.details + [
+                    "failed while moving \(counts.doing); to skip them, add --without \(counts.doing)"
+                ])
         }
     }
 

@@ -58,7 +58,7 @@ extension Hub {
     ///   - directory: the source of memberships, restrictions and blocks.
     ///   - board: the source of the participants of open channels.
     ///   - pendingDeletions: deletions that the records do not reflect yet.
-    /// - Throws: what the store throws; `.unavailable` when the hub stops.
+    /// - Throws: the errors of the store; `.unavailable` when the hub stops.
     func viewer(
         of user: UserID, on device: String?, naming names: Set<ExactText>, from directory: any Directory,
         _ board: any PresenceStore, pendingDeletions: PendingDeletions, now: Timetoken

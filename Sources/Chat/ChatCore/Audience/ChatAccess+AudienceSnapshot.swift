@@ -15,7 +15,7 @@ extension ChatAccess {
     ///
     /// - Parameter isOfDevice: true when the user listens on a device. Such a stream may name a members-only channel,
     ///   and receives its events while the user is a member.
-    /// - Throws: what the store throws.
+    /// - Throws: the errors of the store.
     public func inaccessible(
         of names: Set<ExactText>, isOfDevice: Bool = false
     ) async throws(ChatError) -> Set<ExactText> {
@@ -45,7 +45,7 @@ extension ChatAccess {
     /// has a position. Call it before the selection is attached to the hub, because it reads the user's positions.
     ///
     /// - Throws: `.forbidden` when the credential speaks for another user, and when a user's credential names a channel
-    ///   of reports that are for operators; what the store throws.
+    ///   of reports that are for operators; the errors of the store.
     public func selection(
         _ selection: Selection, heardBy user: String, on device: String?
     ) async throws(ChatError) -> Selection {

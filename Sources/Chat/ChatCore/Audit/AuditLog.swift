@@ -90,7 +90,7 @@ extension AuditLog {
 
     /// Returns a page of an app's entries.
     ///
-    /// - Throws: `.forbidden` without the scope `admin`; `.malformed` for a bad query; what the store throws.
+    /// - Throws: `.forbidden` without the scope `admin`; `.malformed` for a bad query; the errors of the store.
     public func entries(_ query: Query, by caller: Caller) async throws(ChatError) -> Page<AuditEntry> {
         try caller.require(.admin)
         var records = RecordQuery(.audit, in: caller.app, limit: query.list.limit)

@@ -14,7 +14,7 @@ extension ChatAccess {
     /// Returns the counters that an app keeps with a channel, by key, and their version. The channel need not have a
     /// record.
     ///
-    /// - Throws: `.forbidden` when the caller may not read the channel; what the store throws.
+    /// - Throws: `.forbidden` when the caller may not read the channel; the errors of the store.
     public func metacounters(of channel: String) async throws(ChatError) -> (counters: [ExactText: Int64], etag: String)
     {
         let (counters, etag) = try await values(.counters, of: channel)

@@ -11,7 +11,7 @@ extension ChatAccess {
     /// Returns the texts that an app keeps with a channel, by key, and their version. The channel need not have a
     /// record.
     ///
-    /// - Throws: `.forbidden` when the caller may not read the channel; what the store throws.
+    /// - Throws: `.forbidden` when the caller may not read the channel; the errors of the store.
     public func metadata(of channel: String) async throws(ChatError) -> (texts: [ExactText: String], etag: String) {
         let (texts, etag) = try await values(.metadata, of: channel)
         return (texts, etag)

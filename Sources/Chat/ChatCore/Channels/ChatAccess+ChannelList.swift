@@ -8,7 +8,7 @@ extension ChatAccess {
     ///   - isForUsers: true to leave private channels out even when the credential speaks for no user, because it
     ///     stands for a token that a user holds.
     ///   - user: the user that the token names; that user's private channels are included.
-    /// - Throws: `.forbidden` without `read`; `.malformed` for a bad query; what the store throws.
+    /// - Throws: `.forbidden` without `read`; `.malformed` for a bad query; the errors of the store.
     public func channels(
         _ list: RecordList, isForUsers: Bool = false, of user: String? = nil
     ) async throws(ChatError) -> Page<ChannelView> {
@@ -38,7 +38,7 @@ extension ChatAccess {
     /// Returns the records of these channels, in the same order; nil for a channel without a record, and for one that
     /// the caller may not know of.
     ///
-    /// - Throws: `.forbidden` without `read`; what the store throws.
+    /// - Throws: `.forbidden` without `read`; the errors of the store.
     public func channels(named names: [String]) async throws(ChatError) -> [ChannelRecord?] {
         try caller.require(.read)
         let records = try await directory.read(names.map { ChannelRecord.key($0, in: app) })

@@ -4,7 +4,7 @@ import JSON
 extension ChatAccess {
     /// Returns the record of a channel; nil when there is none, even if the channel is in use.
     ///
-    /// - Throws: `.forbidden` when the caller may not see the channel; what the store throws.
+    /// - Throws: `.forbidden` when the caller may not see the channel; the errors of the store.
     public func channelView(_ name: String) async throws(ChatError) -> ChannelView? {
         try await requireVisible(of: name)
         let records = try await directory.read([

@@ -73,7 +73,7 @@ extension ChatAccess {
 
     /// Returns what an earlier emit with this claim stored; see `EventLog.earlier(_:)`.
     ///
-    /// - Throws: what the store throws.
+    /// - Throws: the errors of the store.
     public func earlier(_ claim: Claim) async throws(ChatError) -> RepeatedAppend? { try await log.earlier(claim) }
 
     /// The outcome of the earlier emit, for a caller that repeats it with the same drafts. The drafts replace events
@@ -102,7 +102,7 @@ extension ChatAccess {
     /// Applies what depends on the channel: checks that the user may write there, and sets the audience of a message.
     ///
     /// - Returns: the revision of the directory for which this holds.
-    /// - Throws: `.forbidden`; what the store throws.
+    /// - Throws: `.forbidden`; the errors of the store.
     @discardableResult
     private func applyChannelRules(to draft: inout EventDraft) async throws(ChatError) -> Revision {
         let channelAccess = try await service.accessCache.channelAccess(of: draft.user, in: draft.channel)
@@ -157,7 +157,7 @@ extension ChatAccess {
     /// write in the channel. For messages with links, which a decision emits.
     ///
     /// - Throws: `.malformed` for a bad name or field; `.forbidden` without the right to emit there; `.tooLarge` for a
-    ///   long payload; `.invalid` when the payload does not match the type's schema; what the store throws.
+    ///   long payload; `.invalid` when the payload does not match the type's schema; the errors of the store.
     public func prepare(_ draft: EventDraft) async throws(ChatError) -> EventDraft {
         var budget = ValidationBudget()
         return try await prepare([.success(draft)], within: &budget)[0].get()

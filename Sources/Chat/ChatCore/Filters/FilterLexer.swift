@@ -62,7 +62,7 @@ struct FilterLexer {
             default: pieces[pieces.count - 1].append(byte)
             }
         }
-        throw fault("a string without its closing quote, which begins", at: start)
+        throw fault("no closing quote for the string", at: start)
     }
 
     private mutating func number() throws(ChatError) -> String {

@@ -12,7 +12,7 @@ extension ChatAccess {
 
     /// Returns a group with those of its channels that the caller can use and may know of; nil when there is none.
     ///
-    /// - Throws: `.forbidden` without `read`; `.malformed` for a bad name; what the store throws.
+    /// - Throws: `.forbidden` without `read`; `.malformed` for a bad name; the errors of the store.
     public func group(_ name: String) async throws(ChatError) -> GroupRecord? {
         try caller.require(.read)
         try Names.check(group: name)
@@ -23,7 +23,7 @@ extension ChatAccess {
 
     /// Returns groups ordered by name. Each contains the channels that ``group(_:)`` returns.
     ///
-    /// - Throws: `.forbidden` without `read`; `.malformed` for a bad query; what the store throws.
+    /// - Throws: `.forbidden` without `read`; `.malformed` for a bad query; the errors of the store.
     public func groups(_ list: RecordList) async throws(ChatError) -> Page<GroupRecord> {
         try caller.require(.read)
         let query = RecordQuery(.group, in: app, limit: list.limit)
@@ -139,7 +139,7 @@ extension ChatAccess {
 
     /// Returns the channels of each group that the caller can use, in the order of the names.
     ///
-    /// - Throws: `.malformed` for a bad name; what the store throws.
+    /// - Throws: `.malformed` for a bad name; the errors of the store.
     public func channels(ofGroups names: [String]) async throws(ChatError) -> [[String]] {
         for name in names { try Names.check(group: name) }
         let records = try await directory.read(names.map { GroupRecord.key($0, in: app) })

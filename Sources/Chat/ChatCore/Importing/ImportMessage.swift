@@ -71,7 +71,7 @@ extension ChatAccess {
     /// lacks are added.
     ///
     /// - Returns: the result of each message. A refused message does not prevent the import of others.
-    /// - Throws: `.forbidden` without `emit` and `manage`; what the store throws.
+    /// - Throws: `.forbidden` without `emit` and `manage`; the errors of the store.
     public func move(_ messages: [ImportMessage]) async throws(ChatError) -> [Result<ImportResult, ChatError>] {
         try caller.require(.manage)
         try caller.demandNoUser()

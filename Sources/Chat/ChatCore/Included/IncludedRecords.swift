@@ -60,7 +60,7 @@ public struct IncludedRecords: Sendable {
     /// Reads the records for these events.
     ///
     /// - Parameter wanted: events of one app with the requested objects of each.
-    /// - Throws: what the store throws.
+    /// - Throws: the errors of the store.
     public init(
         of wanted: some Sequence<(event: Event, objects: Set<IncludedObject>)>, in app: AppID,
         from service: ChatService
@@ -77,7 +77,7 @@ public struct IncludedRecords: Sendable {
 
     /// Returns the objects of one of the events, as a reader sees them.
     ///
-    /// - Throws: what the store throws when it is read for the reader's rights.
+    /// - Throws: the errors of the store when it is read for the reader's rights.
     public mutating func text(
         beside event: Event, _ inclusion: IncludePolicy
     ) async throws(ChatError) -> RenderedIncludes {
@@ -186,7 +186,7 @@ extension ChatAccess {
     /// Returns the included objects of events, in the order of the events, read now; empty without a policy.
     ///
     /// - Parameter events: events of the caller's app that the caller may read.
-    /// - Throws: what the store throws.
+    /// - Throws: the errors of the store.
     public func included(
         with events: [Event], _ inclusion: IncludePolicy?
     ) async throws(ChatError) -> [RenderedIncludes] {

@@ -141,7 +141,7 @@ extension Keyring {
 
     /// Creates an app unless it exists, for a program that embeds the chat and needs no key.
     ///
-    /// - Throws: `.malformed` unless the id is 1 to 200 bytes long; what the store throws.
+    /// - Throws: `.malformed` unless the id is 1 to 200 bytes long; the errors of the store.
     public func ensure(_ id: AppID) async throws(ChatError) {
         guard app(id) == nil else { return }
         guard (1...200).contains(id.name.utf8.count) else {

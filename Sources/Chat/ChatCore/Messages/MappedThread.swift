@@ -56,7 +56,7 @@ extension ChatAccess {
 
     /// The messages of events that were read elsewhere, with their changes, in the same order.
     ///
-    /// - Throws: what the store throws.
+    /// - Throws: the errors of the store.
     public func messages(of events: [Event]) async throws(ChatError) -> [Message] {
         guard !events.isEmpty else { return [] }
         let keys = events.map { MessageRecord.key($0.channel.name, $0.timetoken, in: app) }
@@ -103,9 +103,9 @@ extension ChatAccess {
         return event
     }
 
-    /// True when a message of the channel belongs to that thread.
+    /// True when the message at `timetoken` is a reply in `thread`. False if there is no such message.
     ///
-    /// - Throws: what the store throws.
+    /// - Throws: the errors of the store.
     public func isReply(_ timetoken: Timetoken, in thread: MappedThread) async throws(ChatError) -> Bool {
         guard let event = try await log.event(at: timetoken, in: app) else { return false }
         return event.draft.thread == thread.root && ExactText(event.channel.name) == ExactText(thread.parent)

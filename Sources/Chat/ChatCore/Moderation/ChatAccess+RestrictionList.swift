@@ -18,7 +18,7 @@ extension ChatAccess {
     /// The restrictions that ban a user from channels now; the user may not read those channels. Reads nothing in an
     /// app without restrictions.
     ///
-    /// - Throws: what the store throws.
+    /// - Throws: the errors of the store.
     public func bans(of user: String) async throws(ChatError) -> [RestrictionRecord] {
         guard service.accessCache.restrict(app) else { return [] }
         var query = RecordQuery(.restriction, in: app, limit: limits.pageMost)

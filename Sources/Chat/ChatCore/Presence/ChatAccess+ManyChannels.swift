@@ -60,7 +60,7 @@ extension ChatAccess {
 
     /// The channels with users present, with their numbers, as far as the caller may know of them.
     ///
-    /// - Throws: `.forbidden` without `read`; what the store throws.
+    /// - Throws: `.forbidden` without `read`; the errors of the store.
     public func occupied() async throws(ChatError) -> [(channel: String, count: Int)] {
         try caller.require(.read)
         var occupied: [(channel: String, count: Int)] = []

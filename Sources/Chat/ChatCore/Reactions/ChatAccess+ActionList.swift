@@ -62,7 +62,7 @@ extension ChatAccess {
     /// The actions on each of these messages, by the messages' timetokens; oldest first, the newest 1000 of each
     /// message.
     ///
-    /// - Throws: what the store throws.
+    /// - Throws: the errors of the store.
     public func actions(of events: [Event]) async throws(ChatError) -> [Timetoken: [MessageActionRecord]] {
         var all: [Timetoken: [MessageActionRecord]] = [:]
         for message in try await messages(of: events) {

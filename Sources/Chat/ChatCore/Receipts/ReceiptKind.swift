@@ -116,11 +116,11 @@ extension ChatAccess {
         case noMember
     }
 
-    /// Moves a member's read mark forward to the message named by a receipt that a client published on PubNub's wire.
+    /// Handles a read receipt that a PubNub client published: moves the member's read mark forward to that message.
     ///
-    /// - Parameter wire: the receipt as it was published, for the wire's subscribers.
-    /// - Throws: `.forbidden` when the caller does not speak for the user or does not reach the channel; what the store
-    ///   throws.
+    /// - Parameter wire: the receipt as published, to be sent to PubNub clients.
+    /// - Throws: `.forbidden` if the caller may not act as the user or has no access to the channel; the errors of the
+    ///   store.
     public func process(
         receiptOf user: String, in channel: String, at timetoken: Timetoken, showing wire: JSONText
     ) async throws(ChatError) -> PublishedReceipt {
@@ -146,7 +146,7 @@ extension ChatAccess {
     /// - Parameter channels: the channels to mark; nil for all with unread messages.
     /// - Returns: the channels in which the mark moved.
     /// - Throws: `.forbidden` when the caller does not speak for the user or does not reach one of the channels;
-    ///   `.malformed` for a bad name; what the store throws.
+    ///   `.malformed` for a bad name; the errors of the store.
     public func markAllRead(
         by user: String, in channels: [String]? = nil, named: String? = nil
     ) async throws(ChatError) -> [String] {

@@ -38,7 +38,7 @@ public struct CatchUp: Sendable {
     /// The page contains the selected events, oldest first. It may be empty although more follow, so that a filter with
     /// few matches has a bounded cost per page.
     ///
-    /// - Throws: what the store throws.
+    /// - Throws: the errors of the store.
     public mutating func nextPage(limit: Int) async throws(ChatError) -> [Event] {
         guard !isOver else { return [] }
         let page = try await log.events(

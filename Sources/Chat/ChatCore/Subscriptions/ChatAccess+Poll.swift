@@ -51,7 +51,7 @@ extension ChatAccess {
     /// A poll first attaches a sink to the hub, then reads with this up to the hub's position at that time. All later
     /// events reach the sink.
     ///
-    /// - Throws: what the store throws.
+    /// - Throws: the errors of the store.
     public func missed(
         _ selection: Selection, audienceSnapshot: AudienceSnapshot? = nil, after: Timetoken, upTo: Timetoken,
         until deadline: ContinuousClock.Instant? = nil

@@ -8,7 +8,7 @@ extension ChatAccess {
     /// Revokes a token. Repeating it is harmless.
     ///
     /// - Parameter until: the expiry of the token.
-    /// - Throws: `.forbidden` without `manage`; what the store throws.
+    /// - Throws: `.forbidden` without `manage`; the errors of the store.
     public func revoke(token: String, until: Timetoken) async throws(ChatError) {
         try caller.require(.manage)
         let body = JSONText { writer in

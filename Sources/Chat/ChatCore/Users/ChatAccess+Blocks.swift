@@ -170,7 +170,7 @@ extension ChatAccess {
 
     /// The records of these users, in their order; nil for a user without one.
     ///
-    /// - Throws: `.forbidden` without `read`; what the store throws.
+    /// - Throws: `.forbidden` without `read`; the errors of the store.
     public func users(named ids: [String]) async throws(ChatError) -> [UserRecord?] {
         try caller.require(.read)
         let records = try await directory.read(ids.map { UserRecord.key($0, in: app) })

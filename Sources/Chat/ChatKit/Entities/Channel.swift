@@ -36,11 +36,12 @@ public struct Channel: Sendable, Identifiable {
     public let memberCount: Int?
     /// The number of members who have joined. Nil for an open channel, and when the channel was not read.
     public let joinedMemberCount: Int?
-    /// The number of users in the open channel; only in the events that announce it.
+    /// The number of users in the open channel. Set only in a delegate call that reports a new number; otherwise nil.
     public internal(set) var participantCount: Int?
-    /// The newest message; only in the call of a delegate that announces it.
+    /// The newest message. Set only in a delegate call that reports it; otherwise nil.
     public internal(set) var lastMessage: Message?
-    /// The number of messages that the chat's user has not read; only in the call of a delegate that announces it.
+    /// The number of messages that the chat's user has not read. Set only in a delegate call that reports it; otherwise
+    /// nil.
     public internal(set) var unreadMessageCount: Int?
 
     /// Creates a channel without its record.

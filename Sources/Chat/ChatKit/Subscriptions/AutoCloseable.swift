@@ -14,7 +14,9 @@ public final class AutoCloseable: Sendable {
     private let state: Lock<State>
     private let task: Task<Void, Never>
 
-    /// - Parameter work: the work, which runs until it is cancelled.
+    /// Starts `work` in a task. The listener is over when `work` returns; releasing this object cancels the task.
+    ///
+    /// - Parameter listener: the connection to close with it; nil if there is none.
     init(_ listener: Listener?, _ work: @escaping @Sendable () async -> Void) {
         let state = Lock(State(listener: listener))
         self.state = state

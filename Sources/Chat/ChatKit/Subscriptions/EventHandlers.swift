@@ -3,7 +3,7 @@ import Dispatch
 import Locking
 
 /// The closures of a ``Subscription``, a ``SubscriptionSet`` or a ``SubscriptionListener``. They are called one at a
-/// time and in order, on the queue when there is one.
+/// time and in order, on the dispatch queue that was given at creation, if any.
 public final class EventHandlers: Sendable {
     struct Closures {
         var event: (@Sendable (SubscriptionEvent) -> Void)?

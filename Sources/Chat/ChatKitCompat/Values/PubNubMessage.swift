@@ -242,17 +242,17 @@ public enum PubNubPresenceChangeAction {
 }
 
 extension [PubNubPresenceChangeAction] {
-    /// Returns true when a user has come.
+    /// Returns true if the actions include a join by the user `uuid`.
     public func join(contains uuid: String) -> Bool {
         contains { if case .join(let users) = $0 { users.contains(uuid) } else { false } }
     }
 
-    /// Returns true when a user has left.
+    /// Returns true if the actions include a leave by the user `uuid`.
     public func leave(contains uuid: String) -> Bool {
         contains { if case .leave(let users) = $0 { users.contains(uuid) } else { false } }
     }
 
-    /// Returns true when a user has vanished.
+    /// Returns true if the actions include a timeout of the user `uuid`.
     public func timeout(contains uuid: String) -> Bool {
         contains { if case .timeout(let users) = $0 { users.contains(uuid) } else { false } }
     }

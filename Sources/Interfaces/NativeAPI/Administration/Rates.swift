@@ -33,9 +33,12 @@ extension RatePolicies {
 }
 
 extension NativeAPI {
-    /// Runs `work` if the caller's rates allow another request, and adds the remaining quantities to the response.
+    /// Counts the request against the caller's rate limits, runs `work`, and adds the fields `RateLimit` and
+    /// `RateLimit-Policy` to its response, except to a stream's, or to its error.
     ///
-    /// Separate from `asCaller`, so that callers without rates pay nothing for it.
+    /// Separate from `asCaller`, so that requests without rate limits skip this work.
+    ///
+    /// - Throws: the problem of a limit that is exceeded; the errors of `work`.
     func admitted(
         by counters: RateMeters, _ request: Request, _ work: () async throws -> Response
     ) async throws -> Response {

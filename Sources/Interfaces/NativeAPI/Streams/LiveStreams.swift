@@ -21,7 +21,7 @@ actor LiveStreams {
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private let ids = StreamIDs()
-    private let presses: [StreamFormat: FrameEncoder]
+    private let encoders: [StreamFormat: FrameEncoder]
     /// Reads the objects included with events on streams and polls.
     nonisolated let includedReads: IncludeLoader
     /// The memory budget that the logs of all feeds share.
@@ -78,7 +78,7 @@ actor LiveStreams {
         owners = polls.owners
         tickets = StreamTickets(service: service)
         includedReads = IncludeLoader(service: service, loop: polls.loop)
-        presses = Dictionary(
+        encoders = Dictionary(
             uniqueKeysWithValues: StreamFormat.allCases.map { ($0, FrameEncoder(loop: polls.loop, format: $0)) })
         budget = LogBudget(loop: polls.loop, bytes: service.limits.allFeedsBytes)
         wheel = Array(repeating: [], count: Int(Self.interval(service.limits)) + 1)
@@ -279,7 +279,9 @@ extension LiveStreams {
         let log = Broadcast(loop: loop, options: options)
         let last = key.format.control(.lagged)
         log.onLag = { $0.finish(last: last) }
-        guard let encoder = presses[key.format] else { preconditionFailure("Every format has its press") }
+        guard let encoder = encoders[key.format] else {
+            preconditionFailure("no frame encoder for format \(key.format)")
+        }
         let feed = StreamFeed(
             key.selection, key.format, key.inclusion, reads: includedReads, encoder: encoder, beats: beats, log: log
         ) { [weak self] feed in
@@ -308,7 +310,9 @@ extension LiveStreams {
     }
 
     var feedCount: Int { feeds.count }
-    var framedCount: UInt64 { presses.values.reduce(0) { sum, encoder in sum + encoder.assumeIsolated { $0.printed } } }
+    var framedCount: UInt64 {
+        encoders.values.reduce(0) { sum, encoder in sum + encoder.assumeIsolated { $0.printed } }
+    }
     var appendedByFeeds: UInt64 { feeds.values.reduce(0) { sum, feed in sum + feed.assumeIsolated { $0.appended } } }
 
     private func bucket(of tick: UInt64) -> Int { Int(tick % UInt64(wheel.count)) }
@@ -402,7 +406,7 @@ extension LiveStreams {
         expireSessions()
         expirePollWatches(at: now)
         pageCache.compact(at: now)
-        for encoder in presses.values { encoder.assumeIsolated { $0.forget() } }
+        for encoder in encoders.values { encoder.assumeIsolated { $0.forget() } }
         let hasWork = roll.count > 0 || !tickets.isEmpty || !lagged.isEmpty || !pageCache.isEmpty
         return hasWork || !sessions.isEmpty || !pollWatches.isEmpty
     }

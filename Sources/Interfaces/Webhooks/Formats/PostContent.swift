@@ -112,7 +112,7 @@ extension ChatService {
     ///
     /// - Parameters:
     ///   - envelopes: plain envelopes of one app's events, with their timetokens.
-    /// - Throws: what the store throws.
+    /// - Throws: the errors of the store.
     func including(
         _ inclusion: IncludePolicy, in envelopes: [(event: Timetoken, envelope: [UInt8])], of app: AppID
     ) async throws(ChatError) -> [[UInt8]] {
@@ -144,7 +144,7 @@ extension PreparedDelivery {
     /// The content with the objects included beside its event, as they are now. Unchanged when an earlier attempt has
     /// stored what it sent.
     ///
-    /// - Throws: what the store throws.
+    /// - Throws: the errors of the store.
     func including(
         _ objects: Set<IncludedObject>, from service: ChatService
     ) async throws(ChatError) -> PreparedDelivery {

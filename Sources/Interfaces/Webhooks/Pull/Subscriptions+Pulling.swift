@@ -60,7 +60,7 @@ extension Subscriptions {
     /// Marks deliveries as delivered. False for one whose deadline has passed: it is or was pulled again.
     ///
     /// - Throws: `.notFound` when the app has no such subscription; `.forbidden` without `read`, for a user's
-    ///   credential, and for a key that does not reach all that it selects; what the store throws.
+    ///   credential, and for a key that does not reach all that it selects; the errors of the store.
     public func acknowledge(_ ids: [String], of id: String, by caller: Caller) async throws(ChatError) -> [Bool] {
         try await finish(ids, of: id, .delivered, error: nil, by: caller)
     }
@@ -149,7 +149,7 @@ extension Subscriptions {
 
     /// The oldest and the newest position in the app's log.
     ///
-    /// - Throws: what the store throws.
+    /// - Throws: the errors of the store.
     public func bounds(of app: AppID) async throws(ChatError) -> (earliest: Timetoken, latest: Timetoken) {
         (.zero, try await registry.service.engine.log.watermark(of: app))
     }

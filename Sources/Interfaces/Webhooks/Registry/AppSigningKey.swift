@@ -156,7 +156,7 @@ extension WebhookRegistry {
     /// The public keys of all apps, or of one, as JSON Web Keys. Kept in memory, because anyone may request them. A key
     /// created on another node appears within ``PublishedKeys/life``.
     ///
-    /// - Throws: what the store throws. A damaged record is left out.
+    /// - Throws: the errors of the store. A damaged record is left out.
     public func publishedKeys(of app: AppID? = nil) async throws(ChatError) -> [String] {
         let kept = published.withLock { [now = service.clock.now] in now < $0.until ? $0 : nil }
         let keys = if let kept { kept } else { try await readPublishedKeys() }

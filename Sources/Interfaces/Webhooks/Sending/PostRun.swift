@@ -96,7 +96,7 @@ extension WebhookRegistry {
     /// A post of one event that is in no queue. Composed off the loop that all requests share, because a template may
     /// take long.
     ///
-    /// - Throws: what the store throws.
+    /// - Throws: the errors of the store.
     func preview(of event: Event, for webhook: Webhook, at start: Timetoken) async throws(ChatError) -> PostRun {
         let sent = try await Deliveries.preview(of: event, for: webhook).including(
             webhook.settings.included, from: service)

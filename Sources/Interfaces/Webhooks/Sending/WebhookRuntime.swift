@@ -71,7 +71,8 @@ final class WebhookRuntime: Sendable {
         }
     }
 
-    /// Closes the circuit, because the webhook's owner has acted or wants to see the present state at once.
+    /// Closes the circuit, so that deliveries are attempted at once. Called when the webhook is enabled or gets another
+    /// URL, when a delivery is retried by hand, when a replay starts, and after a successful test.
     func resetCircuit(in queue: any DeliveryQueue) async { await changeCircuit(in: queue) { $0 = CircuitBreaker() } }
 
     private func changeCircuit(in queue: any DeliveryQueue, _ change: (inout CircuitBreaker) -> Void) async {

@@ -39,10 +39,10 @@ final class TimetokenAllocator: Sendable {
         state = Lock(State(mark: Mark(last: start, reserved: start)))
     }
 
-    /// Assigns timetokens to ephemeral events and makes them visible before it returns. Returns nil when the events
-    /// must go through the writer.
+    /// Assigns timetokens to ephemeral events and makes them visible to readers, without the writer. Returns nil, and
+    /// assigns nothing, if the events must go through the writer.
     ///
-    /// - Parameter mayPass: evaluated while nothing else can hold the allocator.
+    /// - Parameter mayPass: a last check, called under the allocator's lock; if it returns false, the result is nil.
     func pass(_ drafts: [EventDraft], now: Timetoken, if mayPass: () -> Bool = { true }) -> [Appended]? {
         guard !drafts.isEmpty, drafts.allSatisfy({ $0.retention == .passing && $0.deduplicationKey == nil }) else {
             return nil

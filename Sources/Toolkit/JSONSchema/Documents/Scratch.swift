@@ -59,8 +59,8 @@ public struct Scratch: ~Copyable, @unchecked Sendable {
 
     @inline(__always) var mark: Mark { Mark(block: block, used: used) }
 
-    /// Releases the memory allocated since the mark. After a change of block nothing is released before `reset`. Later
-    /// marks are in the new block, so a loop loses memory in this way at most once per block.
+    /// Releases the memory allocated since `mark`. If a block was added since then, it releases nothing: that memory
+    /// stays in use until `reset`. A loop therefore keeps unreleased memory at most once for each added block.
     @inline(__always) mutating func release(to mark: Mark) {
         if mark.block == block { used = mark.used }
     }

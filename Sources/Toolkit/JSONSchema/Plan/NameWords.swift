@@ -1,6 +1,6 @@
-/// The first and the last eight bytes of a text, which overlap when it is shorter than sixteen. A text shorter than
-/// eight bytes is stored twice, at the upper end of each word. Together with the length, texts of up to sixteen bytes
-/// are compared exactly.
+/// The first and the last eight bytes of a text, for fast comparison. In a text shorter than 16 bytes they overlap. A
+/// text shorter than 8 bytes fills the high bytes of both words. Two texts of at most 16 bytes are equal if their
+/// lengths and both words are equal.
 struct NameWords: BitwiseCopyable, Equatable {
     var first: UInt64 = 0
     var last: UInt64 = 0
