@@ -1,4 +1,4 @@
-public import ChatModel
+import ChatModel
 import JSON
 import Locking
 public import Signing

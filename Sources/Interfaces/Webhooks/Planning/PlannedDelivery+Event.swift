@@ -1,4 +1,6 @@
+import ChatCore
 import ChatModel
+import JSON
 
 extension PlannedDelivery {
     /// - Parameter printed: the event's body, when it is available already.
