@@ -94,7 +94,7 @@ let package = Package(
                 "Text",
             ]),
         // `Site` goes into the program by way of CAssets.
-        module("Interfaces", "Dashboard", uses: ["CAssets", "HTTPServer"], excluding: ["Site"]),
+        module("Interfaces", "Dashboard", uses: ["CAssets", "HTTPServer", "Locking"], excluding: ["Site"]),
 
         module(
             "App", "Gateway",

@@ -43,7 +43,7 @@ import Testing
         let parts = address.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
         let target = parts[0].isEmpty ? guide : Guide.all.first { $0.path == parts[0] }
         guard let target else { return ["/", "/docs", "/openapi.yaml"].contains(parts[0]) }
-        return parts.count == 1 || parts[1] == "main" || target.anchors.contains(String(parts[1]))
+        return parts.count == 1 || parts[1] == "main" || target.converted().anchors.contains(String(parts[1]))
     }
 
     @Test("link to each other, to the end")

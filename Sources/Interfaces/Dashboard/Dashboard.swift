@@ -1,5 +1,6 @@
 import CAssets
 public import HTTPServer
+import Locking
 
 /// The dashboard, its reference of the API, and the guides. The pages use only the public native API; the server only
 /// delivers them.
@@ -20,13 +21,20 @@ public enum Dashboard {
                 answer.response(to: request, contentType: file.contentType)
             }
         }
-        var page = RouteOptions()
-        page.isPage = true
+        var options = RouteOptions()
+        options.isPage = true
         for guide in Guide.all {
-            let bytes = guide.page
-            let answer = Answer(StaticBytes.tag(of: bytes), .bytes(bytes))
-            router.add(.get, RoutePattern(guide.path), options: page) { request in
-                answer.response(to: request, contentType: "text/html; charset=utf-8")
+            // Made by the first request, because all of them together would delay the start.
+            let page = Lock<Answer?>(nil)
+            router.add(.get, RoutePattern(guide.path), options: options) { request in
+                let answer = page.withLock { page in
+                    if let page { return page }
+                    let bytes = guide.page()
+                    let answer = Answer(StaticBytes.tag(of: bytes), .bytes(bytes))
+                    page = answer
+                    return answer
+                }
+                return answer.response(to: request, contentType: "text/html; charset=utf-8")
             }
         }
     }

@@ -5,11 +5,9 @@ import HTTPServer
 struct Guide: Sendable {
     /// The name of the file without `.md`; `README` for the list of the guides.
     let name: String
+    /// The text of the first line, a heading.
     let title: String
-    /// The ids of the headings.
-    let anchors: [String]
-    /// The page without its frame.
-    let content: [UInt8]
+    private let markdown: StaticBytes
 
     /// All guides, in the order of `assets.c`.
     static let all = (0..<guide_count()).map { Guide(guide($0)) }
@@ -18,8 +16,9 @@ struct Guide: Sendable {
 
     private init(_ file: Asset) {
         name = String(cString: file.name)
-        let page = MarkdownPage(UnsafeRawBufferPointer(start: file.bytes, count: file.length), resolve: Self.address)
-        (title, anchors, content) = (page.title, page.anchors, page.html)
+        markdown = StaticBytes(start: file.bytes, count: file.length)
+        let heading = markdown.buffer.prefix { $0 != UInt8(ascii: "\n") }
+        title = String(decoding: heading.drop { "# ".utf8.contains($0) }, as: UTF8.self)
     }
 
     /// The path at which the guide is served.
@@ -38,8 +37,11 @@ struct Guide: Sendable {
         return names.contains(name) ? path(of: name) + fragment : nil
     }
 
-    /// The page with its frame: the title, and a menu of all guides.
-    var page: [UInt8] {
+    /// Converts the guide to HTML, without the frame of the page.
+    func converted() -> MarkdownPage { MarkdownPage(markdown.buffer, resolve: Self.address) }
+
+    /// Makes the page: the title, a menu of all guides, and the guide. It takes a millisecond or more.
+    func page() -> [UInt8] {
         let menu = Self.all.map { guide in
             let current = guide.name == name ? " aria-current=\"page\"" : ""
             return "<li><a href=\"\(guide.path)\"\(current)>\(guide.title)</a></li>"
@@ -71,6 +73,6 @@ struct Guide: Sendable {
             <main id="main" tabindex="-1">
 
             """
-        return Array(head.utf8) + content + Array("</main>\n</body>\n</html>\n".utf8)
+        return Array(head.utf8) + converted().html + Array("</main>\n</body>\n</html>\n".utf8)
     }
 }

@@ -1,8 +1,6 @@
 /// HTML made from the Markdown of the guides: headings, paragraphs, fenced code, lists and tables, and in a line code,
 /// emphasis and links. Anything else is text, and all text is escaped.
 struct MarkdownPage {
-    /// The text of the first heading.
-    private(set) var title = ""
     /// The ids of the headings, as GitHub makes them.
     private(set) var anchors: [String] = []
     private(set) var html: [UInt8] = []
@@ -32,7 +30,7 @@ struct MarkdownPage {
             writeList(isOrdered: marker > 2)
         } else {
             append("<p>")
-            write(takeParagraph())
+            write(readParagraph())
             append("</p>\n")
         }
     }
@@ -50,7 +48,6 @@ struct MarkdownPage {
 
     private mutating func writeHeading(_ text: ArraySlice<UInt8>, _ level: Int) {
         let plain = String(decoding: text.filter { $0 != UInt8(ascii: "`") }, as: UTF8.self)
-        if title.isEmpty { title = plain }
         let id = String(
             plain.lowercased().filter { $0.isLetter || $0.isNumber || "-_ ".contains($0) }.map { $0 == " " ? "-" : $0 })
         let earlier = anchors.count {
@@ -93,7 +90,7 @@ struct MarkdownPage {
         while let line = lines.first, let marker = line.listMarker, (marker > 2) == isOrdered {
             append("<li>")
             lines[lines.startIndex] = line.dropFirst(marker)
-            write(takeParagraph())
+            write(readParagraph())
             while let more = lineAfterBlanks, more.indent > 0 {
                 lines = lines.drop(while: \.isBlank)
                 writeBlock(beginningWith: more)
@@ -108,7 +105,7 @@ struct MarkdownPage {
     private var lineAfterBlanks: ArraySlice<UInt8>? { lines.first { !$0.isBlank } }
 
     /// Removes the lines up to the next block and returns them as one text.
-    private mutating func takeParagraph() -> ArraySlice<UInt8> {
+    private mutating func readParagraph() -> ArraySlice<UInt8> {
         var text: [UInt8] = []
         repeat {
             if !text.isEmpty { text.append(UInt8(ascii: "\n")) }

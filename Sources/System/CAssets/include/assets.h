@@ -9,13 +9,13 @@ typedef struct {
     size_t length;
 } Asset;
 
-/// How many files the dashboard has.
+/// The number of files of the dashboard.
 size_t site_file_count(void);
 
 /// A file of the dashboard, named by its path below `Site`. The index must be below the count.
 Asset site_file(size_t index);
 
-/// How many guides there are.
+/// The number of guides.
 size_t guide_count(void);
 
 /// A guide of the folder `docs`, named without `.md`. The index must be below the count.
