@@ -22,7 +22,8 @@ public struct GenericCellRate: Hashable, Sendable {
         case wait(UInt64)
     }
 
-    /// Decides whether a bucket holds `count` units. A count above its capacity has to wait for ever.
+    /// Decides whether a bucket holds `count` units. A count above its capacity is never available: the wait is the
+    /// largest number.
     public func consume(_ count: Int = 1, fullAt: UInt64, at now: UInt64) -> Decision {
         let price = price(of: count)
         guard price <= window else { return .wait(.max) }

@@ -4,7 +4,7 @@ import Locking
 
 /// Keeps the client's user present on the channels that the client is subscribed to.
 final class PresenceKeeper: Sendable {
-    private struct Stay {
+    private struct Heartbeats {
         var count: Int
         let task: Task<Void, Never>
     }
@@ -14,12 +14,12 @@ final class PresenceKeeper: Sendable {
         let isGroup: Bool
     }
 
-    /// The number of seconds for which one sign of presence counts.
+    /// The number of seconds for which one heartbeat counts.
     let seconds: Int
     private let backend: GatewayBackend?
     private let interval: Duration
     private let isSilent: Bool
-    private let stays = Lock<[Place: Stay]>([:])
+    private let places = Lock<[Place: Heartbeats]>([:])
 
     init(_ backend: GatewayBackend?, _ configuration: PubNubConfiguration) {
         self.backend = backend
@@ -34,12 +34,13 @@ final class PresenceKeeper: Sendable {
         guard let backend else { return }
         for name in names where !name.contains("*") {
             let place = Place(name: name, isGroup: isGroup)
-            stays.withLock { stays in
-                if stays[place] != nil {
-                    stays[place]?.count += 1
+            places.withLock { places in
+                if places[place] != nil {
+                    places[place]?.count += 1
                 } else {
                     let (seconds, interval) = (seconds, interval)
-                    stays[place] = Stay(count: 1, task: Task { await Self.stay(place, backend, seconds, interval) })
+                    places[place] = Heartbeats(
+                        count: 1, task: Task { await Self.sendHeartbeats(place, backend, seconds, interval) })
                 }
             }
         }
@@ -50,17 +51,17 @@ final class PresenceKeeper: Sendable {
         guard let backend else { return }
         for name in names {
             let place = Place(name: name, isGroup: isGroup)
-            let ended = stays.withLock { stays -> Stay? in
-                guard let stay = stays[place] else { return nil }
-                guard stay.count > 1 else { return stays.removeValue(forKey: place) }
-                stays[place]?.count -= 1
+            let ended = places.withLock { places -> Heartbeats? in
+                guard let heartbeats = places[place] else { return nil }
+                guard heartbeats.count > 1 else { return places.removeValue(forKey: place) }
+                places[place]?.count -= 1
                 return nil
             }
             guard let ended else { continue }
             ended.task.cancel()
             if isSilent { continue }
             Task {
-                // A sign that is being sent must not follow the end of the presence.
+                // A heartbeat that is being sent must not follow the end of the presence.
                 await ended.task.value
                 for channel in await Self.channels(of: place, backend) {
                     // Without an answer, the presence ends by itself.
@@ -72,19 +73,19 @@ final class PresenceKeeper: Sendable {
 
     /// Stops without ending the presence, which ends by itself.
     func end() {
-        let stays = stays.withLock { stays in
-            defer { stays = [:] }
-            return stays
+        let places = places.withLock { places in
+            defer { places = [:] }
+            return places
         }
-        for stay in stays.values { stay.task.cancel() }
+        for heartbeats in places.values { heartbeats.task.cancel() }
     }
 
-    private static func stay(
+    private static func sendHeartbeats(
         _ place: Place, _ backend: GatewayBackend, _ seconds: Int, _ interval: Duration
     ) async {
         while !Task.isCancelled {
             for channel in await channels(of: place, backend) {
-                // A sign that is lost or refused is no error of a call: the next one follows.
+                // A lost or refused heartbeat fails no call: the next one follows.
                 try? await backend.appear(in: channel, for: seconds, state: nil)
             }
             try? await Task.sleep(for: interval)

@@ -57,7 +57,7 @@ public struct PAMTokenResource: Hashable, Sendable {
     public let channels: [String: PAMPermission]
 }
 
-/// What a token permits in a channel.
+/// The permissions of a token in a channel.
 public struct PAMPermission: OptionSet, Hashable, Sendable {
     public let rawValue: UInt32
 

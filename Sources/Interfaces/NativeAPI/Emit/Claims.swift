@@ -8,9 +8,9 @@ import Text
 
 /// Deduplicates requests with an `Idempotency-Key`: all requests with one key get the same response.
 ///
-/// The log stores the positions of the events and a note with them, in one transaction; the response to a repeat is
-/// printed again from these. This class knows only the requests in progress: a
-/// repeat that arrives during its original is refused, with the advice to wait, instead of waiting in the store.
+/// The log stores the positions of the events and a note with them, in one transaction. The response to a repeat is
+/// printed again from these. This class knows only the requests in progress: a repeat that arrives during its original
+/// is refused, with the advice to wait, instead of waiting in the store.
 final class Claims: Sendable {
     private let running = Lock(Set<[UInt8]>())
     private let capacity: Int

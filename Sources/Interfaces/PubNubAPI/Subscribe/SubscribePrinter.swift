@@ -42,17 +42,18 @@ final class SubscribePrinter: Sendable {
     private let seen = Lock<Lock<Seen>?>(nil)
 
     /// The event as PubNub readers see it; nil for an event that they do not see.
-    func shown(_ event: Event) -> VisiblePayload? { printed(at: event, \.shown) }
+    func shown(_ event: Event) -> VisiblePayload? { withForm(of: event, \.shown) }
 
     /// True when a reader with this filter sees the event.
     func isShown(_ event: Event, by filter: Filter) -> Bool {
-        printed(at: event) { seen in
+        withForm(of: event) { seen in
             guard let shown = seen.shown, let subject = seen.subject else { return false }
             return shown.isNeverFiltered || filter.accepts(subject)
         }
     }
 
-    private func printed<Value: Sendable>(at event: Event, _ body: (Seen) -> Value) -> Value {
+    /// Calls `body` with the event in the form of PubNub readers. The form is kept for the next reader of the same event.
+    private func withForm<Value: Sendable>(of event: Event, _ body: (Seen) -> Value) -> Value {
         let last = seen.withLock { last in
             defer { last = nil }
             return last
