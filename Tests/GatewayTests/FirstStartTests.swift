@@ -2,6 +2,7 @@ import ChatCore
 import ChatModel
 import ChatSupport
 import FoundationEssentials
+import Signing
 import SQLiteEngine
 import TestSupport
 import Testing
@@ -23,7 +24,7 @@ import Testing
             ).establish()
         }
 
-        func opens(_ key: String) -> Bool { keyring.caller(digest: Keyring.digest(of: key))?.isOperator == true }
+        func opens(_ key: String) -> Bool { keyring.caller(of: Secret(text: key))?.isOperator == true }
         var hasFile: Bool { FileManager.default.fileExists(atPath: file) }
     }
 

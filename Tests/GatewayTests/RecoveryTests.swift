@@ -3,6 +3,7 @@ import ChatModel
 import ChatSupport
 import FoundationEssentials
 import Locking
+import Signing
 import SQLiteEngine
 import TestSupport
 import Testing
@@ -39,7 +40,7 @@ import Testing
         let recovered = try await RecoveredKey(configuration)
         #expect(recovered.app == "default")
         try await opened { service in
-            let caller = try #require(service.keyring.caller(digest: Keyring.digest(of: recovered.text)))
+            let caller = try #require(service.keyring.caller(of: Secret(text: recovered.text)))
             #expect(caller.isOperator && caller.credential == recovered.id && caller.expires == nil)
             let entries = try await service.audit.entries(AuditLog.Query(RecordList(limit: 10)), by: caller).items
             #expect(entries.contains { $0.operation.action == "key.recover" && $0.resource == recovered.id })

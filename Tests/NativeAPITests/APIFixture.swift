@@ -7,6 +7,7 @@ import HTTPServer
 import HTTPSupport
 import InboundHooks
 import JSON
+import Signing
 import SQLiteEngine
 import Testing
 import TestSupport
@@ -118,7 +119,7 @@ extension APIFixture {
     func key(
         _ scopes: Scopes, channels: [String] = ["*"], types: [String] = ["*"], expires: Timetoken? = nil
     ) async throws -> String {
-        let admin = try #require(service.keyring.caller(digest: Keyring.digest(of: adminKey)))
+        let admin = try #require(service.keyring.caller(of: Secret(text: adminKey)))
         return try await service.keyring.issueKey(
             name: "test", scopes: scopes, channels: channels.compactMap { NamePattern($0) },
             types: types.compactMap { NamePattern($0) }, expires: expires, by: admin

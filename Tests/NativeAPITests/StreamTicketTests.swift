@@ -245,7 +245,7 @@ import Testing
     func secrets() async throws {
         try await StreamHarness.run { gateway in
             let keyring = gateway.service.keyring
-            let key = try #require(keyring.caller(digest: Keyring.digest(of: "dev")))
+            let key = try #require(keyring.caller(of: Secret(text: "dev")))
             let now = gateway.service.clock.now
             let ticket = StreamTicket(
                 app: StreamHarness.app, key: key.credential, channels: [.all], types: [.all], user: nil,

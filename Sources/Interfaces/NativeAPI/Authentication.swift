@@ -2,6 +2,7 @@ import ChatCore
 import ChatModel
 import HTTPServer
 import Locking
+import Signing
 
 /// A route's handler, called once the caller is known.
 typealias AuthenticatedHandler = nonisolated(nonsending) @Sendable (Request, Caller) async throws -> Response
@@ -136,7 +137,7 @@ extension NativeAPI {
     /// The caller, identified by `Authorization: Bearer <API key or user's token>` (RFC 6750, 2.1) or by the cookie of
     /// a page that has signed in.
     ///
-    /// The keyring is in memory: nothing waits, and only the credential's digest is kept.
+    /// The keyring is in memory, so that nothing waits.
     ///
     /// - Throws: `.unauthorized` without a credential or with an invalid one, for a key with the same message for every
     ///   reason; `.malformed` for a credential in the URL, where logs and browser histories would keep it; `.forbidden`
@@ -144,9 +145,8 @@ extension NativeAPI {
     func caller(of request: Request) throws(ChatError) -> Caller {
         try Self.refuseCredentials(in: request.query)
         if let key = try Self.bearer(request.headers) {
-            let digest = Keyring.digest(of: key)
-            if let caller = service.keyring.caller(digest: digest) { return caller }
-            if let caller = try tokens.caller(of: key, digest: digest) { return caller }
+            if let caller = service.keyring.caller(of: key) { return caller }
+            if let caller = try tokens.caller(of: key) { return caller }
             throw UserTokens.unknown
         }
         if let caller = try signedInCaller(of: request) { return caller }
@@ -155,16 +155,20 @@ extension NativeAPI {
     }
 
     /// The text after `Bearer`; nil without the header field.
-    private static func bearer(_ headers: Headers) throws(ChatError) -> String? {
-        guard let field = headers["Authorization"] else { return nil }
-        let scheme = field.utf8.prefix(while: { $0 != UInt8(ascii: " ") })
-        let key = field[scheme.endIndex...].drop(while: { $0 == " " })
-        guard scheme.count == 6, Substring(scheme).lowercased() == "bearer", !key.isEmpty else {
+    private static func bearer(_ headers: Headers) throws(ChatError) -> Secret? {
+        guard var field = headers["Authorization"] else { return nil }
+        let key = field.withUTF8 { field -> [UInt8] in
+            let scheme = field.prefix { $0 != UInt8(ascii: " ") }
+            // All letters of the scheme are ASCII, and setting this bit gives their lower case.
+            guard scheme.elementsEqual("bearer".utf8, by: { $0 | 0x20 == $1 }) else { return [] }
+            return Array(field[scheme.endIndex...].drop { $0 == UInt8(ascii: " ") })
+        }
+        guard !key.isEmpty else {
             throw ChatError(
                 .unauthorized, "only the scheme 'Bearer' is supported: 'Authorization: Bearer <key>'",
                 slug: "credential_invalid")
         }
-        return String(key)
+        return Secret(key)
     }
 
     /// The names of query parameters in which other services accept credentials.

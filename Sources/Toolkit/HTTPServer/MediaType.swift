@@ -3,14 +3,31 @@ public struct MediaType: Hashable, Sendable {
     /// The part before the slash.
     public let type: String
     /// The part after the slash. Empty for a text that is not a media type.
-    let subtype: String
+    public let subtype: String
 
-    /// Reads the value of a `Content-Type` field, or one element of an `Accept` field.
-    public init(_ field: some StringProtocol) {
-        let name = field.prefix { $0 != ";" }.bare
-        let slash = name.firstIndex(of: "/") ?? name.endIndex
-        type = String(name[..<slash])
-        subtype = String(name[slash...].dropFirst())
+    /// Reads the value of a `Content-Type` field.
+    public init(_ field: String) { self.init(field[...]) }
+
+    /// Reads one element of an `Accept` field.
+    public init(_ element: Substring) {
+        var element = element
+        (type, subtype) = element.withUTF8 { bytes in
+            let name = bytes.prefix { $0 != UInt8(ascii: ";") }
+            let slash = name.firstIndex(of: UInt8(ascii: "/")) ?? name.endIndex
+            return (Self.bare(name[..<slash]), Self.bare(name[slash...].dropFirst()))
+        }
+    }
+
+    /// The text without blanks, with ASCII letters in lower case.
+    private static func bare(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> String {
+        String(unsafeUninitializedCapacity: bytes.count) { text in
+            var count = 0
+            for byte in bytes where !ASCII.isBlank(byte) {
+                text[count] = ASCII.lowercased(byte)
+                count += 1
+            }
+            return count
+        }
     }
 
     /// The type as text, `type/subtype`.

@@ -1,7 +1,7 @@
 public import ChatModel
 import JSON
 import Locking
-import Signing
+public import Signing
 import Text
 
 /// A new key's text. It is shown once and never stored.
@@ -276,7 +276,10 @@ extension Keyring {
 
     /// The digest by which a key's text is looked up: SHA-256 in hex. Keys are random, so an unsalted digest is
     /// sufficient.
-    public static func digest(of text: String) -> String { Hex.encode(sha256(Array(text.utf8))) }
+    public static func digest(of text: String) -> String { digest(of: Secret(text: text)) }
+
+    /// The digest of a text that is given as UTF-8.
+    public static func digest(of credential: Secret) -> String { Hex.encode(sha256(credential.bytes)) }
 
     @discardableResult
     private func write(_ changes: [RecordChange]) async throws(ChatError) -> [Record] {

@@ -20,8 +20,8 @@ public final class Keyring: Sendable {
         private var appDefaults = RatePolicies()
 
         var meters: [RecordKey: RateMeters] = [:]
-        /// A cache: the caller for each credential digest that was looked up. Emptied when the keyring changes.
-        private var callers: [String: CachedCaller] = [:]
+        /// A cache: the caller of each valid key that was looked up, by the key's text. Emptied when the keyring changes.
+        private var callers: [Secret: CachedCaller] = [:]
         var uses = KeyUses()
 
         init(_ limits: Limits) { setDefaults(limits) }
@@ -44,19 +44,20 @@ public final class Keyring: Sendable {
             var recordedUntil: Timetoken
         }
 
-        /// Returns the caller of a key's digest and notes the use of the key; nil when there is no such key, or it has
+        /// Returns the caller of a key's text and notes the use of the key; nil when there is no such key, or it has
         /// expired.
-        mutating func caller(digest: String, at now: Timetoken) -> Caller? {
-            if let index = callers.index(forKey: digest) {
+        mutating func caller(of credential: Secret, at now: Timetoken) -> Caller? {
+            if let index = callers.index(forKey: credential) {
                 let known = callers.values[index]
                 guard !known.caller.isExpired(at: now) else { return nil }
                 if now >= known.recordedUntil { callers.values[index].recordedUntil = uses.record(known.key, at: now) }
                 return known.caller
             }
+            let digest = Keyring.digest(of: credential)
             guard let key = byDigest[digest].flatMap({ keys[$0] }) else { return nil }
             let caller = caller(of: key)
             guard !caller.isExpired(at: now) else { return nil }
-            callers[digest] = CachedCaller(
+            callers[credential] = CachedCaller(
                 caller: caller, key: key.recordKey, recordedUntil: uses.record(key.recordKey, at: now))
             return caller
         }
@@ -154,11 +155,13 @@ public final class Keyring: Sendable {
 
     /// Returns the caller of a key; nil when there is no such key, or it has expired.
     ///
-    /// - Parameter digest: the SHA-256 digest of the key's text, in hex. The time of looking up a digest reveals
-    ///   nothing about the key to an attacker.
-    public func caller(digest: String) -> Caller? {
+    /// The time of the lookup reveals nothing about other keys: texts are compared in constant time, and stored keys are
+    /// found by their SHA-256 digest.
+    ///
+    /// - Parameter credential: the text of the key, as UTF-8.
+    public func caller(of credential: Secret) -> Caller? {
         let now = clock.now
-        return contents.withLock { $0.caller(digest: digest, at: now) }
+        return contents.withLock { $0.caller(of: credential, at: now) }
     }
 
     /// The credential of user tokens signed with an app's `secret_key`. It limits what such a token can permit, and is

@@ -185,10 +185,10 @@ enum CloudEventForm: Equatable {
     init?(_ headers: Headers) {
         let media = MediaType(headers["Content-Type"] ?? "")
         // The batch type is checked first, because the other type is a prefix of it.
-        if media.text.hasPrefix("application/cloudevents-batch") {
+        if media.type == "application", media.subtype.hasPrefix("cloudevents-batch") {
             self = media.isJSON ? .batch : .foreign
-        } else if media.text.hasPrefix("application/cloudevents") {
-            self = media.isJSON || media.text == "application/cloudevents" ? .structured : .foreign
+        } else if media.type == "application", media.subtype.hasPrefix("cloudevents") {
+            self = media.isJSON || media.subtype == "cloudevents" ? .structured : .foreign
         } else if headers.contains("ce-specversion") {
             self = .binary
         } else {

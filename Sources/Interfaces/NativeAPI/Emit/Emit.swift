@@ -104,10 +104,11 @@ extension NativeAPI {
         return try await answer(try anyChannelRequest(request), to: request, caller)
     }
 
+    private static let anyChannelMembers = ["channel", "channels"] + DraftParser.eventMembers
+
     @inline(never)  // Not inlined, for the reason given at the function above.
     private func anyChannelRequest(_ request: Request) throws -> EmitRequest {
-        let fields = try Fields(
-            request.body.bytes, limits: limits, known: ["channel", "channels"] + DraftParser.eventMembers)
+        let fields = try Fields(request.body.bytes, limits: limits, known: Self.anyChannelMembers)
         guard let channels = try fields.strings("channels") else {
             guard let channel = try fields.string("channel") else {
                 throw fields.missing("member 'channel' or 'channels'")

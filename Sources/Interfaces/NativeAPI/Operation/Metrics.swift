@@ -46,7 +46,7 @@ extension NativeAPI {
     /// True when clients reach the gateway at another address than its own on this machine.
     private var isPublic: Bool {
         guard let start = publicURL.firstRange(of: "://") else { return false }
-        return !HostPolicy.isLoopback(publicURL[start.upperBound...].prefix { $0 != "/" })
+        return !HostPolicy.isLoopback(String(publicURL[start.upperBound...].prefix { $0 != "/" }))
     }
 
     /// `GET /metrics`, in the Prometheus text format. For operators, and for scrapers on this machine when nothing

@@ -18,8 +18,8 @@ extension NativeAPI {
         try refuseForeign(request)
         let fields = try Fields(request.body.bytes, limits: limits, known: ["key"])
         if try IdempotencyKey(request.headers) != nil { throw IdempotencyKey.refusal }
-        let digest = Keyring.digest(of: try fields.required("key", try fields.string("key")))
-        guard let caller = service.keyring.caller(digest: digest) else {
+        let key = Secret(text: try fields.required("key", try fields.string("key")))
+        guard let caller = service.keyring.caller(of: key) else {
             let refusal = ChatError(.unauthorized, "the API key is unknown or has expired", slug: "credential_invalid")
             await recordFailedSignIn(request, refusal)
             throw refusal

@@ -37,16 +37,17 @@ final class UserTokens: Sendable {
 
     /// The holder of a token; nil for a text that is not a token.
     ///
-    /// - Parameter digest: SHA-256 of the text, in hex.
+    /// - Parameter credential: the text, as UTF-8.
     /// - Throws: `.unauthorized` for an invalid token: with the same message for every reason before its signature was
     ///   verified, and with the reason afterwards.
-    func caller(of text: String, digest: String) throws(ChatError) -> Caller? {
-        guard text.utf8.count <= UserToken.textBytes else { return nil }
+    func caller(of credential: Secret) throws(ChatError) -> Caller? {
+        guard credential.bytes.count <= UserToken.textBytes else { return nil }
+        let digest = Keyring.digest(of: credential)
         if let found = known.withLock({ $0.value(of: digest) }) { return try caller(found) }
-        guard let token = WebToken(text) else { return nil }
+        guard let token = WebToken(String(decoding: credential.bytes, as: UTF8.self)) else { return nil }
         let found = try check(token)
         // Many long tokens would take much memory. They are rare, and are verified each time.
-        if text.utf8.count <= Self.rememberedBytes { known.withLock { $0.insert(found, for: digest) } }
+        if credential.bytes.count <= Self.rememberedBytes { known.withLock { $0.insert(found, for: digest) } }
         return try caller(found)
     }
 

@@ -282,18 +282,38 @@ public enum HostPolicy: Sendable, Equatable {
 
     /// True when a host, with or without a port, is a loopback name of this machine: `localhost` in any case (RFC
     /// 9110, 4.2.3), `[::1]`, or an address of 127.0.0.0/8.
-    public static func isLoopback(_ authority: some StringProtocol) -> Bool {
-        let text = authority.lowercased()
-        let host = text.hasPrefix("[::1]") ? "[::1]" : String(text.prefix { $0 != ":" })
-        let port = text.utf8.dropFirst(host.utf8.count)
-        guard port.isEmpty || port.first == UInt8(ascii: ":") && port.dropFirst().allSatisfy({ 0x30...0x39 ~= $0 })
-        else {
-            return false
+    public static func isLoopback(_ authority: String) -> Bool {
+        var authority = authority
+        return authority.withUTF8 { text in
+            let host =
+                text.starts(with: ipv6Loopback) ? text.prefix(5) : text.prefix { $0 != UInt8(ascii: ":") }
+            let port = text[host.endIndex...]
+            guard port.isEmpty || port.first == UInt8(ascii: ":") && port.dropFirst().allSatisfy(isDigit) else {
+                return false
+            }
+            return host.elementsEqual(ipv6Loopback) || isIPv4Loopback(host)
+                || host.elementsEqual(localhost) { ASCII.lowercased($0) == $1 }
         }
-        if host == "localhost" || host == "[::1]" { return true }
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4 && parts[0] == "127"
-            && parts.allSatisfy { part in part.utf8.allSatisfy { 0x30...0x39 ~= $0 } && UInt8(part) != nil }
+    }
+
+    private static let ipv6Loopback = Array("[::1]".utf8)
+    private static let localhost = Array("localhost".utf8)
+
+    private static func isDigit(_ byte: UInt8) -> Bool { 0x30...0x39 ~= byte }
+
+    /// True for four decimal numbers of at most 255, the first of them `127`.
+    private static func isIPv4Loopback(_ host: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        guard host.starts(with: "127.".utf8) else { return false }
+        var (dots, digits, number) = (0, 0, 0)
+        for byte in host {
+            switch byte {
+            case UInt8(ascii: ".") where digits > 0: (dots, digits, number) = (dots + 1, 0, 0)
+            case 0x30...0x39: (digits, number) = (digits + 1, number * 10 + Int(byte - 0x30))
+            default: return false
+            }
+            guard number <= 255 else { return false }
+        }
+        return dots == 3 && digits > 0
     }
 }
 
