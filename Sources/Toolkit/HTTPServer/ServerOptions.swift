@@ -18,6 +18,9 @@ public struct ServerOptions: Sendable {
     /// Limits on sizes and numbers. Each comment states the response when the limit is exceeded.
     public struct Limits: Sendable {
         /// Bytes of the request line: 414.
+        ///
+        /// A plain connection that has carried a chunked body, or a request that was sent before the response to the
+        /// previous one, accepts a line and fields of about 12 KiB together.
         var requestLineBytes = 64 * 1024
         /// Bytes of all header fields together: 431. A request is also rejected when its line and fields together
         /// exceed the larger of the two limits plus 16 KiB, counting 48 bytes more for each field.

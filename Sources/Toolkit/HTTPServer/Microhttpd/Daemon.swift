@@ -21,17 +21,21 @@ final class Daemon {
     private(set) var isRunning = false
 
     /// True when the library has work that no descriptor will announce.
-    private(set) var isPending = false
+    private var isPending = false
+
+    /// True when the library must run in the next turn of the loop without waiting.
+    var isEager: Bool { needsRun || isPending }
 
     private final class DaemonReadiness: LoopSource {
         var isReady = false
         func ready(_ events: UInt32) { isReady = true }
     }
 
-    init(core: ServerCore, loop: Loop, limits: ServerOptions.Limits) throws(ServerError) {
+    init(core: ServerCore, loop: Loop, memory: DaemonOptions.Memory) throws(ServerError) {
         self.loop = loop
         options = DaemonOptions(
-            context: Unmanaged.passUnretained(core).toOpaque(), isSecure: core.isSecure, limits: limits)
+            context: Unmanaged.passUnretained(core).toOpaque(), isSecure: core.isSecure, limits: core.options.limits,
+            memory: memory)
         guard let daemon = options.start() else {
             throw .daemon(core.lastWords ?? "no reason given")
         }
@@ -53,6 +57,13 @@ final class Daemon {
         let isTaken = MHD_add_connection(daemon, socket, address, length) == .YES
         isPending = true
         return isTaken
+    }
+
+    /// Passes a socket whose address ``ServerCore`` knows to the library, which only stores addresses for queries.
+    func add(_ socket: Int32) -> Bool {
+        var address = sockaddr()
+        address.sa_family = sa_family_t(AF_UNSPEC)
+        return add(socket, &address, socklen_t(MemoryLayout<sockaddr>.size))
     }
 
     /// Runs the library if it has work. Does nothing inside the library's own callbacks.

@@ -41,18 +41,24 @@ final class HTTPConnection {
     private(set) var hasEnded = false
     /// The number of request bytes that the connection has carried, including the current request.
     var received: UInt64
+    /// True when the connection has room for long headers; see ``LongHeaders``.
+    let hasLongHeaders: Bool
+    /// The bytes of a header that did not arrive as a whole; see ``LongHeaders``.
+    var partialHeader: [UInt8] = []
     private var source: SourceID?
     private var lastAcknowledged: UInt64 = 0
 
-    init(
-        core: ServerCore, connection: OpaquePointer, descriptor: Int32, address: RemoteAddress, received: UInt64
-    ) {
+    init(core: ServerCore, connection: OpaquePointer, descriptor: Int32, incoming: IncomingConnection) {
         self.core = core
         self.connection = connection
         self.descriptor = descriptor
-        self.address = address
-        self.received = received
+        address = incoming.address
+        received = incoming.received
+        hasLongHeaders = incoming.hasLongHeaders
     }
+
+    /// True until the header of the next or current request is complete.
+    var isReadingHeader: Bool { exchange.map { !$0.hasBegun } ?? true }
 
     /// Watches for the end of the connection. The library does not watch a suspended connection. Registered once and
     /// edge-triggered, this costs nothing per request.
@@ -103,10 +109,18 @@ final class HTTPConnection {
     var hasSentAnything: Bool { shim_tcp_bytes_received(descriptor) > 0 }
 
     /// True when libmicrohttpd may have read beyond the requests so far and still holds those bytes.
-    var hasReadAhead: Bool {
-        var unread: Int32 = 0
-        guard ioctl(descriptor, UInt(FIONREAD), &unread) == 0 else { return true }
-        return shim_tcp_bytes_received(descriptor) != received &+ UInt64(unread)
+    var hasReadAhead: Bool { readBytes != received }
+
+    /// The number of bytes that were read from the socket; nil when it is unknown.
+    var readBytes: UInt64? {
+        // Bytes that arrive between the two calls would falsify the difference.
+        for _ in 0..<4 {
+            let arrived = shim_tcp_bytes_received(descriptor)
+            var unread: Int32 = 0
+            guard ioctl(descriptor, UInt(FIONREAD), &unread) == 0 else { return nil }
+            if shim_tcp_bytes_received(descriptor) == arrived { return arrived &- UInt64(unread) }
+        }
+        return nil
     }
 
     /// True when no byte has been sent to the client.
@@ -120,6 +134,14 @@ extension HTTPConnection: LoopSource {
         stream?.close(.peerDisconnected)
         exchange?.clientLeft()
     }
+}
+
+/// What is known about a socket when it is passed to the library.
+struct IncomingConnection {
+    var address: RemoteAddress
+    /// The number of request bytes that it has carried.
+    var received: UInt64 = 0
+    var hasLongHeaders = false
 }
 
 /// All connections by phase, with one queue for each phase that has a deadline.

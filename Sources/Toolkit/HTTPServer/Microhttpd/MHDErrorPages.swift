@@ -55,10 +55,12 @@ enum MHDErrorPages {
         case nothing
     }
 
-    fileprivate static func substitute() -> ReplacementPage {
-        guard let raw = pthread_getspecific(running) else { return .none }
-        return Unmanaged<ServerCore>.fromOpaque(raw).takeUnretainedValue().removeRefusal()
+    /// The ``ServerCore`` whose daemon is running on this thread; nil on all other threads and at all other times.
+    static var runningCore: ServerCore? {
+        pthread_getspecific(running).map { Unmanaged<ServerCore>.fromOpaque($0).takeUnretainedValue() }
     }
+
+    fileprivate static func substitute() -> ReplacementPage { runningCore?.removeRefusal() ?? .none }
 
     /// True when the library has rejected a Content-Length. It would then send its response header twice (0.9.75
     /// continues in the state it was in), so it must not respond at all.

@@ -21,7 +21,7 @@ extension ServerCore {
             reject(socket, "Too many connections")
             return true
         }
-        incoming = (remote, 0)
+        incoming = IncomingConnection(address: remote)
         // The library closes the socket if it cannot accept it.
         _ = daemon?.add(socket, address, length)
         // Connections closed to make room leave in the library's next turn. That turn must come before too many new
@@ -75,7 +75,7 @@ extension ServerCore {
     /// Closes idle connections when descriptors or memory are exhausted.
     func exhausted(_ code: Int32) {
         for _ in 0..<16 where makeRoom() {}
-        daemon?.needsRun = true
+        wakeLibrary()
         let now = loop.turnTime
         if let lastExhaustion, now < lastExhaustion + .seconds(10) { return }
         lastExhaustion = now
@@ -86,16 +86,16 @@ extension ServerCore {
         let descriptor = shim_connection_descriptor(connection)
         guard descriptor >= 0 else { return nil }
         let peer = HTTPConnection(
-            core: self, connection: connection, descriptor: descriptor, address: incoming.address,
-            received: incoming.received)
+            core: self, connection: connection, descriptor: descriptor, incoming: incoming)
         do {
             try peer.watch()
         } catch {
             logger.warning("cannot watch a connection", metadata: ["reason": "\(error)"])
         }
-        peers[ObjectIdentifier(peer)] = peer
+        peers[descriptor] = peer
+        if peer.hasLongHeaders { longHeaderConnections += 1 }
         countAddress(peer.address)
-        move(peer, to: peer.received == 0 ? .header : .idle)
+        move(peer, to: peer.received == 0 || peer.hasLongHeaders ? .header : .idle)
         return peer
     }
 
@@ -112,7 +112,11 @@ extension ServerCore {
         queues.leave(peer)
         peer.unwatch()
         peer.isAnswerHeld = false
-        peers[ObjectIdentifier(peer)] = nil
+        peers[peer.descriptor] = nil
+        if peer.hasLongHeaders {
+            longHeaderConnections -= 1
+            movedBytes[peer.descriptor] = nil
+        }
         uncountAddress(peer.address)
         if isDraining { checkDrained() }
     }

@@ -63,11 +63,9 @@ extension ServerCore {
             Glibc.close(descriptor)
             return
         }
-        incoming = (socket.reply.peer, socket.received)
-        // The library only stores the address so that it can be queried; it closes the socket if it cannot accept it.
-        var address = sockaddr()
-        address.sa_family = sa_family_t(AF_UNSPEC)
-        _ = daemon.add(descriptor, &address, socklen_t(MemoryLayout<sockaddr>.size))
+        incoming = IncomingConnection(address: socket.reply.peer, received: socket.received)
+        // The library closes the socket if it cannot accept it.
+        _ = daemon.add(descriptor)
     }
 
     func released(_ socket: DeferredSocket) {

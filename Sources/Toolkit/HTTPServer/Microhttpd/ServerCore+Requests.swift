@@ -24,7 +24,13 @@ extension ServerCore {
     func resumed(_ waiting: any Suspendable) {
         suspendables[ObjectIdentifier(waiting)] = nil
         counters.resumes += 1
+        wakeLibrary()
+    }
+
+    /// Makes the library run in this turn of the loop.
+    func wakeLibrary() {
         daemon?.needsRun = true
+        if longHeaderConnections > 0 { longHeaderDaemon?.needsRun = true }
     }
 
     /// Creates a request id with SplitMix64 over a counter: unique for 2^64 requests, without a system call for each.

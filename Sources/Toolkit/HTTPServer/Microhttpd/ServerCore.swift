@@ -21,13 +21,21 @@ final class ServerCore: @unchecked Sendable {
     let isSecure: Bool
 
     private let boundAddress = Lock<Server.Address?>(nil)
+    /// The daemon that accepted connections are passed to.
     var daemon: Daemon?
+    /// The daemon of plain connections with long headers; nil when connections are encrypted, which then have room for
+    /// them from the start.
+    var longHeaderDaemon: Daemon?
+    var longHeaderConnections = 0
+    /// What was read of a header before its connection was moved to that daemon, by descriptor.
+    var movedBytes: [Int32: ArraySlice<UInt8>] = [:]
     var listener: Listener?
     var queues: ConnectionQueues
-    var peers: [ObjectIdentifier: HTTPConnection] = [:]
+    /// The connections that the library owns, by descriptor.
+    var peers: [Int32: HTTPConnection] = [:]
     var addressCounts: [RemoteAddress: Int] = [:]
-    /// The client and the number of request bytes of the socket that is being passed to the library.
-    var incoming = (address: RemoteAddress.loopback, received: UInt64(0))
+    /// The socket that is being passed to the library.
+    var incoming = IncomingConnection(address: .loopback)
     var deadlineTimer: LoopTimer?
     var counters = ServerMetrics()
     var idSeed = UInt64.random(in: .min ... .max)
@@ -88,13 +96,19 @@ extension Exchange: Suspendable {}
 
 extension ServerCore {
     /// True when the server needs another turn of the loop without waiting.
-    var isEager: Bool { !answeredSockets.isEmpty || daemon.map { $0.needsRun || $0.isPending } ?? false }
+    var isEager: Bool { !answeredSockets.isEmpty || daemon?.isEager == true || longHeaderDaemon?.isEager == true }
+
+    /// True while one of the library's callbacks is running.
+    private var isLibraryRunning: Bool { daemon?.isRunning == true || longHeaderDaemon?.isRunning == true }
 
     /// Does the server's work of one turn of the loop.
     func drive() {
-        guard let daemon, !daemon.isRunning else { return }
+        guard let daemon, !isLibraryRunning else { return }
         sendDeferredResponses()
-        MHDErrorPages.withRunning(self) { daemon.runIfNeeded() }
+        MHDErrorPages.withRunning(self) {
+            daemon.runIfNeeded()
+            longHeaderDaemon?.runIfNeeded()
+        }
         sendHeldAnswers()
         answersOfLastRun = answersOfRun
         answersOfRun = 0
@@ -109,8 +123,9 @@ extension ServerCore {
         // A client that disconnects must not end the process. The library's flags assume the same.
         signal(SIGPIPE, SIG_IGN)
         if let files = options.tls { identities = [try TLSIdentity(files)] }
-        let daemon = try Daemon(core: self, loop: loop, limits: options.limits)
+        let daemon = try Daemon(core: self, loop: loop, memory: isSecure ? .full : .short)
         do {
+            if !isSecure { longHeaderDaemon = try Daemon(core: self, loop: loop, memory: .full) }
             // Not written with `??`, which would lose the type of the error.
             let claimed =
                 if let claimed = self.claimed { claimed } else {
@@ -124,6 +139,8 @@ extension ServerCore {
             boundAddress.withLock { $0 = listener.address }
         } catch {
             daemon.stop()
+            longHeaderDaemon?.stop()
+            longHeaderDaemon = nil
             throw error
         }
         self.daemon = daemon
@@ -159,7 +176,7 @@ extension ServerCore {
     private func beginDrain() {
         isDraining = true
         listener?.close()
-        daemon?.needsRun = true
+        wakeLibrary()
         drive()
         for peer in peers.values where peer.exchange == nil { peer.cut() }
     }
@@ -188,12 +205,14 @@ extension ServerCore {
         for socket in deferredSockets.values { socket.close() }
         while !suspendables.isEmpty {
             for waiting in suspendables.values { waiting.abandon() }
-            daemon.needsRun = true
+            wakeLibrary()
             drive()
         }
         loop.remove(self)
         self.daemon = nil
         daemon.stop()
+        longHeaderDaemon?.stop()
+        longHeaderDaemon = nil
         deadlineTimer?.cancel()
     }
 
@@ -202,7 +221,7 @@ extension ServerCore {
     func onLoop<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             loop.post { [self] in
-                if daemon?.isRunning == true {
+                if isLibraryRunning {
                     loop.afterThisTurn { continuation.resume(with: Result { try body() }) }
                 } else {
                     continuation.resume(with: Result { try body() })

@@ -1,0 +1,98 @@
+internal import CMicrohttpd
+import Glibc
+
+/// Moves a plain connection to the daemon with more memory when a request header is long.
+///
+/// The library reads a header into memory of the connection, and zeroes all of that memory after each request. Memory
+/// for the longest accepted header makes every request slower, so connections start in a daemon with little memory
+/// (``DaemonOptions/Memory``). The library decides on a header only when its memory is full, and then it answers with an
+/// error and offers no callback. However, it reads with `recv`, called through the dynamic linker, and the ELF rules let
+/// a program supply a function of that name, as for ``MHDErrorPages``. The function below reads for the library and
+/// keeps the bytes of an incomplete header. When the header becomes too long for the small memory, it duplicates the
+/// socket, passes the duplicate to the other daemon, and reports a reset to the first one. The other daemon reads the
+/// kept bytes first.
+///
+/// A connection whose number of received bytes is unknown cannot be moved: after a chunked body, and when the client
+/// has sent a request before the response to the previous one. Such a connection gets 414 or 431 for a header that does
+/// not fit.
+enum LongHeaders {
+    /// The weight of a header above which its connection is moved: its bytes, and 64 bytes for each of its lines. The
+    /// library needs 48 bytes for each field.
+    static let weightLimit = 6 * 1024
+    /// The weight of the header that `bytes` begin with, and whether its end is among them.
+    static func weigh(_ bytes: UnsafeRawBufferPointer) -> (weight: Int, isComplete: Bool) {
+        guard let start = bytes.baseAddress else { return (0, false) }
+        var lines = 0
+        var lineStart = 0
+        while let end = memchr(start + lineStart, 0x0A, bytes.count - lineStart) {
+            lines += 1
+            let next = UnsafeRawPointer(end) - start + 1
+            // A line that is empty ends the header (RFC 9112, 2.1).
+            if lines > 1, next - lineStart == 2, bytes[lineStart] == 0x0D { return (next + 64 * lines, true) }
+            lineStart = next
+        }
+        return (bytes.count + 64 * lines, false)
+    }
+}
+
+extension ServerCore {
+    /// Reads for the library, like `recv`.
+    fileprivate func read(
+        _ descriptor: Int32, _ buffer: UnsafeMutableRawPointer, _ size: Int, _ flags: Int32
+    ) -> Int {
+        if !movedBytes.isEmpty,
+            let count = readMoved(descriptor, UnsafeMutableRawBufferPointer(start: buffer, count: size))
+        {
+            return count
+        }
+        let count = recvfrom(descriptor, buffer, size, flags, nil, nil)
+        guard count > 0, flags & Socket.peek == 0, longHeaderDaemon != nil else { return count }
+        let bytes = UnsafeRawBufferPointer(start: buffer, count: count)
+        let header = LongHeaders.weigh(bytes)
+        if header.isComplete, header.weight <= LongHeaders.weightLimit { return count }
+        guard let peer = peers[descriptor], !peer.hasLongHeaders, peer.isReadingHeader else { return count }
+        peer.partialHeader.append(contentsOf: bytes)
+        guard peer.partialHeader.withUnsafeBytes({ LongHeaders.weigh($0).weight }) > LongHeaders.weightLimit,
+            move(peer)
+        else { return count }
+        errno = ECONNRESET
+        return -1
+    }
+
+    /// Reads the bytes that were read before the connection was moved; nil when there are none.
+    private func readMoved(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        guard let bytes = movedBytes.removeValue(forKey: descriptor) else { return nil }
+        let count = min(bytes.count, buffer.count)
+        bytes.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.prefix(count))) }
+        guard count == bytes.count else {
+            movedBytes[descriptor] = bytes.dropFirst(count)
+            return count
+        }
+        // The library does not read again after a short read until more bytes arrive, and some may be here already.
+        guard let rest = buffer.baseAddress.map({ $0 + count }), buffer.count > count else { return count }
+        return count + max(0, recvfrom(descriptor, rest, buffer.count - count, Socket.sendFlags, nil, nil))
+    }
+
+    /// Passes a connection to the daemon with more memory. Returns false when that is not possible.
+    private func move(_ peer: HTTPConnection) -> Bool {
+        guard let longHeaderDaemon,
+            peer.readBytes == peer.received &+ UInt64(peer.partialHeader.count), let socket = duplicate(peer)
+        else { return false }
+        movedBytes[socket] = peer.partialHeader[...]
+        incoming = IncomingConnection(address: peer.address, received: peer.received, hasLongHeaders: true)
+        if !longHeaderDaemon.add(socket) { movedBytes[socket] = nil }
+        return true
+    }
+}
+
+/// Replaces the C library's function of this name for the whole program; see ``LongHeaders``. Outside of the library's
+/// turn it only reads.
+@c(recv)
+public func receive(
+    _ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ size: Int, _ flags: Int32
+) -> Int {
+    guard let core = MHDErrorPages.runningCore, let buffer else {
+        return recvfrom(descriptor, buffer, size, flags, nil, nil)
+    }
+    return core.read(descriptor, buffer, size, flags)
+}
