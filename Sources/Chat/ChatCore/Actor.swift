@@ -4,13 +4,14 @@ import ChatModel
 struct Actor: Sendable {
     /// The acting user; nil for an operator of the app, or one of its own programs.
     let user: String?
-    /// True when the credential may do everything in the app. When it acts on behalf of a user, that user's
-    /// restrictions do not apply.
+    /// True when the credential has the scope `manage` and is not a user's own. Restrictions of a named user then do
+    /// not apply.
     let isManager: Bool
 
-    /// Checks that the actor may act on a user: users may act on themselves, and operators of the channel on others.
+    /// Checks that the actor may act on a user. Every user may act on themselves; an operator of the channel and a
+    /// manager may act on any user.
     ///
-    /// - Throws: `.forbidden`, slug `not_operator`.
+    /// - Throws: `.forbidden` with the slug `not_operator`.
     func require(over user: String, in channel: ChannelRecord?) throws(ChatError) {
         guard !isManager, self.user.map({ ExactText($0) != ExactText(user) }) ?? true else { return }
         try requireOperator(of: channel)
@@ -18,7 +19,7 @@ struct Actor: Sendable {
 
     /// Checks that the actor is an operator of the channel or a manager.
     ///
-    /// - Throws: `.forbidden`, slug `not_operator`.
+    /// - Throws: `.forbidden` with the slug `not_operator`.
     func requireOperator(of channel: ChannelRecord?) throws(ChatError) {
         if isManager { return }
         guard let user, let channel, channel.operators.contains(where: { ExactText($0) == ExactText(user) }) else {
@@ -30,11 +31,11 @@ struct Actor: Sendable {
 }
 
 extension ChatAccess {
-    /// Returns the actor: the credential's own user, or the user that the request names.
+    /// Returns the actor of a request: the user of the credential, or the user that the request names.
     ///
-    /// - Parameter field: the name of the user in the native API; see `ChatError.field`.
-    /// - Throws: `.forbidden` when the credential speaks for another user, or may neither emit nor manage; `.malformed`
-    ///   when it may only emit and names no user.
+    /// - Parameter field: the name of the request's field for the user, for errors; see `ChatError.field`.
+    /// - Throws: `.forbidden` when the credential belongs to another user, or has neither of the scopes `emit` and
+    ///   `manage`; `.malformed` for a bad name, or when a credential without the scope `manage` names no user.
     func actor(_ named: String?, field: String = "by") throws(ChatError) -> Actor {
         if let named {
             do throws(ChatError) { try Names.check(user: named) } catch { throw error.about(field) }

@@ -1,13 +1,13 @@
 public import ChatModel
 
 extension ChatAccess {
-    /// Returns kept events of one or several channels, one page per request; see `EventLog.history`. The data of a
-    /// message marked as deleted is null, except for callers that may undo the deletion.
+    /// Returns the stored events of one or several channels, one page per request; see `EventLog.history`. The data of
+    /// a message marked as deleted is null, except for callers that may undo the deletion.
     ///
-    /// - Parameter isWire: true when the reader uses another service's wire protocol. Other readers do not get the
-    ///   events that are only for it.
-    /// - Throws: `.forbidden` when the caller, or the user it speaks for, may not read a channel; `.malformed` for a
-    ///   limit out of range.
+    /// - Parameter isWire: true for a reader that uses the wire protocol of another service. Events that are only for
+    ///   that protocol are left out for all other readers.
+    /// - Throws: `.forbidden` when the caller, or the user that the caller acts for, may not read a channel;
+    ///   `.malformed` when the limit of a request is not 1 to `Limits.pageMost`.
     public func history(
         _ requests: [HistoryRequest], onWire isWire: Bool = false
     ) async throws(ChatError) -> [Page<Event>] {
@@ -27,17 +27,17 @@ extension ChatAccess {
         return pages
     }
 
-    /// Returns for each history request the total number of kept events that it selects.
+    /// Returns, for each history request, the total number of stored events that it selects.
     ///
-    /// - Throws: as ``history(_:onWire:)``.
+    /// - Throws: the errors of ``history(_:onWire:)``.
     public func counts(_ requests: [HistoryRequest]) async throws(ChatError) -> [Int] {
         try await log.counts(try await readable(requests))
     }
 
-    /// Returns one event by its id, as ``history(_:)`` shows it.
+    /// Returns one event by its timetoken, in the form in which ``history(_:onWire:)`` returns it.
     ///
-    /// - Throws: `.forbidden` without `read`; `.notFound` when there is none in this app, or the caller may not read
-    ///   it. The error does not distinguish the two.
+    /// - Throws: `.forbidden` without the scope `read`; `.notFound` when the app has no such event, or when the caller
+    ///   may not read it. The error does not distinguish these two cases.
     public func event(_ timetoken: Timetoken) async throws(ChatError) -> Event {
         try caller.require(.read)
         guard let event = try await log.event(at: timetoken, in: app), caller.reads(channel: event.channel.name),
@@ -50,7 +50,7 @@ extension ChatAccess {
         return try await withoutDeletedTexts([event])[0]
     }
 
-    /// The present end of the app's log. A reader that starts now continues from this position.
+    /// The current end of the app's log. A reader that starts now continues from this timetoken.
     ///
     /// - Throws: the errors of the store.
     public func watermark() async throws(ChatError) -> Timetoken { try await log.watermark(of: app) }

@@ -1,17 +1,17 @@
 public import ChatModel
 
-/// A search of the kept events of many channels.
+/// A search of the stored events of many channels.
 public struct EventSearch: Sendable {
-    /// The channels, types and filter.
+    /// The channels and types to search, and a filter for the events.
     public var selection: Selection
-    /// The user who caused the events; nil for all events.
+    /// The user who caused the events; nil for events of any user.
     public var user: String?
     /// The range of the log to search, and its order.
     public var range: LogRange
-    /// 1 to `Limits.pageMost`.
+    /// The maximum number of events to return: 1 to `Limits.pageMost`.
     public var limit: Int
 
-    /// A search for one page of events, at most `limit` of them.
+    /// Creates a search for one page of at most `limit` events.
     public init(_ selection: Selection, user: String? = nil, in range: LogRange, limit: Int) {
         self.selection = selection
         self.user = user
@@ -21,18 +21,18 @@ public struct EventSearch: Sendable {
 }
 
 extension ChatAccess {
-    /// The limits of one search: the number of events read of the selected channels, and the time. When a limit is
-    /// reached, the page is partial, and its position is where to continue.
+    /// The limits of one search: the number of events read from the selected channels, and the time. A search that
+    /// reaches a limit returns a partial page. The next search continues at the position of that page.
     private static let searchMost = 10_000
     private static let searchTime: Duration = .seconds(2)
 
-    /// Returns kept events of many channels. Events that a stream of the caller would not receive are left out: those
-    /// of a channel that the caller's user may not read, those that are for another user, and those that are for
-    /// webhooks only.
+    /// Returns stored events of many channels. Events that a stream of the caller would not receive are left out:
+    /// events of a channel that the caller's user may not read, events for another user only, and events for webhooks
+    /// only.
     ///
-    /// - Returns: a page whose position is where to continue. It may hold fewer events than its limit, or none,
-    ///   although more follow.
-    /// - Throws: `.forbidden` when the caller, or the user it speaks for, may not read a named channel.
+    /// - Returns: one page. The next search continues at the page's position, which is a timetoken. The page may
+    ///   contain fewer events than the limit, or none, even when more events follow.
+    /// - Throws: `.forbidden` when the caller, or the user that the caller acts for, may not read a named channel.
     public func search(_ search: EventSearch) async throws(ChatError) -> Page<Event> {
         try await requireAccess(search.selection)
         let deadline = ContinuousClock.now + Self.searchTime
@@ -61,7 +61,7 @@ extension ChatAccess {
         return page
     }
 
-    /// Returns true when the caller's user may read an event, and when the caller acts for no user.
+    /// Returns true when the caller's user may read an event, or when the caller acts for no user.
     ///
     /// - Parameter known: a cache of the results by channel.
     private func reads(_ event: Event, _ known: inout [ExactText: Bool]) async throws(ChatError) -> Bool {
@@ -76,8 +76,8 @@ extension ChatAccess {
 }
 
 extension LogRange {
-    /// The position after a page: its last event, or a whole millisecond that the search has passed. A more precise
-    /// position could be the position of another app's event.
+    /// Returns the position from which the search after a page continues: the last event of the page, or else a
+    /// timetoken rounded to a whole millisecond. An unrounded timetoken could reveal the time of another app's event.
     fileprivate func end(of page: Page<Event>) -> Timetoken {
         let millisecond = Timetoken.ticksPerSecond / 1000
         let position = page.position

@@ -1,22 +1,23 @@
 public import ChatModel
 import JSON
 
-/// One app as one caller may use it. Every method checks the caller's rights and then does its work.
+/// The operations of one app, performed for one caller. Every method first checks the caller's rights.
 ///
-/// A value type; make one per request with `ChatService.chat(for:)`.
+/// A value type. To get one for a request, call ``ChatService/chat(for:device:cause:)``.
 public struct ChatAccess: Sendable {
-    /// The service that the access works on.
+    /// The service that performs the operations.
     public let service: ChatService
     /// The caller whose rights are checked.
     public let caller: Caller
-    /// The device that the request came from, if it named one. The device's own streams do not receive the events of
-    /// its own calls.
+    /// The id of the device that sent the request; nil when the request named no device. The device's own streams do
+    /// not receive the events that its requests cause.
     public var device: String?
-    /// The id of the request. All events of one call share it.
+    /// The id of the request. When one call causes several events, they all carry this id.
     public var cause: String?
-    /// True to include the data of messages marked as deleted in events, for clients that evaluate the mark themselves.
+    /// True to include the data of messages marked as deleted in events. For clients that evaluate the deletion mark
+    /// themselves.
     public var showsDeletedTexts = false
-    /// True to announce no changes. For imported records.
+    /// True to store changes without announcing them as events. Used to import records.
     var isQuiet = false
 
     init(service: ChatService, caller: Caller) {
@@ -35,12 +36,13 @@ public struct ChatAccess: Sendable {
 }
 
 extension ChatAccess {
-    /// Changes records and announces the change in one commit. When there are several events they share a cause, and
-    /// they name the device of the request.
+    /// Changes records and appends the events that announce the change, in one commit. All events carry the request's
+    /// device. If there are several events, they also share its cause.
     ///
-    /// - Parameter body: see `Directory.decide`. Check rights that do not depend on the records before. The first event
-    ///   is the operation itself, and the others follow from it.
-    /// - Throws: `.forbidden` when the caller's patterns do not cover the type of the first event.
+    /// - Parameter body: see `Directory.decide`. The first event that it returns describes the operation itself; the
+    ///   others follow from it. Before this call, check the rights that do not depend on the records.
+    /// - Throws: `.forbidden` when the caller's type patterns do not match the type of the first event; the errors of
+    ///   `body` and of the store.
     func decide<Value: Sendable>(
         _ keys: [RecordKey],
         _ body: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
@@ -60,9 +62,12 @@ extension ChatAccess {
         }
     }
 
-    /// A draft of a catalogue event on a channel of this app, with the kind and retention of the catalogue.
+    /// Creates a draft of a built-in event on a channel of this app. The catalogue of built-in types gives the
+    /// retention.
     ///
-    /// - Parameter user: the user who caused it; nil for an operator of the app.
+    /// - Parameters:
+    ///   - user: the user who caused the event; nil for an operator of the app.
+    ///   - print: prints the members of the event's data.
     func draft(
         _ type: String, on channel: String, kind: EventKind = .other, by user: String?,
         audience: Audience = .subscribers,

@@ -4,34 +4,34 @@ import Locking
 public import Signing
 import Synchronization
 
-/// The chat of one gateway process, shared by all apps. Interfaces take a `ChatAccess` from it for each request.
+/// The chat service of one gateway process, shared by all apps. For each request, call ``chat(for:device:cause:)`` to
+/// get a `ChatAccess`.
 public final class ChatService: Sendable {
     /// The storage: the event log, the directory of records and the queues.
     public let engine: any Engine
-    /// The limits. They may be replaced while the service runs. Structures that were sized by them at the start keep
-    /// their size.
+    /// The limits. They may be replaced while the service runs. Caches that were sized at the start keep their size.
     public let liveLimits: LiveLimits
     /// The source of the current time.
     public let clock: WallClock
-    /// Encrypts the secrets that are stored.
+    /// Encrypts the secrets that are stored, and decrypts them.
     public let vault: Vault
     /// Distributes committed events to their subscribers.
     public let hub: Hub
-    /// The executor of the tasks that follow the log; nil for the process's default pool.
+    /// The executor of the tasks that follow the log; nil for Swift's default pool.
     public let tasks: (any TaskExecutor)?
-    /// Records traces; nil when nothing is traced.
+    /// Records traces; nil when tracing is disabled.
     public let tracer: Tracer?
-    /// The apps and API keys, readable without waiting.
+    /// The apps and API keys, in memory.
     public let keyring: Keyring
     /// The event types of all apps, with the validators of their payloads.
     public let eventTypes: EventTypes
-    /// The restrictions on writing and reading, readable without waiting.
+    /// A cache of channel rules and of users' rights in channels.
     let accessCache: ChannelAccessCache
     /// Presence, participants of open channels, and typing users.
     public let presence: PresenceTracker
     /// The log of administrative operations.
     public let audit: AuditLog
-    /// The stored answers to repeatable requests.
+    /// The stored responses of requests that clients may repeat with an idempotency key.
     public let answers: StoredAnswers
     let restrictionEnds: RestrictionExpiries
     let revokedTokens: RevokedTokens
@@ -41,13 +41,14 @@ public final class ChatService: Sendable {
     private let deletionCount = Atomic<UInt64>(0)
     private let groupObservers = Lock<[@Sendable (Revision) async -> Void]>([])
 
-    /// Makes the service. Call `run(whenReady:)` to start it.
+    /// Creates the service. Call `run(whenReady:)` to start it.
     ///
     /// - Parameters:
-    ///   - board: the store of presence; nil to keep presence in this process.
-    ///   - executor: the executor of the hub. Use the streaming loop, so that fan-out needs no switch of threads.
-    ///   - tasks: the same executor for tasks. A waiting task resumes there; without it, it resumes by way of the
-    ///     default pool.
+    ///   - store: the store of presence; nil to store presence in the memory of this process.
+    ///   - executor: the executor of the hub. Use the streaming loop, so that sending events to streams needs no thread
+    ///     switch.
+    ///   - tasks: the same executor for tasks. A waiting task then resumes on that executor; with nil, it resumes
+    ///     through Swift's default pool.
     public init(
         engine: any Engine, presence store: (any PresenceStore)? = nil, limits: Limits = Limits(),
         clock: WallClock = .system, vault: Vault = Vault(), executor: any SerialExecutor,
@@ -85,17 +86,17 @@ public final class ChatService: Sendable {
     /// The current limits.
     public var limits: Limits { liveLimits.current }
 
-    /// The number of deletions of events on this node. Code that caches events briefly uses it to detect that its cache
-    /// is outdated.
+    /// The number of deletions of events on this node. Code that caches events for a short time reads it to detect that
+    /// the cache may contain deleted events.
     public var deletions: UInt64 { deletionCount.load(ordering: .acquiring) }
 
     func countDeletion() { deletionCount.add(1, ordering: .releasing) }
 
-    /// Returns the app as `caller` may use it. Cheap; reads no storage.
+    /// Returns the operations of the caller's app, with the caller's rights. Reads no storage.
     ///
     /// - Parameters:
-    ///   - device: the device the request came from, if it names one.
-    ///   - cause: the request's id.
+    ///   - device: the id of the device that sent the request; nil when the request names none.
+    ///   - cause: the id of the request.
     public func chat(for caller: Caller, device: String? = nil, cause: String? = nil) -> ChatAccess {
         var chat = ChatAccess(service: self, caller: caller)
         chat.device = device
@@ -103,17 +104,17 @@ public final class ChatService: Sendable {
         return chat
     }
 
-    /// Encrypts the stored secrets again with the vault's first key. Must be called before `run`.
+    /// Re-encrypts the stored secrets with the first key of the vault. Must be called before `run`.
     ///
     /// - Returns: the number of records that were rewritten.
-    /// - Throws: `.unavailable` when a secret was encrypted with a key that is missing.
+    /// - Throws: `.unavailable` when the vault lacks the key of a secret; the errors of the store.
     public func resealSecrets() async throws(ChatError) -> Int {
         try await SecretReencryption(directory: engine.directory, vault: vault).run()
     }
 
-    /// Loads keys and event types and starts the hub. Returns when cancelled or when the engine closes.
+    /// Loads keys and event types, and starts the hub. Returns when the task is cancelled or the engine closes.
     ///
-    /// - Parameter whenReady: called once, when committed events reach subscribers.
+    /// - Parameter whenReady: called once, when the hub begins to distribute events to subscribers.
     public func run(whenReady: @escaping @Sendable () -> Void = {}) async throws {
         try await withThrowingDiscardingTaskGroup { group in
             let revision = try await keyring.load()
@@ -141,8 +142,8 @@ public final class ChatService: Sendable {
         }
     }
 
-    /// Reads records, decides and writes in one step; see `Directory.decide`. The changes take effect on this node
-    /// before this returns.
+    /// Reads records, runs `body`, and commits the changes that `body` returns, in one step; see `Directory.decide`.
+    /// The changes take effect on this node before this returns.
     func decide<Value: Sendable>(
         _ keys: [RecordKey],
         _ body: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
@@ -160,8 +161,7 @@ public final class ChatService: Sendable {
         return decided
     }
 
-    /// Runs a decision. When the request in progress is repeatable, the note that it was carried out is part of the
-    /// same commit.
+    /// Runs a decision. If the current request has an idempotency key, the commit also contains the record of that key.
     private func decideRecorded<Value: Sendable>(
         _ keys: [RecordKey],
         _ body: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
@@ -181,23 +181,24 @@ public final class ChatService: Sendable {
         }
     }
 
-    /// Registers an observer of changed channel groups. It is called after a change with a revision that covers it, and
-    /// the response to the change waits for it. So a client that follows groups follows the new channels before the
-    /// change is confirmed.
+    /// Registers an observer of changed channel groups. The observer is called after a change with a revision that
+    /// includes the change. The response to the request waits for the observers. So a client that follows a group
+    /// follows its new channels before the change is confirmed.
     public func observeGroups(_ body: @escaping @Sendable (Revision) async -> Void) {
         groupObservers.withLock { $0.append(body) }
     }
 
     private func groupsChanged() async {
-        // Without a revision, the observers learn of the change a moment later, like of changes made on other nodes.
+        // If the revision cannot be read, the observers learn of the change a moment later, as they do for changes of
+        // other nodes.
         guard let revision = try? await engine.directory.revision() else { return }
         for observer in groupObservers.withLock({ $0 }) { await observer(revision) }
     }
 
-    /// Reports an event of the gateway itself to the operators of an app, on the channel `$system`.
+    /// Appends an event of the gateway itself to the channel `$system` of an app, for the app's operators.
     ///
-    /// - Throws: `.invalid` when the data does not match the type's schema in the catalogue; what `EventLog.append`
-    ///   throws.
+    /// - Throws: `.invalid` when the data does not match the schema of the built-in type; the errors of
+    ///   `EventLog.append`.
     public func report(_ type: String, data: JSONText, in app: AppID) async throws(ChatError) {
         try eventTypes.admit(report: type, data)
         let draft = EventDraft(
@@ -206,10 +207,10 @@ public final class ChatService: Sendable {
     }
 }
 
-/// Limits that an operator may replace while they are in use. A reader follows one pointer, without a lock.
+/// Limits that an operator may replace while the gateway runs. Reading them takes no lock.
 ///
-/// Earlier limits are kept until the end, because a reader may still use them: some hundred bytes for each time the
-/// settings are reloaded.
+/// Replaced limits are never freed, because a reader may still use them. They take some hundred bytes for each reload
+/// of the settings.
 public final class LiveLimits: Sendable {
     private final class RecordEdition: Sendable {
         let limits: Limits
@@ -221,10 +222,10 @@ public final class LiveLimits: Sendable {
         }
     }
 
-    /// Holds one reference, which is released in `deinit`.
+    /// A retained reference, which `deinit` releases.
     private let newest: Atomic<Unmanaged<RecordEdition>>
 
-    /// The limits in force until they are replaced.
+    /// Creates the limits with their first values.
     init(_ limits: Limits) {
         newest = Atomic(.passRetained(RecordEdition(limits, after: nil)))
     }
@@ -236,9 +237,9 @@ public final class LiveLimits: Sendable {
         newest.load(ordering: .acquiring)._withUnsafeGuaranteedRef { $0.limits }
     }
 
-    /// Replaces the limits for all later reads. Must not be called concurrently.
+    /// Replaces the limits for all later reads. Only one call may run at a time.
     public func replace(by limits: Limits) {
-        // The reference that `newest` held passes to the new edition.
+        // The reference that `newest` retained moves to `before` of the new object.
         let before = newest.load(ordering: .acquiring).takeRetainedValue()
         newest.store(.passRetained(RecordEdition(limits, after: before)), ordering: .releasing)
     }

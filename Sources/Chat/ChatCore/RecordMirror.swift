@@ -4,13 +4,15 @@ import Locking
 /// Keeps a module's in-memory copy of directory records up to date, so that requests are answered without waiting for
 /// the store.
 ///
-/// The module owns its tables and passes in `apply`, which takes the current state of one record, or nil when it was
-/// removed. Reading, following and writing all use the mirror, because together they race: a write may run its `apply`
-/// after that of a later write, and would then restore a deleted key permanently. So each `apply` is a *turn*, and a
-/// record that was read or written before the last turn is read again instead of applied. The newest state of a record
-/// always has a turn after its commit: that of its writer, or that of the change reported by the directory.
+/// The module has its own tables, and passes a function `apply` that stores the current state of one record in them.
+/// Reading, following and writing must all use the mirror. Otherwise a write could call `apply` after a later write
+/// did, and store an outdated record permanently. So the mirror serializes and counts the calls of `apply`; each call
+/// is a *turn*. A record that was read or written before the last turn is read again and not applied. After every
+/// commit, the newest state of the record is applied at least once: by its writer, or by the change that the directory
+/// reports.
 public final class RecordMirror: Sendable {
-    /// Applies the current state of a record. Calls are serialized. It must be quick, and must not call the mirror.
+    /// Applies the current state of a record; `record` is nil when the record was removed. Calls are serialized. A call
+    /// must be quick, and must not call the mirror.
     public typealias Apply = (_ key: RecordKey, _ record: Record?) -> Void
 
     private let kinds: Set<RecordKind>
@@ -18,19 +20,21 @@ public final class RecordMirror: Sendable {
     private let pause: Duration
     private let turns = Lock<UInt64>(0)
 
+    /// Creates a mirror.
+    ///
     /// - Parameters:
-    ///   - kinds: the kinds of records that are held; changes of other records are ignored.
-    ///   - pause: the time between two attempts to read a record that cannot be read.
+    ///   - kinds: the kinds of records to mirror. Changes of other records are ignored.
+    ///   - pause: the time between two attempts to read a record.
     public init(_ kinds: Set<RecordKind>, of directory: any Directory, pause: Duration = .milliseconds(200)) {
         self.kinds = kinds
         self.directory = directory
         self.pause = pause
     }
 
-    /// Applies every record of a kind in an app. Ask the directory for its revision before, and call `follow` from that
-    /// revision, which reports the changes made meanwhile.
+    /// Applies all records of a kind in an app. First read the revision of the directory, and afterwards call `follow`
+    /// from that revision: it applies the changes that were made during the load.
     ///
-    /// - Throws: what the directory throws.
+    /// - Throws: the errors of the directory.
     public func load(_ kind: RecordKind, in app: AppID, _ apply: Apply) async throws(ChatError) {
         try await directory.forEachPage(RecordQuery(kind, in: app, limit: 500)) { records in
             turns.withLock { turn in
@@ -42,11 +46,11 @@ public final class RecordMirror: Sendable {
 
     /// Applies the changes after a revision, made on any node, until cancelled or until the engine closes.
     ///
-    /// A record that cannot be read is retried until it can be read, because giving up would leave a revoked key valid.
+    /// A read that fails is repeated until it succeeds, because giving up could leave a revoked key valid.
     ///
     /// - Parameters:
-    ///   - isUnreadable: called once for a record that cannot be read at the first attempt.
-    ///   - afterwards: asynchronous work that follows a change.
+    ///   - isUnreadable: called once for a record whose first read fails.
+    ///   - afterwards: called after each change was applied; the next change waits for it.
     public func follow(
         from revision: Revision, _ apply: Apply, isUnreadable: (RecordKey, ChatError) -> Void = { _, _ in },
         afterwards: (RecordKey) async -> Void = { _ in }
@@ -61,7 +65,7 @@ public final class RecordMirror: Sendable {
                     } catch {
                         if !isKnown { isUnreadable(key, error) }
                         isKnown = true
-                        // The loop's condition checks for cancellation.
+                        // If the task was cancelled, the condition of the loop ends it.
                         try? await Task.sleep(for: pause)
                     }
                 }
@@ -73,9 +77,9 @@ public final class RecordMirror: Sendable {
     /// Writes to the directory, and applies the written records of the mirror's kinds. They take effect before this
     /// returns.
     ///
-    /// - Throws: what the directory throws; `.outcomeUnknown` when the write was overtaken and the record cannot be
-    ///   read again. The record is stored in that case and takes effect once `follow` has read it, but the caller must
-    ///   not report that it has taken effect.
+    /// - Throws: the errors of the directory; `.outcomeUnknown` when another turn came first and the record cannot be
+    ///   read again. The record is then stored, and takes effect when `follow` has read it. The caller must not report
+    ///   that it has already taken effect.
     public func write(
         _ changes: [RecordChange], events: [EventDraft] = [], _ apply: Apply
     ) async throws(ChatError) -> [Record] {
@@ -96,8 +100,8 @@ public final class RecordMirror: Sendable {
         return records
     }
 
-    /// Writes the changes. The audit entry of the operation in progress, and the note that its request was carried out,
-    /// are part of the same commit, if there are any.
+    /// Writes the changes. The commit also contains the audit entry of the current operation, and the record of the
+    /// current request's idempotency key, if there are any.
     private func writeRecorded(
         _ changes: [RecordChange], _ events: [EventDraft]
     ) async throws(ChatError) -> [Record] {
@@ -115,7 +119,7 @@ public final class RecordMirror: Sendable {
 
     /// Reads a record and applies its current state.
     ///
-    /// - Throws: what the directory throws.
+    /// - Throws: the errors of the directory.
     public func refresh(_ key: RecordKey, _ apply: Apply) async throws(ChatError) {
         while true {
             let turn = turns.withLock { $0 }
@@ -124,7 +128,7 @@ public final class RecordMirror: Sendable {
         }
     }
 
-    /// Runs `body` unless there was another turn since `turn`. Returns true when it ran.
+    /// Runs `body` if no turn has taken place since `turn`. Returns true when `body` ran.
     private func runIfCurrent(_ turn: UInt64, _ body: () -> Void) -> Bool {
         turns.withLock { now in
             guard now == turn else { return false }

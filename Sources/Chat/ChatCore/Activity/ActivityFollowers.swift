@@ -1,26 +1,26 @@
 import ChatModel
 
-/// The index of all followers of the event type `channel.activity`, by channel: streams, polls and listeners, and the
-/// webhooks and subscriptions of each app.
+/// An index of the followers of the event type `channel.activity`, by channel. A follower is a stream, poll or
+/// listener, or a webhook or subscription of an app.
 ///
-/// A stream or poll that has ended still counts for ``grace``, because its client may return and catch up. Between two
-/// polls a polling client has nothing attached to the hub.
+/// A stream or poll that has ended still counts for ``grace``, because its client may return and read missed events. A
+/// polling client has no sink attached to the hub between two polls.
 struct ActivityFollowers {
-    /// The time that a follower counts after its end: as long as passing events can be caught up with, and as long as a
-    /// poll is held.
+    /// The time for which a follower counts after its end. It covers the time for which ephemeral events can be read
+    /// again, and the maximum time of a poll.
     static let grace: Duration = .seconds(150)
 
     private struct Follower {
         let number: UInt32
-        /// The selection without types and filter, which do not restrict the channels.
+        /// The follower's selection without types and filter, because these do not restrict its channels.
         let selection: Selection
-        /// For a device's stream, the channels under which the index finds it.
+        /// For the stream of a user's device, the channels under which the index lists it; nil for any other follower.
         var channels: Set<ExactText>?
-        /// The time at which the follower ended; nil while it is attached.
+        /// The time at which the follower ended; nil while it is attached to the hub.
         var end: ContinuousClock.Instant?
     }
 
-    /// The maximum number of ended followers that are kept. The oldest are dropped first.
+    /// The maximum number of ended followers to store. The oldest are removed first.
     private let endedMost: Int
     private var streams: [AppID: SelectionIndex] = [:]
     private var followers: [Selection: Follower] = [:]
@@ -32,9 +32,10 @@ struct ActivityFollowers {
 
     var isEmpty: Bool { followers.isEmpty && webhooks.isEmpty }
 
-    /// Adds a feed of the hub.
+    /// Adds the selection of a feed that is attached to the hub.
     ///
-    /// - Parameter channels: for a selection with a viewer, the channels under which the hub finds it.
+    /// - Parameter channels: for a selection with a viewer, the channels under which the hub lists it; nil for any
+    ///   other selection.
     mutating func insert(_ selection: Selection, on channels: Set<ExactText>?) {
         remove(selection)
         let bare = Selection(channels: selection.channels, viewer: selection.viewer, isOfUser: selection.isOfUser)
@@ -60,7 +61,7 @@ struct ActivityFollowers {
         streams[selection.channels.app]?.remove(follower.number, follower.selection, on: [channel])
     }
 
-    /// Marks a feed as ended. It may return within ``grace``.
+    /// Marks a feed as ended. Its client may return within ``grace``.
     mutating func end(_ selection: Selection, now: ContinuousClock.Instant = .now) {
         guard followers[selection] != nil else { return }
         followers[selection]?.end = now
@@ -68,12 +69,12 @@ struct ActivityFollowers {
         forgetEnded(now: now)
     }
 
-    /// Removes the followers whose ``grace`` is over.
+    /// Removes the followers that ended more than ``grace`` ago.
     mutating func forgetEnded(now: ContinuousClock.Instant = .now) {
         var over = 0
         while over < ended.count, ended.count - over > endedMost || ended[over].end + Self.grace <= now {
             let (selection, end) = ended[over]
-            // A follower that has returned is kept.
+            // A follower that has returned has another end time, and is not removed.
             if followers[selection]?.end == end { remove(selection) }
             over += 1
         }
@@ -93,7 +94,8 @@ struct ActivityFollowers {
         if followers.isEmpty { free = [] }
     }
 
-    /// Sets the channels of those webhooks and subscriptions of an app that name the type `channel.activity`.
+    /// Sets the channels of the webhooks and subscriptions of an app. Pass only those that select the type
+    /// `channel.activity` by name.
     mutating func setWebhooks(_ channels: [ChannelSet], of app: AppID) {
         guard !channels.isEmpty else { return webhooks[app] = nil }
         var index = SelectionIndex()

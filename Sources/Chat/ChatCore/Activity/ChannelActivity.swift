@@ -3,21 +3,21 @@ import JSON
 import Locking
 import Synchronization
 
-/// Announces new last messages as `channel.activity` in channels that have a follower of that type: at most one event a
-/// second for each channel, always with the newest message.
+/// Announces new last messages with `channel.activity` events, in channels with a follower of that type. Each channel
+/// has at most one such event per second, always with the newest message.
 ///
-/// The hub passes every new message to it; without a follower that costs one read of a flag. For each channel it keeps
-/// the timetoken of the first message that is not announced yet. The message itself is read at the time of the
-/// announcement, so a message deleted before then is not announced.
+/// The hub passes every committed event to ``record(_:)``; without followers, this costs one read of a flag. For each
+/// channel, the first message that is not announced yet is recorded. The newest message is read at the time of the
+/// announcement, so a message that was deleted before is not announced.
 final class ChannelActivity: Sendable {
-    /// The shortest time between two announcements of a channel.
+    /// The minimum time between two announcements of a channel.
     static let interval: Duration = .seconds(1)
-    /// The number of channels announced concurrently; the store commits concurrent announcements together.
+    /// The number of channels that are announced concurrently. The store can commit concurrent announcements together.
     private static let atOnce = 32
 
-    /// A channel with an activity that is not yet announced, or one announced less than ``interval`` ago.
+    /// A channel with a message that is not announced yet, or with an announcement less than ``interval`` ago.
     private struct Entry {
-        /// The first message that is not announced yet.
+        /// The first message that is not announced yet; nil when all are announced.
         var first: Timetoken?
         /// The earliest time of the next announcement.
         var due: Timetoken
@@ -46,7 +46,7 @@ final class ChannelActivity: Sendable {
 // MARK: - Followers
 
 extension ChannelActivity {
-    /// True when any follower names the type. Costs one atomic load.
+    /// True when there is a follower of the type `channel.activity`. Costs one atomic read.
     var hasFollowers: Bool { isFollowed.load(ordering: .acquiring) }
 
     /// Changes the followers.
@@ -61,12 +61,12 @@ extension ChannelActivity {
 // MARK: - Messages
 
 extension ChannelActivity {
-    /// The number of channels with a message not yet announced, or announced less than a second ago.
+    /// The number of channels with a message that is not announced yet, or with an announcement less than a second ago.
     var channelsHeld: Int { state.withLock { $0.entries.count } }
 }
 
 extension ChannelActivity {
-    /// Notes a committed event. Only a kept message that is not a reply becomes its channel's last message.
+    /// Records a committed event. Only a stored message that is not a reply becomes the last message of its channel.
     func record(_ event: Event) {
         guard hasFollowers, event.type == BuiltInTypes.messageCreated,
             event.retention == .kept, event.draft.thread == nil
@@ -84,19 +84,19 @@ extension ChannelActivity {
         if isNew { changeSignal.continuation.yield() }
     }
 
-    /// Announces what is due, repeatedly, until cancelled. Sleeps while there is nothing to announce.
+    /// Announces due messages repeatedly, until cancelled. Waits while there is nothing to announce.
     func runReports() async {
         for await _ in changeSignal.stream {
             while !Task.isCancelled {
                 await report()
                 guard state.withLock({ !$0.entries.isEmpty }) else { break }
-                // The loop's condition checks for cancellation.
+                // If the task was cancelled, the condition of the loop ends it.
                 try? await Task.sleep(for: Self.interval)
             }
         }
     }
 
-    /// Announces every channel that is due, once.
+    /// Announces the last message of every channel that is due.
     func report() async {
         var due = removeDue(at: clock.now)[...]
         while !due.isEmpty {
@@ -115,7 +115,7 @@ extension ChannelActivity {
             state.followers.forgetEnded()
             isFollowed.store(!state.followers.isEmpty, ordering: .releasing)
             var due: [(channel: ChannelID, first: Timetoken)] = []
-            // If the clock was set back, every channel is due.
+            // If the clock was set back, all channels are due.
             for (channel, entry) in state.entries where entry.due <= now || entry.due > next {
                 guard let first = entry.first else {
                     state.entries[channel] = nil
@@ -132,12 +132,12 @@ extension ChannelActivity {
         do throws(ChatError) {
             try await reportNewest(of: channel, since: first)
         } catch {
-            // Retried in the next second, together with newer messages.
+            // The next round tries again, together with newer messages.
             state.withLock { $0.entries[channel, default: Entry(first: first, due: clock.now)].first = first }
         }
     }
 
-    /// Announces the newest message that still exists. Announces nothing when all new messages were deleted.
+    /// Announces the newest message that still exists. Announces nothing if all new messages were deleted.
     private func reportNewest(of channel: ChannelID, since first: Timetoken) async throws(ChatError) {
         var request = HistoryRequest(
             channel: channel, after: Timetoken(first.rawValue - 1), order: .newestFirst, limit: 10)
@@ -153,6 +153,8 @@ extension ChannelActivity {
         }
     }
 
+    /// Announces a message.
+    ///
     /// - Returns: false when the message is deleted.
     private func report(_ message: Event) async throws(ChatError) -> Bool {
         let app = message.channel.app
@@ -165,7 +167,8 @@ extension ChannelActivity {
                 let shown = Message(message, snapshot[keys[0]].flatMap { MessageRecord($0) })
                 guard !shown.isDeleted else { return Decision(false) }
                 let channel = snapshot[keys[1]].flatMap { ChannelRecord($0) }
-                // A message that was for members only is not announced to others once the channel's record is gone.
+                // The message was only for the members of the channel. Without the channel's record, its members are
+                // unknown, so nothing is announced.
                 guard channel != nil || message.audience == .subscribers else { return Decision(true) }
                 var decision = Decision(true, events: [Self.event(of: shown, in: channel)])
                 decision.requires = [(message.channel, message.timetoken)]
@@ -187,7 +190,7 @@ extension ChannelActivity {
         return draft
     }
 
-    /// A draft of an event that describes a channel.
+    /// Creates a draft of a `channel.activity` event about a channel.
     static func draft(
         on place: ChannelID, about name: String, _ channel: ChannelRecord?, _ print: (inout JSONWriter) -> Void
     ) -> EventDraft {
@@ -205,8 +208,8 @@ extension ChannelActivity {
 }
 
 extension ChatService {
-    /// Sets the channels of which the webhooks and subscriptions of an app want `channel.activity`. Pass only those
-    /// that name the type.
+    /// Sets the channels for which the webhooks and subscriptions of an app receive `channel.activity`. Pass only the
+    /// channels of webhooks and subscriptions that select this type by name.
     public func followActivity(_ channels: [ChannelSet], in app: AppID) {
         activity.change { $0.setWebhooks(channels, of: app) }
     }

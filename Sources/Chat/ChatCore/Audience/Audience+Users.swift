@@ -1,9 +1,9 @@
 import ChatModel
 
-/// The meaning of an event's audience for a reader whose rights are a user's, but who listens or reads without a
-/// `Viewer`.
+/// The meaning of an event's audience for a reader with the rights of a user but without a `Viewer`, for example a
+/// reader of the history.
 extension Audience {
-    /// True when the event is for anyone who may read the channel.
+    /// True when the event is for everyone who may read the channel.
     var isOpen: Bool {
         switch self {
         case .subscribers: true
@@ -12,7 +12,7 @@ extension Audience {
         }
     }
 
-    /// True when the event is for one user or a few users only, no matter who else is on the channel.
+    /// True when the event is only for one user or for certain users.
     var isPersonal: Bool {
         guard case .rule(let rule, _) = self else { return false }
         return [.user, .device, .mentioned, .mentionedButOrigin].contains(rule)
@@ -20,7 +20,7 @@ extension Audience {
 }
 
 extension Event {
-    /// True when a user who may read the event's channel may also read the event.
+    /// Returns true when a user who may read the event's channel may also read the event.
     func isReadable(by user: String) -> Bool {
         guard audience.isPersonal, case .rule(_, let subjects) = audience else { return true }
         return self.user.map { ExactText($0) == ExactText(user) } ?? false

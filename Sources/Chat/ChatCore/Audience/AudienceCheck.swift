@@ -1,16 +1,16 @@
 import ChatModel
 
-/// Decides for each event on a channel whether it is for a given device's stream.
+/// Checks whether an event on a channel is for the stream of a given device.
 struct AudienceCheck {
     let viewer: Viewer
-    /// The user's relation to the channel.
+    /// The relations of the viewer's user to the channel.
     let access: UserAccess
     /// True when the stream names the channel and the channel is open to non-members.
     let isSubscribed: Bool
     /// The users whose messages this user has blocked.
     let blocked: Set<ExactText>
 
-    /// True when the event's audience includes this device and its author is not blocked.
+    /// Returns true when the event's audience includes this device and the user has not blocked the event's author.
     func admits(_ event: Event) -> Bool {
         if !blocked.isEmpty, Self.words.contains(event.type), let author = event.user,
             blocked.contains(ExactText(author))
@@ -38,20 +38,20 @@ struct AudienceCheck {
 }
 
 extension Selection {
-    /// True when a device's stream considers events of a channel: a name subscribes to the channel; a pattern selects
-    /// among the channels in which the user has a position.
+    /// Returns true when a device's stream may receive events of a channel: a channel name subscribes to that channel,
+    /// and a pattern selects among the channels of the user.
     func covers(_ channel: ExactText) -> Bool {
         channels.names.contains(channel) || channels.contains(ChannelID(channel.text, in: channels.app))
     }
 
-    /// True when the event is for the viewer of this selection, and when the selection has no viewer.
+    /// Returns true when the selection has no viewer, or when the event is for its viewer.
     func isForViewer(_ event: Event) -> Bool {
         guard let viewer else { return true }
         let channel = ExactText(event.channel.name)
         return audienceCheck(viewer, channel).admits(event)
     }
 
-    /// The check of events on a channel for the viewer of this selection, as of the hub's position.
+    /// Returns the check for events on a channel for a viewer, as of the hub's position.
     func audienceCheck(_ viewer: Viewer, _ channel: ExactText) -> AudienceCheck {
         AudienceCheck(
             viewer: viewer, access: viewer.userMemberships.place(in: channel)?.access ?? [],

@@ -3,8 +3,8 @@ public import ChatModel
 /// The events that a device's stream may receive, as of one moment of the hub. It is used to read missed events away
 /// from the hub's executor.
 ///
-/// The current state stands in for the past: it covers the channels that the user is in now, from the time the user
-/// came into each.
+/// The snapshot applies the user's current relations to past events. It covers the channels in which the user is now.
+/// In each channel, it admits events from the time at which the user joined or entered it.
 public struct AudienceSnapshot: Sendable {
     let channels: ChannelSet
     private let selection: Selection
@@ -13,7 +13,7 @@ public struct AudienceSnapshot: Sendable {
     private let open: Set<ExactText>
     private let blocked: Set<ExactText>
 
-    /// Must be called on the hub's executor.
+    /// Creates a snapshot. Must be called on the hub's executor.
     init(_ selection: Selection, _ viewer: Viewer) {
         let userMemberships = viewer.userMemberships
         self.selection = selection
@@ -41,8 +41,8 @@ public struct AudienceSnapshot: Sendable {
 }
 
 extension Selection {
-    /// The channels under which the index finds a device's stream: those that it names, and those of the user's
-    /// channels that its patterns select.
+    /// The channels under which the index lists a device's stream: the channels that the selection names, and the
+    /// channels of the user that its patterns select.
     var heardNames: [ExactText] {
         guard let viewer else { return [] }
         let picked = viewer.userMemberships.channels.filter { !channels.names.contains($0) && covers($0) }
@@ -51,14 +51,15 @@ extension Selection {
 }
 
 extension Hub {
-    /// Returns the viewer as which a stream listens, once the hub knows the user's positions in channels.
+    /// Returns the viewer of a stream: the user and device for whom the stream receives events. Loads the user's
+    /// relations to channels first, if the hub does not have them yet.
     ///
     /// - Parameters:
-    ///   - names: the channels that the stream will name.
+    ///   - names: the channels that the stream selects by name.
     ///   - directory: the source of memberships, restrictions and blocks.
-    ///   - board: the source of the participants of open channels.
-    ///   - pendingDeletions: deletions that the records do not reflect yet.
-    /// - Throws: the errors of the store; `.unavailable` when the hub stops.
+    ///   - board: the store of presence, which has the participants of open channels.
+    ///   - pendingDeletions: the deletions that the records do not reflect yet.
+    /// - Throws: the errors of the store; `.unavailable` when the hub is not running.
     func viewer(
         of user: UserID, on device: String?, naming names: Set<ExactText>, from directory: any Directory,
         _ board: any PresenceStore, pendingDeletions: PendingDeletions, now: Timetoken
@@ -73,7 +74,7 @@ extension Hub {
         defer { listenerIndex.endLoad() }
         let reading = try await MembershipSnapshot.read(
             user, naming: unknown, from: directory, board, pendingDeletions: pendingDeletions, now: now)
-        // Every event that the records may reflect is distributed before the records count.
+        // Before the loaded records are used, all events that they may reflect must be distributed.
         let newest = try await log.watermark(of: user.app)
         guard await reach(newest) else { throw ChatError.notListening }
         for (name, isPrivate) in reading.named {
@@ -84,9 +85,9 @@ extension Hub {
         return Viewer(userMemberships, device: device)
     }
 
-    /// The channels that a device's stream receives now, and where its user may be seen. It leaves out channels that
-    /// are for others only and channels that the user is banned from. It includes the user's own channel only if the
-    /// selection names it.
+    /// Returns the channels that a device's stream follows now. In these channels, the user may be listed as present.
+    /// Channels from which the user is banned are left out. The user's own channel is included only if the selection
+    /// names it.
     public func channels(heardBy selection: Selection) -> [String] {
         guard let viewer = selection.viewer else { return [] }
         let own = ExactText(viewer.user)
@@ -97,7 +98,8 @@ extension Hub {
         return heard.map(\.text)
     }
 
-    /// A snapshot of what a selection's viewer may receive now; nil for a selection without a viewer.
+    /// Returns a snapshot of the events that a selection's viewer may receive now; nil for a selection without a
+    /// viewer.
     public func audienceSnapshot(of selection: Selection) -> AudienceSnapshot? {
         selection.viewer.map { AudienceSnapshot(selection, $0) }
     }
@@ -106,11 +108,11 @@ extension Hub {
 // MARK: - Distribution
 
 extension Hub {
-    /// Distributes an event to every feed, by each user's position at the time of this event. A user whose position
-    /// changes is checked by both the old and the new position, so that a joining user receives the join and a leaving
-    /// user receives the leave.
+    /// Distributes an event to the feeds, using each user's relation to the channel at the time of the event. If the
+    /// event changes the relation of a user, both the old and the new relation count. So a joining user receives the
+    /// join, and a leaving user receives the leave.
     ///
-    /// - Parameter feeds: the feeds that match before any position has changed.
+    /// - Parameter feeds: the feeds that match before any relation has changed.
     func distributeAmongViewers(_ trial: inout FeedMatching, _ feeds: [Feed]) {
         let event = trial.event
         guard let change = MembershipEvent(event) else {
@@ -119,8 +121,8 @@ extension Hub {
         }
         listenerIndex.record(change)
         begin(change)
-        // Distributes once more for the users whose new position admits the event. Only the feeds of these users are
-        // evaluated for the first time.
+        // Matches the event again, for the users whose new relation admits it. Filters that were already evaluated are
+        // not evaluated again.
         distribute(event, index.feeds(for: &trial) ?? [])
         notifySubjects(&trial)
         apply(change)
@@ -162,8 +164,8 @@ extension Hub {
         for observer in moveObservers { observer(user) }
     }
 
-    /// Registers an observer. It is called on the hub's executor whenever a user with a listening stream has come into
-    /// a channel or left one.
+    /// Registers an observer of users with a stream. The hub calls it on its executor whenever such a user's relation
+    /// to a channel has changed.
     public func observeMoves(_ observer: @escaping @Sendable (UserID) -> Void) { moveObservers.append(observer) }
 
     private func narrow(_ userMemberships: UserMemberships, from channel: ExactText) {
@@ -171,8 +173,8 @@ extension Hub {
         for feed in userMemberships.feeds { index.narrow(feed, from: channel) }
     }
 
-    /// Distributes the event to the users that it names, whatever their position is: users who are invited, unbanned,
-    /// or addressed by name.
+    /// Distributes the event to the users that it names and whose feeds do not list the channel: users who are invited,
+    /// unbanned or mentioned, for example.
     private func notifySubjects(_ trial: inout FeedMatching) {
         let event = trial.event
         guard case .rule(let rule, let subjects) = event.audience else { return }
@@ -194,10 +196,10 @@ extension Hub {
     }
 }
 
-/// The identity under which a stream listens: a user, and the device if it has named itself. Part of the stream's
-/// selection.
+/// The identity for which a stream receives events: a user and, if the client sent its id, a device. It is part of the
+/// stream's selection.
 ///
-/// Made by `Hub.viewer(of:on:naming:)`. While a viewer exists, the hub keeps its user's positions up to date.
+/// Created by `Hub.viewer`. While a viewer exists, the hub keeps the relations of its user to channels up to date.
 public struct Viewer: Sendable {
     /// The user's name.
     @ExactText public private(set) var user: String
@@ -210,10 +212,10 @@ public struct Viewer: Sendable {
         self.userMemberships = userMemberships
     }
 
-    /// The device's name; nil when the client named none.
+    /// The id of the device; nil when the client sent none.
     public var device: String? { exactDevice?.text }
 
-    /// True when the event results from a call that this device made.
+    /// Returns true when the event was caused by a request of this device.
     func isOrigin(of event: Event) -> Bool {
         guard let device = exactDevice, let origin = event.draft.originDevice, let author = event.user else {
             return false

@@ -1,8 +1,8 @@
 public import ChatModel
 
 extension ChatAccess {
-    /// Checks that a user's credential may follow the channels that the selection names. It may not follow a channel
-    /// that the user is banned from, or a members-only channel of which the user is not a member.
+    /// Checks that a user's credential may follow the channels that the selection names. A user may not follow a
+    /// channel from which the user is banned, or a members-only channel without being a member.
     ///
     /// - Throws: `.forbidden` with the slug `banned`, `not_a_member` or `not_operator`.
     public func requireAccess(_ selection: Selection) async throws(ChatError) {
@@ -10,11 +10,11 @@ extension ChatAccess {
         for name in selection.channels.names.sorted() { try await require(.receiving, of: user, in: name.text) }
     }
 
-    /// Returns those of the channels that a user's credential may not follow by name. Empty for a credential of no
-    /// user.
+    /// Returns the channels of `names` that a user's credential may not follow by name; empty for a credential without
+    /// a user.
     ///
-    /// - Parameter isOfDevice: true when the user listens on a device. Such a stream may name a members-only channel,
-    ///   and receives its events while the user is a member.
+    /// - Parameter isOfDevice: true for the stream of a user's device. Such a stream may name a members-only channel,
+    ///   and receives its events only while the user is a member.
     /// - Throws: the errors of the store.
     public func inaccessible(
         of names: Set<ExactText>, isOfDevice: Bool = false
@@ -27,9 +27,9 @@ extension ChatAccess {
         return unheard
     }
 
-    /// Checks the same for one channel that is to be read, and checks the caller's scope and patterns.
+    /// Checks that the caller may read one channel: its scope and patterns, and the access of its user.
     ///
-    /// - Throws: `.malformed` for a bad name; `.forbidden`.
+    /// - Throws: `.malformed` for a bad name; `.forbidden` without the right to read the channel.
     func requireAccess(of name: String) async throws(ChatError) {
         try Names.check(channel: name)
         try caller.require(.read)
@@ -39,13 +39,14 @@ extension ChatAccess {
 }
 
 extension ChatAccess {
-    /// Returns a selection that a user listens to, on a device if one is given.
+    /// Returns a selection for a user, and for a device of the user if one is given.
     ///
-    /// Names among its channels also subscribe to these channels; patterns select among the channels in which the user
-    /// has a position. Call it before the selection is attached to the hub, because it reads the user's positions.
+    /// The channel names of the selection also subscribe to these channels; its patterns select among the channels of
+    /// the user. Call this before you attach the selection to the hub, because it loads the user's relations to
+    /// channels.
     ///
-    /// - Throws: `.forbidden` when the credential speaks for another user, and when a user's credential names a channel
-    ///   of reports that are for operators; the errors of the store.
+    /// - Throws: `.forbidden` when the credential belongs to another user, or when a user's credential names a channel
+    ///   of message reports without being an operator; the errors of the store.
     public func selection(
         _ selection: Selection, heardBy user: String, on device: String?
     ) async throws(ChatError) -> Selection {

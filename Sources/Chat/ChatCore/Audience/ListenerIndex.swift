@@ -1,6 +1,6 @@
 import ChatModel
 
-/// The users for whom streams listen. Belongs to the hub.
+/// The users for whom streams receive events. Belongs to the hub.
 struct ListenerIndex {
     private struct Entry {
         weak var userMemberships: UserMemberships?
@@ -12,18 +12,18 @@ struct ListenerIndex {
 
     private var entries: [AppID: [ExactText: Entry]] = [:]
     private var names: [ChannelID: Name] = [:]
-    /// The number of viewers being loaded, and the changes since the first of these loads began.
+    /// The number of viewers that are being loaded. `recent` has the changes since the first of these loads began.
     private var loads = 0
     private(set) var recent: [MembershipEvent] = []
-    /// The number of entries, and how many of them were made since the last removal of entries whose memberships are
-    /// released.
+    /// The number of entries, and the number of entries added since the last sweep. A sweep removes the entries whose
+    /// memberships are released.
     private var count = 0
     private var fresh = 0
-    /// Memberships that were requested recently, oldest first. Without them each of a series of polls would read the
-    /// store.
+    /// Memberships that were requested recently, oldest first. They stay in memory so that a series of polls does not
+    /// read the store each time.
     private var kept: [(userMemberships: UserMemberships, until: Timetoken)] = []
 
-    /// True while no stream listens for a user. Then no event is examined.
+    /// True while no stream receives events for a user. Then the audiences of events need no examination.
     var isEmpty: Bool { entries.isEmpty }
 
     func userMemberships(of user: ExactText, in app: AppID) -> UserMemberships? { entries[app]?[user]?.userMemberships }
@@ -45,8 +45,8 @@ struct ListenerIndex {
 
     func named(_ channel: ChannelID) -> SubscribedChannel? { names[channel]?.channel }
 
-    /// The channel as all streams share it that name it. When no stream has named it before, its state is as it was
-    /// read, with the recent changes applied.
+    /// Returns the object that all streams naming a channel share. If no stream has named the channel before, the
+    /// object is created with the state read from the store, and recent changes are applied to it.
     mutating func name(_ channel: ChannelID, isPrivate: Bool) -> SubscribedChannel {
         if let known = named(channel) { return known }
         let made = SubscribedChannel(isPrivate: isPrivate)
@@ -56,7 +56,7 @@ struct ListenerIndex {
         return made
     }
 
-    /// Applies a change to a channel that a stream has named.
+    /// Applies a change to the object of a channel that streams name.
     func apply(_ change: MembershipEvent) {
         switch change.change {
         case .step, .block: break
@@ -65,8 +65,8 @@ struct ListenerIndex {
         }
     }
 
-    /// Removes entries whose memberships are released, after as many insertions as there were entries left the last
-    /// time. Such entries arise because a caller that requests memberships need not attach a stream.
+    /// Removes entries whose memberships are released. A caller may request memberships without attaching a stream, so
+    /// no other event removes these entries. Runs after a number of insertions that is proportional to the size.
     private mutating func sweep() {
         guard fresh > 64, fresh > count / 2 else { return }
         fresh = 0
@@ -81,7 +81,7 @@ struct ListenerIndex {
     /// The number of entries, including released ones.
     var size: Int { count }
 
-    /// Keeps memberships in memory for a while after the last stream or poll.
+    /// Keeps memberships in memory for up to `life` after the last request.
     mutating func keep(_ userMemberships: UserMemberships, now: Timetoken) {
         let over = kept.prefix { $0.until <= now }.count
         kept.removeFirst(over)
@@ -99,18 +99,18 @@ struct ListenerIndex {
         if loads == 0 { recent = [] }
     }
 
-    /// Records a change for the viewers that are being loaded from the store.
+    /// Records a change for the viewers that are being loaded from the store. Does nothing when there is no load.
     mutating func record(_ change: MembershipEvent) {
         if loads > 0 { recent.append(change) }
     }
 }
 
-/// A channel that streams of users name, as of the hub's position. All streams that name a channel share one object, so
-/// a change of the channel is noted once.
+/// A channel that users' streams select by name, as of the hub's position. All streams that name the channel share one
+/// object, so a change of the channel is stored once.
 ///
-/// Safe to share: it is read and changed on the hub's executor only.
+/// Safe to share between tasks, because it is read and changed on the hub's executor only.
 final class SubscribedChannel: @unchecked Sendable {
-    /// True when the channel is for its members only.
+    /// True when the channel's events are for its members only.
     var isPrivate: Bool
 
     init(isPrivate: Bool) { self.isPrivate = isPrivate }

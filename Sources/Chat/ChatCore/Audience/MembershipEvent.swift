@@ -1,18 +1,18 @@
 import ChatModel
 import JSON
 
-/// The change of memberships that an event describes.
+/// A change of memberships, channels or blocks that an event describes.
 ///
-/// Made only from events that the gateway's own operations have written: these carry an audience rule. Events that
-/// clients publish under the same type carry none.
+/// Only events that the gateway's own operations have written are used; these have an audience rule. Events of the same
+/// types that clients publish have none.
 struct MembershipEvent: Sendable {
     enum Change: Sendable {
         case step(MembershipTransition, users: [ExactText])
-        /// The channel now has a record.
+        /// The channel was created or changed, and has a record now.
         case created(isPrivate: Bool)
-        /// The channel is deleted, and with it every user's position in it.
+        /// The channel was deleted. All users' relations to it end.
         case deleted
-        /// A user has blocked another user, or has lifted the block.
+        /// A user has blocked another user (`isOn`), or has removed the block.
         case block(ExactText, of: ExactText, isOn: Bool)
     }
 
@@ -23,7 +23,7 @@ struct MembershipEvent: Sendable {
 
     var id: ChannelID { ChannelID(channel.text, in: app) }
 
-    /// Returns nil for events that change no membership, which are most.
+    /// Creates the change that an event describes. Returns nil for most events, because they change no membership.
     init?(_ event: Event) {
         guard case .rule = event.audience, let change = Self.change(of: event) else { return nil }
         app = event.channel.app
@@ -42,7 +42,7 @@ struct MembershipEvent: Sendable {
         case "participant.exited": step(.exited, event) { users($0["user"]) }
         case "user.banned": step(.banned, event) { $0["restriction"]?["user"]?.string.map { [ExactText($0)] } }
         case "user.unbanned": step(.unbanned, event) { $0["restriction"]?["user"]?.string.map { [ExactText($0)] } }
-        // An update may turn a group into a public channel or back.
+        // An update may change the kind of the channel, for example from private to public.
         case "channel.created", "channel.updated": creation(event)
         case "channel.deleted": .deleted
         case "user.blocked": block(event, isOn: true)
@@ -51,8 +51,8 @@ struct MembershipEvent: Sendable {
         }
     }
 
-    /// The event is stored on the channel itself, and once more on the own channel of each invited user. Only the
-    /// former counts.
+    /// Returns the change of an invitation. The event is stored on the channel, and again on the own channel of each
+    /// invited user. Only the event on the channel counts.
     private static func invitation(_ event: Event) -> Change? {
         step(.invited, event) { data in
             guard data["channel"]?["id"]?.string.map({ ExactText($0) }) == ExactText(event.channel.name) else {

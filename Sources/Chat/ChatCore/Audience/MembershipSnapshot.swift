@@ -1,16 +1,16 @@
 import ChatModel
 
-/// The stored state of a user's memberships and blocks.
+/// The memberships and blocks of a user, read from the store.
 ///
-/// Its pages are read one after the other, so it does not show one moment. The hub applies to it the changes that
-/// happened meanwhile.
+/// The store is read page by page, so the pages may show different moments. The hub then applies the changes that
+/// happened during the read.
 struct MembershipSnapshot: Sendable {
     var places: [ExactText: ChannelPosition] = [:]
     var blocked: Set<ExactText> = []
-    /// For each channel that was asked for, true when it is for its members only.
+    /// For each requested channel, true when the channel's events are for its members only.
     var named: [ExactText: Bool] = [:]
 
-    /// Adds a relation to a channel. A mute is left out, because it does not change which events the user receives.
+    /// Adds a relation to a channel. A mute is left out, because a muted user receives the same events.
     private mutating func add(_ access: UserAccess, to channel: String, since: Timetoken = .zero) {
         let access = access.subtracting(.muted)
         guard !access.isEmpty else { return }
@@ -19,7 +19,7 @@ struct MembershipSnapshot: Sendable {
 }
 
 extension MembershipSnapshot {
-    /// Reads the whole state of a user.
+    /// Reads all memberships, restrictions and blocks of a user, and the open channels that the user has entered.
     static func read(
         _ user: UserID, naming names: Set<ExactText>, from directory: any Directory, _ board: any PresenceStore,
         pendingDeletions: PendingDeletions, now: Timetoken

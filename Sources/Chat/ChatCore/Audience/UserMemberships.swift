@@ -1,25 +1,26 @@
 import ChatModel
 
-/// One user's positions in all channels, as of the hub's position. It exists while a stream listens for that user.
+/// One user's relations to all channels, as of the hub's position. The object exists while a stream receives events for
+/// that user.
 ///
-/// It is read from the store once and then updated by the events themselves, in the order of their distribution. So an
-/// event is never shown to a user who was not there when it happened, and never withheld from one who was.
+/// The relations are read from the store once, and are then updated by the events in the order of their distribution.
+/// So the relations that decide about an event are those at the time of the event.
 ///
-/// Safe to share: it is read and changed on the hub's executor only.
+/// Safe to share between tasks, because it is read and changed on the hub's executor only.
 final class UserMemberships: @unchecked Sendable {
     let user: UserID
     private(set) var places: [ExactText: ChannelPosition] = [:]
     /// The users that this user has blocked.
     private(set) var blocked: Set<ExactText> = []
-    /// Channels that streams of the user have named.
+    /// The channels that streams of the user select by name.
     private(set) var named: [ExactText: SubscribedChannel] = [:]
-    /// The time at which each channel was last named.
+    /// The time at which each channel was last requested by name.
     private var namings: [ExactText: Timetoken] = [:]
-    /// False until the stored state was taken in.
+    /// True when the stored relations are loaded.
     private(set) var isLoaded = false
     /// The user's feeds that are attached to the hub.
     private(set) var feeds: [Feed] = []
-    /// The time until which the listener index keeps this object, even without another owner.
+    /// The time until which the listener index keeps this object, even when nothing else uses it.
     var keptUntil = Timetoken.zero
     private let own: ExactText
 
@@ -28,17 +29,17 @@ final class UserMemberships: @unchecked Sendable {
         own = ExactText(user.name)
     }
 
-    /// The user's position in a channel. A user is always a participant of the channel named after the user, but may be
-    /// banned there.
+    /// Returns the user's relation to a channel; nil when there is none. A user is always a participant of the channel
+    /// with the user's own name, but may be banned there.
     func place(in channel: ExactText) -> ChannelPosition? {
         guard channel == own else { return places[channel] }
         return ChannelPosition(access: .own.union(places[own]?.access ?? []), since: .zero)
     }
 
-    /// True when streams of the user have named the channel and it is not private.
+    /// Returns true when streams of the user select the channel by name and the channel is not private.
     func isOpen(_ channel: ExactText) -> Bool { named[channel]?.isPrivate == false }
 
-    /// Every channel in which the user has a position.
+    /// All channels to which the user has a relation, the user's own channel first.
     var channels: [ExactText] { [own] + places.keys.filter { $0 != own } }
 
     func attach(_ feed: Feed) { feeds.append(feed) }
@@ -48,16 +49,16 @@ final class UserMemberships: @unchecked Sendable {
 // MARK: - Change
 
 extension UserMemberships {
-    /// Applies a transition, but keeps the previous relation as well, until `apply`.
+    /// Begins a transition: adds the new relation to the previous one, until `apply` completes the transition.
     func begin(_ step: MembershipTransition, in channel: ExactText, at timetoken: Timetoken) {
         guard isLoaded else { return }
         let before = places[channel] ?? ChannelPosition(access: [], since: timetoken)
-        // A user who had no position, or was only banned, comes in now.
+        // A user without a relation, or with only a ban, enters the channel now.
         let since = before.access.subtracting(.banned).isEmpty ? timetoken : before.since
         places[channel] = ChannelPosition(access: before.access.union(before.access.after(step)), since: since)
     }
 
-    /// Completes a transition: only the relation that it leads to remains.
+    /// Completes a transition: removes the relation that the transition ends.
     func apply(_ step: MembershipTransition, in channel: ExactText) {
         guard isLoaded, let access = places[channel]?.access.after(step) else { return }
         if access.isEmpty { places[channel] = nil } else { places[channel]?.access = access }
@@ -78,8 +79,8 @@ extension UserMemberships {
         namings[name] = now
     }
 
-    /// Notes that these names were requested again. When there are many names, removes those that were not requested
-    /// for `life` and that no stream of the user follows, because polls may give other names each time.
+    /// Records that these names were requested again. If there are more than `manyNames` names, removes the names that
+    /// were not requested for `life` and that no stream of the user follows. Polls may request other names each time.
     func nameAgain(_ names: Set<ExactText>, at now: Timetoken, keeping life: Duration) {
         for name in names where named[name] != nil { namings[name] = now }
         guard named.count > Self.manyNames else { return }
@@ -92,13 +93,14 @@ extension UserMemberships {
 
     private static let manyNames = 1000
 
-    /// Takes in the state read from the store, and the changes since the reading began.
+    /// Stores the relations read from the store, and applies the changes since the read began.
     func add(_ reading: MembershipSnapshot, _ recent: [MembershipEvent]) {
         guard !isLoaded else { return }
         places = reading.places
         blocked = reading.blocked
         isLoaded = true
-        // Replayed in their order, so that the last change decides, whether or not the reading already included it.
+        // All recent changes are applied in order. So the last change wins, whether or not the read already included
+        // it.
         for change in recent { replay(change) }
     }
 
@@ -115,9 +117,9 @@ extension UserMemberships {
     }
 }
 
-/// A user's relation to one channel, and since when.
+/// A user's relation to one channel, and the time at which it began.
 struct ChannelPosition: Sendable {
     var access: UserAccess
-    /// The time at which the user came into the channel, in whatever way. Older events were not for the user.
+    /// The time at which the user joined, entered or was invited to the channel. Older events are not for the user.
     var since: Timetoken
 }

@@ -1,37 +1,40 @@
 public import ChatModel
 public import JSON
 
-/// One administrative operation on an app, carried out or refused. It holds no bodies and no secrets, because every
-/// admin of the app may read it.
+/// An entry of the audit log: one administrative operation on an app, executed or rejected. It contains no request
+/// bodies and no secrets, because every admin of the app may read it.
 public struct AuditEntry: Sendable, Equatable {
-    /// The order of entries; unique within an app.
+    /// The id of the entry, unique within the app. Ids sort by time.
     public var id: String
-    /// The time of the operation or of its refusal.
+    /// The time at which the operation was executed or rejected.
     public var at: Timetoken
     /// The operation and its caller.
     public var operation: AuditOperation
-    /// The key or other resource of the app that the operation changed; nil when that is the app itself.
+    /// The id of the key or other resource that the operation changed; nil when the operation changed the app itself.
     public var resource: String?
-    /// The reason for a refusal; nil for an operation that was carried out.
+    /// The error code of a rejected operation; nil for an operation that was executed.
     public var refusal: String?
 }
 
-/// The requested operation and its caller, as far as they are known before it is carried out.
+/// An operation and its caller, with the facts that are known before it is executed.
 public struct AuditOperation: Sendable, Equatable {
-    /// The action, such as `key.create` or `webhook.delete`: a subject, a dot, a verb.
+    /// The action: a kind of resource, a dot and a verb, such as `key.create` or `webhook.delete`.
     public var action: String
-    /// The credential's id; nil for an invalid credential.
+    /// The id of the credential; nil for an invalid credential.
     public var actor: String?
-    /// The user the credential speaks for.
+    /// The user that the credential acts for; nil for none.
     public var user: String?
-    /// The network address that the request came from.
+    /// The network address from which the request came.
     public var address: String?
     /// The request's id.
     public var request: String?
-    /// The resource named by the request; nil when it is known only afterwards, or is the app itself.
+    /// The id of the resource that the request names; nil when the id is known only after the operation, or when the
+    /// resource is the app itself.
     public var resource: String?
 
-    /// - Parameter action: a subject, a dot, a verb, such as `key.create`.
+    /// Creates the description of an operation.
+    ///
+    /// - Parameter action: a kind of resource, a dot and a verb, such as `key.create`.
     public init(
         action: String, actor: String?, user: String? = nil, address: String? = nil, request: String? = nil,
         resource: String? = nil
@@ -46,12 +49,12 @@ public struct AuditOperation: Sendable, Equatable {
 }
 
 extension AuditEntry {
-    /// The maximum number of bytes in an entry of a text that came from outside.
+    /// The maximum length in bytes of the resource's id in an entry, because the id may come from a request.
     private static let textBytes = 255
 
     init(_ operation: AuditOperation, at now: Timetoken, resource: String?, refusal: String?) {
-        // The random suffix distinguishes entries of the same timetoken. A counter would reveal how many entries other
-        // apps have.
+        // The random suffix distinguishes entries with the same timetoken. A counter would reveal the number of entries
+        // in other apps.
         id = Self.id(now) + String(UInt64.random(in: 0..<1 << 48), radix: 36)
         at = now
         self.operation = operation
@@ -61,7 +64,8 @@ extension AuditEntry {
         self.refusal = refusal
     }
 
-    /// The prefix of the ids of a timetoken, padded so that ids sort by time as text.
+    /// Returns the prefix of the ids with this timetoken. It is padded with zeros, so that the order of the texts is
+    /// the order of time.
     static func id(_ moment: Timetoken) -> String {
         let digits = moment.description
         return String(repeating: "0", count: max(0, 19 - digits.count)) + digits + "-"
@@ -75,7 +79,7 @@ extension AuditEntry {
         }
     }
 
-    /// Prints the entry as members of an object, both for the record and for the native API.
+    /// Prints the entry as members of a JSON object. Used for the record and for the native API.
     public func printMembers(to writer: inout JSONWriter) {
         writer.member("timetoken", at.description)
         writer.member("action", operation.action)
@@ -94,7 +98,7 @@ extension AuditEntry {
         ]
     }
 
-    /// Reads what `body` printed; nil for a record that is not an audit entry.
+    /// Reads the JSON that `body` printed; nil for a record that is not an audit entry.
     init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root, let action = root["action"]?.string,
             let at = root["timetoken"]?.string.flatMap({ Timetoken(text: $0) })

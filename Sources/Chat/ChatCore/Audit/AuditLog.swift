@@ -2,21 +2,21 @@ public import ChatModel
 import Locking
 import Synchronization
 
-/// The log of administrative operations in every app: time, caller and network address.
+/// The log of the administrative operations in each app, with the time, the caller and the network address.
 public final class AuditLog: Sendable {
-    /// The maximum rate of stored refusals: for all callers without a valid credential together, and for the callers of
-    /// each app. It keeps refusals visible without letting them fill the store. The two are separate, so that an
-    /// attacker who guesses keys cannot hide what an app's callers try.
+    /// The maximum rate of rejected operations that are logged. It limits the entries that attackers can cause. There
+    /// is one limit for all callers without a valid credential, and another limit for the callers of each app. So an
+    /// attacker who guesses keys cannot hide the rejected operations of an app's own callers.
     private static let refusals = RatePolicy(1000, in: .seconds(3600))
 
     private let directory: any Directory
     private let clock: WallClock
     private let liveLimits: LiveLimits
     private let unauthenticatedRate = RateMeter(AuditLog.refusals)
-    /// Added when an app has its first refusal.
+    /// The rate meters by app. A meter is created at the app's first rejected operation.
     private let callers = Lock<[AppID: RateMeter]>([:])
     private let lost = Atomic<UInt64>(0)
-    /// Entries written since the last sweep.
+    /// The number of entries written since the last sweep.
     private let unswept = Atomic<Int>(0)
 
     init(directory: any Directory, clock: WallClock, limits: LiveLimits) {
@@ -27,11 +27,12 @@ public final class AuditLog: Sendable {
 
     private var limits: Limits { liveLimits.current }
 
-    /// The number of missing entries: refusals beyond the maximum rate, and entries that the store did not accept.
+    /// The number of entries that were not written: rejected operations above the maximum rate, and entries that the
+    /// store rejected.
     public var lostEntries: UInt64 { lost.load(ordering: .relaxed) }
 
-    /// Returns the pending entry of an operation that is about to be carried out. Bind it with
-    /// `PendingAuditEntry.$current` during the operation, then conclude it.
+    /// Returns the entry of an operation that is about to be executed. Bind it with `PendingAuditEntry.$current` during
+    /// the operation, and then call its method `conclude`.
     public func begin(_ operation: AuditOperation, in app: AppID) -> PendingAuditEntry {
         PendingAuditEntry(self, operation, in: app)
     }
@@ -54,7 +55,7 @@ public final class AuditLog: Sendable {
         }
     }
 
-    /// Writes an entry on its own. The operation is already done, so a failure is only counted.
+    /// Writes an entry in a commit of its own. The operation is already finished, so a failure is only counted.
     public func write(
         _ operation: AuditOperation, in app: AppID, resource: String? = nil, refusal: String? = nil
     ) async {
@@ -71,24 +72,24 @@ public final class AuditLog: Sendable {
 }
 
 extension AuditLog {
-    /// Selects the entries to list, newest first unless requested otherwise.
+    /// A selection of the entries to list, newest first by default.
     public struct Query: Sendable {
-        /// The id of the credential.
+        /// The id of the credential; nil for any credential.
         public var actor: String?
-        /// An action, or all actions of a subject: `key.*`.
+        /// An action, or all actions on a kind of resource, such as `key.*`; nil for any action.
         public var action: String?
-        /// The key or other resource that was operated on.
+        /// The id of the key or other resource; nil for any resource.
         public var resource: String?
-        /// `done` or `refused`.
+        /// The result: `done` or `refused`; nil for both.
         public var result: String?
-        /// The times in this list are those of the entries.
+        /// The options of the list. Its time bounds apply to the times of the entries.
         public var list: RecordList
 
-        /// Selects all entries of a list.
+        /// Creates a query for all entries within the bounds of a list.
         public init(_ list: RecordList) { self.list = list }
     }
 
-    /// Returns a page of an app's entries.
+    /// Returns one page of an app's entries.
     ///
     /// - Throws: `.forbidden` without the scope `admin`; `.malformed` for a bad query; the errors of the store.
     public func entries(_ query: Query, by caller: Caller) async throws(ChatError) -> Page<AuditEntry> {
@@ -96,7 +97,7 @@ extension AuditLog {
         var records = RecordQuery(.audit, in: caller.app, limit: query.list.limit)
         records.sort = [(.id, false)]
         records.filter = query.filter
-        // The ids contain the times, so `query.filter` covers both bounds.
+        // `query.filter` already contains the time bounds, as bounds of the ids.
         var list = query.list
         (list.after, list.before) = (nil, nil)
         return try await list.page(of: records, in: directory, limits: limits, created: \.at) { records in
@@ -104,18 +105,18 @@ extension AuditLog {
         }
     }
 
-    /// Frequent entries: routine operations of programs, and refusals. When there are too many entries these are
-    /// removed first. Otherwise an attacker who guesses keys, or a caller who may make tokens, could push other
-    /// operations out of the log.
+    /// A filter for entries that may be frequent: routine operations of programs, and rejected operations. If there are
+    /// too many entries, these are removed first. Otherwise an attacker who guesses keys, or a caller who creates
+    /// tokens, could displace the other operations from the log.
     private static let frequent = RecordFilter.or(
         ["session.create", "token.create", "token.grant", "token.revoke"].map {
             .compare(field: "action", .equal, .string($0))
         } + [.compare(field: "result", .equal, .string("refused"))])
 
-    /// True when the entries since the last sweep exceed a tenth of the maximum.
+    /// True when more than a tenth of the maximum number of entries was written since the last sweep.
     var isDue: Bool { unswept.load(ordering: .relaxed) > limits.auditEntries / 10 }
 
-    /// Removes entries that are too old or beyond the maximum number.
+    /// Removes entries that are too old, and the oldest entries above the maximum number.
     func sweep(_ app: AppID) async throws(ChatError) {
         unswept.store(0, ordering: .relaxed)
         let edge = AuditEntry.id(clock.now.adding(.zero - limits.auditKept))
@@ -129,7 +130,9 @@ extension AuditLog {
         }
     }
 
-    /// Removes the oldest entries, one page in each step.
+    /// Removes the oldest entries that a filter selects, at most `most`. Each page is one commit.
+    ///
+    /// - Parameter edge: the id before which entries are removed; nil for no such bound.
     private func remove(
         _ most: Int, of filter: RecordFilter? = nil, in app: AppID, olderThan edge: String? = nil
     ) async throws(ChatError) {
@@ -156,7 +159,8 @@ extension AuditLog.Query {
         if let action {
             parts.append(.compare(field: "action", action.hasSuffix(".*") ? .like : .equal, .string(action)))
         }
-        // Ids begin with their timetoken and a dash, and `~` sorts after everything that may follow the dash.
+        // An id begins with its timetoken and a dash. The character `~` sorts after any character that may follow the
+        // dash.
         if let after = list.after {
             parts.append(.compare(field: "@id", .greater, .string(AuditEntry.id(after) + "~")))
         }
@@ -166,11 +170,11 @@ extension AuditLog.Query {
 }
 
 extension ChatService {
-    /// Keeps the audit log and the stored answers of every app within their bounds until cancelled: once an hour, and
-    /// within a minute of many entries. Writes the last uses of keys once a minute when there are new ones.
+    /// Limits the sizes of the audit log and of the stored responses of all apps, until cancelled. Runs every hour, and
+    /// within a minute after many new audit entries. Also writes the times of the last uses of keys every minute.
     func keepLogsSmall() async {
         while !Task.isCancelled {
-            // A part of the store that fails now is retried the next time.
+            // An error is ignored; the next run tries again.
             for app in keyring.apps {
                 try? await audit.sweep(app.id)
                 try? await answers.sweep(app.id)
@@ -186,12 +190,12 @@ extension ChatService {
     }
 }
 
-/// The audit entry of an operation in progress. The code that writes records for the operation adds the entry to the
-/// same commit.
+/// The audit entry of an operation that is being executed. Code that writes records for the operation adds the entry to
+/// its commit.
 ///
-/// It is a task-local value, because it concerns every module that writes and no particular one.
+/// It is a task-local value, so that every module that writes can use it without passing it on.
 public final class PendingAuditEntry: Sendable {
-    /// The entry of the operation that the current task carries out; nil when there is none.
+    /// The entry of the operation that the current task executes; nil when there is none.
     @TaskLocal public static var current: PendingAuditEntry?
 
     private let log: AuditLog
@@ -205,8 +209,8 @@ public final class PendingAuditEntry: Sendable {
         self.app = app
     }
 
-    /// The entry as a further change of a commit; nil when no operation is in progress, or when its entry is already
-    /// written.
+    /// Returns the change that stores the entry, to add to a commit; nil when there is no current operation, or when
+    /// its entry is already stored.
     static func change(beside changes: [RecordChange]) -> RecordChange? {
         guard let pending = current, let first = changes.first else { return nil }
         let isFirst = pending.isWritten.withLock { isWritten in
@@ -216,12 +220,15 @@ public final class PendingAuditEntry: Sendable {
         return isFirst ? pending.log.change(pending.operation, in: pending.app, resource: first.key.id) : nil
     }
 
-    /// Marks the entry as not written, because the commit that contained it failed.
+    /// Marks the entry as not stored, because the commit that contained it failed.
     static func retract() { current?.isWritten.withLock { $0 = false } }
 
-    /// Writes the entry unless it is written already: when the operation changed no record, or was refused.
+    /// Writes the entry, unless a commit already contained it. That is the case for an operation that changed no record
+    /// or was rejected.
     ///
-    /// - Parameter resource: the resource of the operation, when it is known only now.
+    /// - Parameters:
+    ///   - resource: the id of the resource, when it was not known before the operation.
+    ///   - refusal: the error code of a rejected operation; nil for an operation that was executed.
     public func conclude(resource: String?, refusal: String? = nil) async {
         let isFirst = isWritten.withLock { isWritten in
             defer { isWritten = true }

@@ -1,27 +1,27 @@
 import ChatModel
 import Locking
 
-/// A bounded cache of the channel rules and user rights that an emit checks, in front of the directory.
+/// A bounded cache, in front of the directory, of the channel rules and user rights that an emit checks.
 ///
 /// An app without channel records and restrictions needs no checks, and costs one lookup of its name. For other apps,
-/// an entry is read when it is first needed, even when no record exists. It is *forgotten* when its record changes,
-/// before an event of that change is visible. A value that was read while something was forgotten may be older than
-/// that change. Its reader uses it, but it is not cached.
+/// an entry is read on first use, even when no record exists. When a record changes, its entry is *forgotten* before an
+/// event of that change is visible. If an entry is forgotten while a value is being read, the value may be older than
+/// the change. The reader then uses the value, but does not cache it.
 ///
-/// Every answer has a revision of the directory. When the log commits an event, it checks whether the records behind
-/// the answer have changed since.
+/// Every answer includes a revision of the directory. When the log commits an event, it checks whether the records
+/// behind the answer have changed since that revision.
 final class ChannelAccessCache: Sendable {
     private struct State: Sendable {
         /// The apps that have channel records or restrictions, or had some since the start.
         var apps: Set<AppID> = []
-        /// The revision up to which all changes are forgotten.
+        /// The revision of the directory. The entries of all records changed up to it are already forgotten.
         var revision: Revision = 0
-        /// The apps among them that have restrictions, or had some.
+        /// The apps of `apps` that have restrictions, or had some since the start.
         var restricted: Set<AppID> = []
         var channels: GenerationCache<ChannelID, ChannelRules>
         var users: GenerationCache<UserChannelKey, UserRights>
-        /// The number of times an entry was forgotten, by a part of the keys' hashes, so that unrelated changes do not
-        /// prevent the caching of a value being read.
+        /// The number of times that entries were forgotten, in 256 counters. The hash of a key selects its counter, so
+        /// most unrelated changes do not prevent the caching of a value that is being read.
         var forgotten = [UInt64](repeating: 0, count: 256)
     }
 
@@ -41,7 +41,7 @@ final class ChannelAccessCache: Sendable {
         directory.observe { [weak self] in self?.forget($0) }
     }
 
-    /// Finds the apps that need checks. Must run before the first request.
+    /// Finds the apps that need checks. Must finish before the first request.
     func load() async throws(ChatError) {
         let revision = try await directory.revision()
         state.withLock { $0.revision = max($0.revision, revision) }
@@ -93,26 +93,27 @@ final class ChannelAccessCache: Sendable {
 }
 
 extension ChannelAccessCache {
-    /// True when a user of the app may be muted or banned.
+    /// Returns true when a user of the app may be muted or banned.
     func restrict(_ app: AppID) -> Bool { state.withLock { $0.restricted.contains(app) } }
 
-    /// True when the app needs checks: it has or had channel records or restrictions.
+    /// Returns true when the app needs checks: it has channel records or restrictions, or had some since the start.
     func hasRules(_ app: AppID) -> Bool { state.withLock { $0.apps.contains(app) } }
 
-    /// The revision at which the app needs no checks; nil when it may need some.
+    /// Returns the current revision when the app needs no checks; nil when it may need some.
     func revisionIfNoRules(of app: AppID) -> Revision? {
         state.withLock { $0.apps.contains(app) ? nil : $0.revision }
     }
 
-    /// The rules of a channel, and the rights of a user there if one is given. Nearly always from memory.
+    /// Returns the rules of a channel and, when a user is given, the rights of that user in the channel. Reads the
+    /// directory only when the cache lacks an entry.
     func channelAccess(of user: String?, in channel: ChannelID) async throws(ChatError) -> ChannelAccess {
         let person = user.map { UserChannelKey($0, channel) }
         return if let known = known(person, in: channel) { known } else { try await read(person, in: channel) }
     }
 
-    /// The cached access; nil when a record would have to be read.
+    /// Returns the cached access; nil when a record must be read first.
     private func known(_ person: UserChannelKey?, in channel: ChannelID) -> ChannelAccess? {
-        // The cached rights in a deleted channel may be outdated.
+        // The cached rights in a channel that is being deleted may be outdated.
         if person != nil, pendingDeletions.concern(channel) { return nil }
         return state.withLock { state in
             let revision = state.revision
@@ -156,7 +157,7 @@ extension ChannelAccessCache {
     }
 }
 
-/// A user in a channel.
+/// The key of a cache entry for one user in one channel.
 struct UserChannelKey: Hashable {
     let user: ExactText
     let channel: ChannelID

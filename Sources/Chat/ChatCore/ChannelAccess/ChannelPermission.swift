@@ -1,30 +1,33 @@
 import ChatModel
 
-/// A permission for a channel, in ascending order: each includes the requirements of those before it.
+/// A permission for a channel. The cases are in ascending order: each permission requires everything that the previous
+/// ones require.
 enum ChannelPermission: Comparable, Sendable {
     /// Reading the channel's record and its members.
     case knowing
     /// Receiving or reading the channel's events, and seeing the users present.
     case receiving
-    /// Being present.
+    /// Being listed as present.
     case being
     case writing
 }
 
 extension ChatAccess {
-    /// Requires a permission for a user. A caller without a user (an operator of the app, a program) always has it.
+    /// Requires a permission for a user. A caller without a user (an operator of the app, or a program) always has the
+    /// permission.
     ///
-    /// A ban, a mute and a frozen channel apply to any named user, with any credential. Two rules apply only to users'
-    /// own credentials: a private channel is for its members, and reports of messages are for operators. A service may
-    /// act for a user who is not a member. The channel that another service's clients give to a thread is closed to
-    /// users' own credentials, because its replies are in the channel of the message replied to.
+    /// A ban, a mute and a frozen channel apply to any named user, with any credential. Three rules apply only to
+    /// users' own credentials: a private channel is open to its members only, reports of messages are readable by
+    /// operators only, and the channel by which PubNub clients address a thread is closed. The replies of a thread are
+    /// in the channel of its first message. A service may act for a user who is not a member.
+    ///
     /// - Throws: `.forbidden` with the slug `banned`, `muted`, `frozen`, `not_a_member` or `not_operator`.
     func require(_ permission: ChannelPermission, of user: String?, in name: String) async throws(ChatError) {
         guard let user, let obstacle = try await refusal(to: permission, of: user, in: name) else { return }
         throw obstacle
     }
 
-    /// The error that denies a user the permission; nil when the user has it.
+    /// Returns the error that denies a user the permission; nil when the user has the permission.
     func refusal(
         to permission: ChannelPermission, of user: String, in name: String
     ) async throws(ChatError) -> ChatError? {
@@ -42,7 +45,8 @@ extension ChatAccess {
         return try await refusal(to: permission, of: user, in: thread.parent)
     }
 
-    /// The same, for known channel rules and user rights.
+    /// Returns the error that denies a user the permission, from known channel rules and user rights; nil when the user
+    /// has the permission.
     func refusal(
         to permission: ChannelPermission, of user: String, in name: String, channel: ChannelRules, _ own: UserRights
     ) -> ChatError? {
@@ -59,10 +63,11 @@ extension ChatAccess {
     }
 }
 
-// MARK: - Checks in the committing step
+// MARK: - Checks in the step that commits
 
 extension ChatAccess {
-    /// The keys of the records that ``require(_:of:in:_:)`` reads in a decision.
+    /// The keys of the records that ``require(_:of:in:_:)`` reads in a decision. A decision is a step that reads and
+    /// changes records in one commit.
     func rightsKeys(of user: String?, in name: String) -> [RecordKey] {
         guard let user else { return [] }
         return [
@@ -71,8 +76,8 @@ extension ChatAccess {
         ]
     }
 
-    /// Requires a permission in the step that stores the user's change. After a ban commits, nothing by the banned user
-    /// is stored.
+    /// Requires a permission in the step that commits the user's change. So nothing by a banned user is stored after
+    /// the ban is committed.
     func require(
         _ permission: ChannelPermission, of user: String?, in name: String, _ snapshot: RecordSnapshot
     ) throws(ChatError) {
@@ -89,7 +94,7 @@ extension ChatAccess {
 extension ChatError {
     /// The error for a banned or muted user.
     ///
-    /// - Parameter restriction: gives the end and the reason.
+    /// - Parameter restriction: the stored restriction, which has the end time and the reason.
     static func restricted(
         _ user: String, in channel: String, isBanned: Bool, by restriction: RestrictionRecord?
     ) -> ChatError {
@@ -128,8 +133,8 @@ extension ChatError {
 }
 
 extension ChatAccess {
-    /// The rules of a channel, without a check of rights: its kind, whether it is frozen, and its operators. Nearly
-    /// always from memory.
+    /// Returns the rules of a channel without checking rights: its kind, whether it is frozen, and its operators. Reads
+    /// the directory only when the cache lacks an entry.
     func rules(of name: String) async throws(ChatError) -> ChannelRules {
         try await service.accessCache.channelAccess(of: nil, in: channel(name)).channel
     }

@@ -1,10 +1,10 @@
 import ChatModel
 
-/// A user's relation to a channel, and the rules that follow from it.
+/// The relations of a user to a channel, and the rules that follow from them.
 ///
-/// Requests make it from the records (``UserRights/access(at:)``). For streams the hub does the same once, and then
-/// changes it with each event that reports a change (``after(_:)``). It is a set, because during a change both the old
-/// and the new relation count.
+/// A request derives the set from the records (``UserRights/access(at:)``). The hub derives it once for the streams,
+/// and then updates it with each event that reports a change (``after(_:)``). During a change, the set may contain both
+/// the old and the new relation.
 struct UserAccess: OptionSet, Sendable {
     let rawValue: UInt8
 
@@ -13,14 +13,15 @@ struct UserAccess: OptionSet, Sendable {
     /// The user has entered an open channel.
     static let inside = UserAccess(rawValue: 4)
     static let banned = UserAccess(rawValue: 8)
-    /// The user may not write. A banned user is muted too.
+    /// The user may not write. A banned user is also muted.
     static let muted = UserAccess(rawValue: 16)
-    /// A member in either state.
+    /// The relations of a member: invited or joined.
     static let member: UserAccess = [.invited, .joined]
-    /// The relation to the channel with the user's own name, whatever its record says. The user may be banned there.
+    /// The relations of a user to the channel with the user's own name, whatever its record says. The user may be
+    /// banned there.
     static let own: UserAccess = [.joined, .inside]
 
-    /// The relation after a transition.
+    /// Returns the relations after a transition.
     func after(_ step: MembershipTransition) -> UserAccess {
         switch step {
         case .invited: contains(.joined) ? self : union(.invited)
@@ -34,7 +35,7 @@ struct UserAccess: OptionSet, Sendable {
     }
 }
 
-/// A transition between a user and a channel, as far as it changes which events the user receives.
+/// A change in the relation of a user to a channel. Only changes that affect which events the user receives are listed.
 enum MembershipTransition: Sendable, Equatable {
     case invited, joined, left, entered, exited, banned, unbanned
 }
@@ -42,18 +43,18 @@ enum MembershipTransition: Sendable, Equatable {
 // MARK: - Permissions
 
 extension UserAccess {
-    /// A reason for which a user lacks a permission.
+    /// A reason why a user lacks a permission.
     enum Obstacle {
         case banned, muted, frozen, notMember
     }
 
-    /// Returns the reason for which the user lacks a permission; nil when the user has it.
+    /// Returns the reason why the user lacks a permission; nil when the user has the permission.
     ///
     /// - Parameters:
     ///   - channel: the rules of the channel.
-    ///   - user: the user's name, for the channel's operators.
-    ///   - isOwnCredential: true for the user's own credential. A private channel is closed only to that: a service may
-    ///     act for a user who is not a member.
+    ///   - user: the user's name, to find out whether the user is an operator of the channel.
+    ///   - isOwnCredential: true for the user's own credential. Only users' own credentials need a membership of a
+    ///     private channel: a service may act for a user who is not a member.
     func obstacle(
         to permission: ChannelPermission, in channel: ChannelRules, for user: String, isOwnCredential: Bool
     ) -> Obstacle? {
@@ -67,11 +68,11 @@ extension UserAccess {
         return isAdmitted ? nil : .notMember
     }
 
-    /// True when the user may know of a channel of this kind: its record and its members. An invited user may, and a
-    /// banned user too.
+    /// Returns true when the user may read the record and the members of a channel of this kind. A banned user may also
+    /// read them.
     func mayKnow(_ kind: ChannelKind?) -> Bool { kind?.isPrivate != true || !isDisjoint(with: .member) }
 
-    /// True when the user may receive and read the events of a channel of this kind.
+    /// Returns true when the user may receive and read the events of a channel of this kind.
     func mayReceive(_ kind: ChannelKind?) -> Bool {
         !contains(.banned) && (kind?.isPrivate != true || contains(.joined))
     }
@@ -80,19 +81,19 @@ extension UserAccess {
 // MARK: - Audiences
 
 extension UserAccess {
-    /// True when a stream of the user follows the channel, so that it receives what is for everyone there. The user may
-    /// also be seen as present there.
+    /// Returns true when a stream of the user follows the channel. Such a stream receives the events for everyone in
+    /// the channel, and the user may be listed as present there.
     ///
     /// - Parameter isSubscribed: true when the stream names the channel and the channel is not private.
     func follows(isSubscribed: Bool) -> Bool {
         !contains(.banned) && (isSubscribed || !isDisjoint(with: [.joined, .inside]))
     }
 
-    /// True when a rule's audience includes the user's device.
+    /// Returns true when the audience rule includes the user's device.
     ///
     /// - Parameters:
     ///   - isSubject: true when the event names the user as one of its subjects.
-    ///   - isAboutBan: true for an event that reports a ban or its end. A banned user receives no other events.
+    /// - isAboutBan: true for an event that reports a ban or its end. A banned user receives only such events.
     ///   - isSubscribed: see ``follows(isSubscribed:)``.
     ///   - isOrigin: true for the device that caused the event.
     func isAmong(

@@ -1,14 +1,14 @@
 import ChatModel
 
-/// The rules of a channel's record for writing and receiving.
+/// The rules for reading and writing in a channel, from the channel's record.
 struct ChannelRules: Sendable, Equatable {
-    /// The kind; nil for a channel without a record.
+    /// The kind of the channel; nil for a channel without a record.
     var kind: ChannelKind?
     var customType: String?
     var isFrozen = false
     private var operators: Set<ExactText> = []
 
-    /// The rules of a channel without a record, which restrict nobody.
+    /// The rules of a channel without a record. They restrict nobody.
     init() {}
 
     init(_ record: ChannelRecord) {
@@ -18,13 +18,13 @@ struct ChannelRules: Sendable, Equatable {
         operators = Set(record.operators.map { ExactText($0) })
     }
 
-    /// True when the user moderates the channel.
+    /// Returns true when the user is an operator of the channel.
     func isOperator(_ user: String) -> Bool { operators.contains(ExactText(user)) }
-    /// True when only members receive its events on their devices.
+    /// True when the channel's events are for its members only.
     var isPrivate: Bool { kind?.isPrivate ?? false }
 }
 
-/// The records of one user in one channel, which decide the user's rights there.
+/// The records of one user in one channel that decide the user's rights there.
 struct UserRights: Sendable, Equatable {
     /// True for the channel with the user's own name.
     var isOwnChannel = false
@@ -39,8 +39,8 @@ struct UserRights: Sendable, Equatable {
         self.restriction = restriction
     }
 
-    /// The rights of a user in a channel, from the stored records of both. Records of a deleted channel of the same name
-    /// do not count.
+    /// Reads the rights of a user in a channel from the stored membership and restriction. Records that belong to a
+    /// deleted channel of the same name do not count.
     init(
         of user: ExactText, in channel: ChannelID, membership: Record?, restriction: Record? = nil,
         _ pendingDeletions: PendingDeletions
@@ -54,7 +54,8 @@ struct UserRights: Sendable, Equatable {
             restriction: kept(restriction).flatMap { RestrictionRecord($0) })
     }
 
-    /// The relation of the user to the channel at a time. The time is evaluated only when there is a restriction.
+    /// Returns the user's relations to the channel at a time. The expression of the time is evaluated only when there
+    /// is a restriction.
     func access(at now: @autoclosure () -> Timetoken) -> UserAccess {
         var access: UserAccess = isOwnChannel ? .own : []
         switch state {
@@ -68,15 +69,16 @@ struct UserRights: Sendable, Equatable {
         return access
     }
 
-    /// The restriction in force at a time. The time is evaluated only when there is a restriction.
+    /// Returns the restriction in force at a time; nil when there is none. The expression of the time is evaluated only
+    /// when there is a restriction.
     func restriction(at now: @autoclosure () -> Timetoken) -> RestrictionRecord? {
         restriction.flatMap { $0.isOver(at: now()) ? nil : $0 }
     }
 }
 
 extension RecordSnapshot {
-    /// The rights of a user in a channel. The decision must request the keys of the membership, the restriction and the
-    /// cascade deletion.
+    /// Returns the rights of a user in a channel. The decision must request the keys of the membership, the restriction
+    /// and the cascade deletion.
     func rights(of user: String, in channel: String, _ app: AppID) -> UserRights {
         UserRights(
             isOwnChannel: ExactText(user) == ExactText(channel), state: membership(of: user, in: channel, app)?.state,

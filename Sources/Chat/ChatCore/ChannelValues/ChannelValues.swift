@@ -1,11 +1,12 @@
 import ChatModel
 import JSON
 
-/// Values kept with a channel, by key. One record holds all values of a kind, so that changing several is one step.
+/// The values of one kind that an app stores with a channel, by key. One record contains all of them, so that several
+/// values can be changed in one commit.
 struct ChannelValues<Value: Equatable & Sendable>: Sendable {
     var values: [ExactText: Value] = [:]
 
-    /// The result of a change.
+    /// The result of a change: the created and updated values, and the removed keys.
     struct Change: Sendable {
         var created: [ExactText: Value] = [:]
         var updated: [ExactText: Value] = [:]
@@ -13,9 +14,9 @@ struct ChannelValues<Value: Equatable & Sendable>: Sendable {
         var touched: [ExactText: Value] { created.merging(updated) { $1 } }
     }
 
-    /// Adds keys.
+    /// Creates values with new keys.
     ///
-    /// - Throws: `.conflict`, naming a key that already exists; what `set` throws.
+    /// - Throws: `.conflict` when a key already exists; the errors of `set`.
     mutating func create(_ new: [ExactText: Value], most: Int) throws(ChatError) -> Change {
         if let known = new.keys.filter({ values[$0] != nil }).min() {
             throw ChatError(.conflict, "the channel already has the key '\(known)'")
@@ -23,12 +24,14 @@ struct ChannelValues<Value: Equatable & Sendable>: Sendable {
         return try set(new, adding: true, most: most) { _, new in new }
     }
 
-    /// Sets keys.
+    /// Sets the values of keys.
     ///
     /// - Parameters:
-    ///   - adding: true to create keys that do not exist; false to leave them out.
-    ///   - removing: keys that are removed in the same step.
-    ///   - combine: makes a key's new value from its old value, if any, and the given one.
+    ///   - adding: true to create keys that do not exist; false to ignore them.
+    ///   - removing: keys to remove in the same step.
+    ///   - most: the maximum number of keys of a channel.
+    ///   - combine: returns the new value of a key, from its old value (nil when there is none) and the given value.
+    /// - Throws: `.tooMany` when the channel would have more than `most` keys; the errors of `combine`.
     mutating func set(
         _ new: [ExactText: Value], adding: Bool, removing: [String] = [], most: Int,
         _ combine: (_ old: Value?, _ new: Value) throws(ChatError) -> Value
@@ -50,7 +53,7 @@ struct ChannelValues<Value: Equatable & Sendable>: Sendable {
         return change
     }
 
-    /// Removes the given keys, or all of them for nil. Returns those that existed.
+    /// Removes the given keys, or all keys when `keys` is nil. Returns the keys that existed.
     mutating func remove(_ keys: [String]?) -> [String] {
         let gone = (keys.map { $0.map { ExactText($0) } } ?? Array(values.keys)).filter { values[$0] != nil }
         for key in gone { values[key] = nil }
@@ -66,7 +69,7 @@ extension ChannelValues {
 
     func body(_ print: (Value, inout JSONWriter) -> Void) -> JSONText { Self.object(values, print) }
 
-    /// The values as a JSON object, ordered by key.
+    /// Returns the values as a JSON object, ordered by key.
     static func object(_ values: [ExactText: Value], _ print: (Value, inout JSONWriter) -> Void) -> JSONText {
         JSONText(capacity: values.count * 32 + 2) { writer in
             writer.beginObject()

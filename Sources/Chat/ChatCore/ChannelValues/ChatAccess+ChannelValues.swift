@@ -1,18 +1,18 @@
 import ChatModel
 import JSON
 
-/// Describes how one of the two kinds of values is stored and announced.
+/// The storage and the events of one kind of channel values: metadata or metacounters.
 struct ValueKind<Value: Equatable & Sendable>: Sendable {
     let kind: RecordKind
-    /// The prefix of the events' types.
+    /// The prefix of the types of the events.
     let subject: String
-    /// The member of `data` that holds the values.
+    /// The member of the event's `data` that contains the values.
     let member: StaticString
     let read: @Sendable (JSONValue) -> Value?
     let print: @Sendable (Value, inout JSONWriter) -> Void
 }
 
-/// A requested change of a channel's values.
+/// The context of a change of a channel's values: the actor, the keys of the records, and the required version.
 struct ChannelValuesContext<Value: Equatable & Sendable>: Sendable {
     let kind: ValueKind<Value>
     let channel: String
@@ -21,7 +21,7 @@ struct ChannelValuesContext<Value: Equatable & Sendable>: Sendable {
     let channelKey: RecordKey
     let countsKey: RecordKey
     let etag: String?
-    /// True when the change requires an operator of the channel.
+    /// True when only an operator of the channel may make the change.
     let isGuarded: Bool
 }
 
@@ -44,7 +44,7 @@ extension ChatAccess {
             countsKey: MemberCounts.key(channel, in: app), etag: etag, isGuarded: isGuarded)
     }
 
-    /// Changes values in one step. Created and updated keys are announced by separate events.
+    /// Changes values in one commit. Created, updated and removed keys are announced by separate events.
     func change<Value>(
         _ context: ChannelValuesContext<Value>, more: @escaping @Sendable (inout JSONWriter) -> Void = { _ in },
         _ change: @escaping @Sendable (inout ChannelValues<Value>) throws(ChatError) -> ChannelValues<Value>.Change
@@ -80,9 +80,9 @@ extension ChatAccess {
         }.value
     }
 
-    /// Removes values. Removing a key that does not exist has no effect.
+    /// Removes values. Keys that do not exist are ignored.
     ///
-    /// - Parameter keys: nil removes all of them.
+    /// - Parameter keys: the keys to remove; nil removes all.
     /// - Returns: the keys that were removed.
     func remove<Value>(_ keys: [String]?, _ context: ChannelValuesContext<Value>) async throws(ChatError) -> [String] {
         try await decide([context.key, context.channelKey, context.countsKey]) { snapshot throws(ChatError) in
@@ -109,10 +109,10 @@ extension ChatAccess {
         }
     }
 
-    /// Checks keys: there must be 1 to `Limits.valuesPerChannel`, each 1 to 128 characters long.
+    /// Checks the keys of a request: there must be 1 to `Limits.valuesPerChannel` keys, each 1 to 128 characters long.
     ///
-    /// - Parameter member: the request member that holds the keys.
-    /// - Throws: `.malformed`.
+    /// - Parameter member: the member of the request that contains the keys, for errors.
+    /// - Throws: `.malformed` for an invalid number or length.
     func check(_ keys: some Collection<ExactText>, of member: String) throws(ChatError) {
         guard (1...limits.valuesPerChannel).contains(keys.count) else {
             throw ChatError(.malformed, "\(member) must have 1 to \(limits.valuesPerChannel) keys", field: member)
@@ -122,7 +122,7 @@ extension ChatAccess {
 }
 
 extension ChannelValuesContext {
-    /// The audience of the change's event, after checking the actor's rights and the required version.
+    /// Returns the audience of the events of a change. Checks the rights of the actor and the required version first.
     fileprivate func audience(_ snapshot: RecordSnapshot) throws(ChatError) -> Audience {
         let channel = channelRecord(snapshot)
         if isGuarded { try actor.requireOperator(of: channel) }

@@ -1,7 +1,7 @@
 public import ChatModel
 import JSON
 
-/// The way in which a counter changes.
+/// The way in which a request changes a counter: it sets, increments or decrements the counter.
 public enum CounterMode: String, Sendable, CaseIterable { case set, inc, dec }
 
 extension ValueKind<Int64> {
@@ -11,8 +11,7 @@ extension ValueKind<Int64> {
 }
 
 extension ChatAccess {
-    /// Returns the counters that an app keeps with a channel, by key, and their version. The channel need not have a
-    /// record.
+    /// Returns the counters that an app stores with a channel, by key, and their version. The channel needs no record.
     ///
     /// - Throws: `.forbidden` when the caller may not read the channel; the errors of the store.
     public func metacounters(of channel: String) async throws(ChatError) -> (counters: [ExactText: Int64], etag: String)
@@ -21,11 +20,11 @@ extension ChatAccess {
         return (counters, etag)
     }
 
-    /// Adds counters. Requires an operator of the channel.
+    /// Creates counters. Requires an operator of the channel.
     ///
-    /// - Throws: `.conflict` when a key already exists; `.malformed` for a bad key or too many at once; `.tooMany` when
-    ///   the channel would have too many; `.stale` for another version than `etag`; `.forbidden` when the caller may
-    ///   not change the channel's values.
+    /// - Throws: `.conflict` when a key already exists; `.malformed` for a bad key or too many keys in one call;
+    ///   `.tooMany` when the channel would have too many keys; `.stale` when the version of the counters is not `etag`;
+    ///   `.forbidden` when the caller may not change the counters.
     public func createMetacounters(
         _ counters: [ExactText: Int64], of channel: String, by named: String?, ifMatch etag: String? = nil
     ) async throws(ChatError) -> [ExactText: Int64] {
@@ -35,14 +34,15 @@ extension ChatAccess {
         return try await change(context) { values throws(ChatError) in try values.create(counters, most: most) }.touched
     }
 
-    /// Changes counters in one step, so that no increment is lost. Every caller who may emit in the channel may
-    /// increment and decrement; setting and adding require an operator of the channel.
+    /// Changes counters in one commit, so that concurrent increments all count. Every caller who may emit in the
+    /// channel may increment and decrement. Setting, creating and removing counters require an operator of the channel.
     ///
     /// - Parameters:
-    ///   - adding: true to create keys that do not exist, counting from 0; false to leave them out.
-    ///   - removing: keys that are removed in the same step.
-    /// - Returns: the counters that were changed or added, with their new values.
-    /// - Throws: as `createMetacounters`; `.conflict` when a counter would exceed 64 bits.
+    ///   - adding: true to create keys that do not exist, with the old value 0; false to ignore them.
+    ///   - removing: keys to remove in the same commit.
+    /// - Returns: the changed and created counters with their new values, and the created keys.
+    /// - Throws: the errors of `createMetacounters`; `.conflict` when the value of a counter would not fit into 64
+    ///   bits.
     public func updateMetacounters(
         _ counters: [ExactText: Int64], _ mode: CounterMode, adding: Bool, removing: [String] = [],
         of channel: String, by named: String?, ifMatch etag: String? = nil
@@ -60,11 +60,12 @@ extension ChatAccess {
         return (change.touched, Set(change.created.keys))
     }
 
-    /// Removes counters, or all of them for nil. Requires an operator of the channel. Removing a key that does not
-    /// exist has no effect.
+    /// Removes counters. Requires an operator of the channel. Keys that do not exist are ignored.
     ///
+    /// - Parameter keys: the keys to remove; nil removes all.
     /// - Returns: the keys that were removed.
-    /// - Throws: `.malformed` for a bad key; `.forbidden` when the caller may not change the channel's values.
+    /// - Throws: `.stale` when the version of the counters is not `etag`; `.forbidden` when the caller may not change
+    ///   the counters.
     @discardableResult
     public func deleteMetacounters(
         _ keys: [String]? = nil, of channel: String, by named: String?, ifMatch etag: String? = nil

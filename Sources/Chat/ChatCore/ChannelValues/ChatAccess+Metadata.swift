@@ -8,8 +8,8 @@ extension ValueKind<String> {
 }
 
 extension ChatAccess {
-    /// Returns the texts that an app keeps with a channel, by key, and their version. The channel need not have a
-    /// record.
+    /// Returns the metadata of a channel: texts that an app stores with it, by key, and their version. The channel
+    /// needs no record.
     ///
     /// - Throws: `.forbidden` when the caller may not read the channel; the errors of the store.
     public func metadata(of channel: String) async throws(ChatError) -> (texts: [ExactText: String], etag: String) {
@@ -17,11 +17,11 @@ extension ChatAccess {
         return (texts, etag)
     }
 
-    /// Adds texts. Requires an operator of the channel.
+    /// Creates texts. Requires an operator of the channel.
     ///
-    /// - Throws: `.conflict` when a key already exists; `.malformed` for a bad key or too many at once; `.tooMany` when
-    ///   the channel would have too many; `.stale` for another version than `etag`; `.forbidden` when the caller may
-    ///   not change the channel's values.
+    /// - Throws: `.conflict` when a key already exists; `.malformed` for a bad key or text, or too many keys in one
+    ///   call; `.tooMany` when the channel would have too many keys; `.stale` when the version of the metadata is not
+    ///   `etag`; `.forbidden` when the caller may not change the metadata.
     public func createMetadata(
         _ texts: [ExactText: String], of channel: String, by named: String?, ifMatch etag: String? = nil
     ) async throws(ChatError) -> [ExactText: String] {
@@ -33,10 +33,10 @@ extension ChatAccess {
     /// Changes texts. Requires an operator of the channel.
     ///
     /// - Parameters:
-    ///   - adding: true to create keys that do not exist; false to leave them out.
-    ///   - removing: keys that are removed in the same step.
-    /// - Returns: the texts that were changed or added.
-    /// - Throws: as `createMetadata`.
+    ///   - adding: true to create keys that do not exist; false to ignore them.
+    ///   - removing: keys to remove in the same commit.
+    /// - Returns: the changed and created texts, and the created keys.
+    /// - Throws: the errors of `createMetadata`.
     public func updateMetadata(
         _ texts: [ExactText: String], adding: Bool, removing: [String] = [], of channel: String, by named: String?,
         ifMatch etag: String? = nil
@@ -44,18 +44,19 @@ extension ChatAccess {
         let context = try guarded(texts, removing, channel, "updated", named, etag)
         let most = limits.valuesPerChannel
         let change = try await change(context) { values throws(ChatError) in
-            // A text that stays the same is not a change and is not announced.
+            // A text that is already stored is not changed and not announced.
             let new = texts.filter { values.values[$0.key] != $0.value }
             return try values.set(new, adding: adding, removing: removing, most: most) { _, new in new }
         }
         return (change.touched, Set(change.created.keys))
     }
 
-    /// Removes texts, or all of them for nil. Requires an operator of the channel. Removing a key that does not exist
-    /// has no effect.
+    /// Removes texts. Requires an operator of the channel. Keys that do not exist are ignored.
     ///
+    /// - Parameter keys: the keys to remove; nil removes all.
     /// - Returns: the keys that were removed.
-    /// - Throws: `.malformed` for a bad key; `.forbidden` when the caller may not change the channel's values.
+    /// - Throws: `.stale` when the version of the metadata is not `etag`; `.forbidden` when the caller may not change
+    ///   the metadata.
     @discardableResult
     public func deleteMetadata(
         _ keys: [String]? = nil, of channel: String, by named: String?, ifMatch etag: String? = nil
@@ -64,7 +65,7 @@ extension ChatAccess {
             keys, try context(.metadata, of: channel, "deleted", by: named, ifMatch: etag, isGuarded: true))
     }
 
-    /// The allowed number of characters in a metadata value.
+    /// The allowed length of a metadata text in Unicode scalars.
     public static var metadataLength: ClosedRange<Int> { 0...190 }
 
     private func guarded(

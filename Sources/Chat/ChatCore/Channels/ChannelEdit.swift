@@ -1,25 +1,25 @@
 public import ChatModel
 public import JSON
 
-/// A requested change of a channel's record.
+/// A requested change of a channel's record. A field with the value `keep` is not changed.
 public struct ChannelEdit: Sendable {
-    /// The name for display, at most `Limits.recordTextLength` characters.
+    /// The name for display: at most `Limits.recordTextLength` characters.
     public var name = FieldEdit<String>.keep
     public var description = FieldEdit<String>.keep
-    /// A label for grouping channels, at most `Limits.recordTextLength` characters.
+    /// A label that groups channels: at most `Limits.recordTextLength` characters.
     public var customType = FieldEdit<String>.keep
-    /// The address of a picture, at most `Limits.recordTextLength` characters.
+    /// The URL of a picture: at most `Limits.recordTextLength` characters.
     public var coverURL = FieldEdit<String>.keep
-    /// A type, as free text of the app, at most `Limits.recordTextLength` characters.
+    /// A type, defined by the app: a text of at most `Limits.recordTextLength` characters.
     public var type = FieldEdit<String>.keep
-    /// A state, as free text of the app, at most `Limits.recordTextLength` characters.
+    /// A status, defined by the app: a text of at most `Limits.recordTextLength` characters.
     public var status = FieldEdit<String>.keep
-    /// Data of the app, at most `Limits.recordValueBytes` bytes of JSON.
+    /// A JSON value, defined by the app: at most `Limits.recordValueBytes` bytes.
     public var data = FieldEdit<JSONText>.keep
-    /// An object of the app, at most `Limits.recordValueBytes` bytes of JSON.
+    /// A JSON object, defined by the app: at most `Limits.recordValueBytes` bytes.
     public var custom = FieldEdit<JSONText>.keep
 
-    /// An edit that leaves every field unchanged.
+    /// Creates an edit that changes no field.
     public init() {}
 
     func apply(to channel: inout ChannelRecord) {
@@ -33,7 +33,8 @@ public struct ChannelEdit: Sendable {
         channel.custom = custom.applied(to: channel.custom)
     }
 
-    /// Replaces every field; a field that is not given is cleared. Objects keep their bytes if only white space differs.
+    /// Replaces all fields of a record, and clears the fields that are not given. JSON that differs only in white space
+    /// is not changed.
     func replace(in channel: inout ChannelRecord) {
         channel.name = nil
         channel.description = nil

@@ -3,17 +3,17 @@ import ChatModel
 extension ChannelRecord {
     func isOperator(_ user: String) -> Bool { operators.contains { ExactText($0) == ExactText(user) } }
 
-    /// True when the user is one of the two users of a direct channel.
+    /// Returns true when the user is one of the two users of a direct channel.
     func isOfPair(_ user: String) -> Bool { pair.contains { ExactText($0) == ExactText(user) } }
 
-    /// The audience of events about the record.
+    /// The audience of events about the channel's record: its members or, in an open channel, the users inside.
     var listeners: Audience { .rule(kind.hasMembers ? .members : .participants) }
 }
 
 extension ChatAccess {
-    /// Returns the channel's record.
+    /// Returns the record of a channel from a snapshot.
     ///
-    /// - Throws: `.notFound` when there is none. A channel without a record has neither members nor operators.
+    /// - Throws: `.notFound` when the channel has no record. Such a channel has no members and no operators.
     func existing(_ name: String, in snapshot: RecordSnapshot) throws(ChatError) -> ChannelRecord {
         guard let record = snapshot[ChannelRecord.key(name, in: app)].flatMap(ChannelRecord.init) else {
             throw .noChannelRecord(name)
@@ -21,7 +21,8 @@ extension ChatAccess {
         return record
     }
 
-    /// Checks the name of a channel that has or gets a record, and that the caller may use the channel.
+    /// Checks the name of a channel that has or will get a record, and requires that the caller's patterns cover the
+    /// channel.
     func requireRecord(of name: String) throws(ChatError) {
         try Self.check(recordOf: name)
         try caller.require(channel: name)
@@ -36,7 +37,8 @@ extension ChatAccess {
 
     /// Checks that the caller may read a channel's record and members.
     ///
-    /// - Throws: `.forbidden`, slug `not_a_member`.
+    /// - Throws: `.forbidden` without the scope `read` or the right to read the channel; the slug is `not_a_member` for
+    ///   a user who is not a member of a private channel.
     func requireVisible(of name: String) async throws(ChatError) {
         try caller.require(.read)
         try Self.check(recordOf: name)

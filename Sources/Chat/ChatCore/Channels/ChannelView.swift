@@ -6,18 +6,19 @@ import Signing
 public struct ChannelView: Sendable {
     /// The channel's record.
     public let channel: ChannelRecord
-    /// Zero for open channels.
+    /// The numbers of members; zero for open channels, which have no members.
     public let counts: MemberCounts
 
-    /// Prints the channel as the REST API and events show it.
+    /// Prints the channel in the form of the REST API and of events.
     public func show(to writer: inout JSONWriter) { channel.show(counts, to: &writer) }
 }
 
 extension ChatAccess {
-    /// The maximum number of attempts at a creation that collides with another creation for the same users.
+    /// The maximum number of attempts to create a distinct channel while other requests create one for the same users.
     private static let distinctAttempts = 8
 
-    /// Creates the distinct channel of a set of users, or returns the existing one.
+    /// Creates the distinct channel of a set of users, or returns the existing one. There is at most one distinct
+    /// channel for a set of users.
     ///
     /// - Parameter users: the first members besides the creator.
     func make(
@@ -48,12 +49,12 @@ extension ChatAccess {
             retryAfter: .seconds(1))
     }
 
-    /// Creates the distinct channel, or returns the existing one.
+    /// Creates the distinct channel of a set of users, or returns the existing one.
     ///
     /// - Parameters:
-    ///   - place: the key of the record that names the channel of these users.
-    ///   - present: that record as it was read.
-    /// - Returns: nil when the record has changed since it was read.
+    ///   - place: the key of the record that contains the id of the distinct channel of these users.
+    ///   - present: that record as it was read; nil when there is none.
+    /// - Returns: nil when the record has changed after it was read.
     private func make(
         _ channel: ChannelRecord, _ users: [String], at place: RecordKey, unless present: DistinctChannelRecord?,
         by actor: Actor
@@ -83,16 +84,16 @@ extension ChatAccess {
 }
 
 extension ChannelRecord {
-    /// The identity of a set of users, independent of their order.
+    /// Returns a key for a set of users that does not depend on their order.
     ///
-    /// The lengths distinguish `ab` + `c` from `a` + `bc`.
+    /// The key contains the lengths of the names, so that `ab` and `c` have another key than `a` and `bc`.
     static func key(of users: [String]) -> String {
         let text = users.sorted { ExactText($0) < ExactText($1) }.map { "\($0.utf8.count):\($0)" }.joined()
         return Base64.encodeURL(Array(sha256(Array(text.utf8)).prefix(16)))
     }
 
-    /// Further changes for a step that replaces the channel by `next`, or deletes it (nil). They ensure that a channel
-    /// that is no longer distinct is not found by its first members.
+    /// Returns further changes for a commit that replaces the channel by `next`, or deletes it (nil). If the channel is
+    /// no longer distinct, they remove the record by which it is found from its first members.
     func endingDistinct(before next: ChannelRecord?, in app: AppID) -> [RecordChange] {
         guard isDistinct, next?.isDistinct != true, let distinctKey else { return [] }
         return [RecordChange(DistinctChannelRecord.key(distinctKey, in: app), body: nil)]

@@ -2,7 +2,7 @@ import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// The event that announces a change of a channel's record to the users in the channel.
+    /// Creates the event that announces a changed channel record to the users in the channel.
     ///
     /// - Parameter snapshot: the snapshot of the decision that makes the change.
     func channelUpdated(
@@ -28,7 +28,7 @@ extension ChatAccess {
 }
 
 extension ChannelRecord {
-    /// The channel with the version and the time that a decision gives it.
+    /// Returns the channel's record with the version and the time that the commit will give it.
     func stamped(in snapshot: RecordSnapshot) -> ChannelRecord {
         var channel = self
         (channel.etag, channel.updated) = (snapshot.etag, snapshot.next)
@@ -37,8 +37,9 @@ extension ChannelRecord {
 }
 
 extension MemberChange {
-    /// The event that announces a new channel with its first members. For a private channel the audience names the
-    /// members, because they become members only after this event. Otherwise it is for the channel's subscribers.
+    /// The event that announces a new channel with its first members. In a private channel, the audience lists the
+    /// members by name, because they become members only after this event. For any other channel, the audience is the
+    /// channel's subscribers.
     var channelCreated: EventDraft {
         chat.draft(
             "channel.created", on: channel.id, by: actor.user,

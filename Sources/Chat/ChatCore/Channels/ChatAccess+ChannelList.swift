@@ -1,14 +1,15 @@
 public import ChatModel
 
 extension ChatAccess {
-    /// Returns the channels with a record that the caller may know of. A page may be shorter than its limit when the
-    /// caller's patterns leave some channels out. The total is given only to callers whose patterns cover all channels.
+    /// Returns one page of the channels with a record. Channels of which the caller may not know are left out. So a
+    /// page may have fewer channels than its limit. The total is returned only to callers whose patterns cover all
+    /// channels.
     ///
     /// - Parameters:
-    ///   - isForUsers: true to leave private channels out even when the credential speaks for no user, because it
-    ///     stands for a token that a user holds.
-    ///   - user: the user that the token names; that user's private channels are included.
-    /// - Throws: `.forbidden` without `read`; `.malformed` for a bad query; the errors of the store.
+    ///   - isForUsers: true to leave out private channels even for a credential without a user. Used when the
+    ///     credential represents a token that users have.
+    ///   - user: the user that this token names. The private channels of which the user is a member are included.
+    /// - Throws: `.forbidden` without the scope `read`; `.malformed` for a bad query; the errors of the store.
     public func channels(
         _ list: RecordList, isForUsers: Bool = false, of user: String? = nil
     ) async throws(ChatError) -> Page<ChannelView> {
@@ -16,8 +17,8 @@ extension ChatAccess {
         var query = try RecordQuery(.channel, list, .channels, in: app, limits: limits)
         var list = list
         list.wantsTotal = list.wantsTotal && caller.channels.contains(.all)
-        // These conditions are part of the query, so that neither the length of a page, nor its cursor, nor the total
-        // reveals a channel that is left out.
+        // These conditions are part of the store's query. So neither the page length, the cursor nor the total reveals
+        // a channel that is left out.
         let user = caller.user ?? user
         if isForUsers || caller.user != nil { query.add(.known(to: user)) }
         if let reach = caller.reach { query.add(reach) }
@@ -35,10 +36,10 @@ extension ChatAccess {
         }
     }
 
-    /// Returns the records of these channels, in the same order; nil for a channel without a record, and for one that
-    /// the caller may not know of.
+    /// Returns the records of the channels with these names, in the same order; nil for a channel without a record, and
+    /// for a channel of which the caller may not know.
     ///
-    /// - Throws: `.forbidden` without `read`; the errors of the store.
+    /// - Throws: `.forbidden` without the scope `read`; the errors of the store.
     public func channels(named names: [String]) async throws(ChatError) -> [ChannelRecord?] {
         try caller.require(.read)
         let records = try await directory.read(names.map { ChannelRecord.key($0, in: app) })
@@ -48,7 +49,7 @@ extension ChatAccess {
         return channels.map { channel in channel.flatMap { known.contains(ExactText($0.id)) ? $0 : nil } }
     }
 
-    /// Returns those of the channels that the caller may know of.
+    /// Returns the channels of `names` of which the caller may know.
     func known(_ names: [String]) async throws(ChatError) -> [String] {
         guard let user = caller.user, service.accessCache.hasRules(app) else { return names }
         var known: [String] = []
@@ -56,7 +57,7 @@ extension ChatAccess {
         return known
     }
 
-    /// The channels that a user may know of. All channels for no user.
+    /// Returns the channels of which a user may know; all channels when `user` is nil.
     private func known(_ channels: [ChannelRecord], to user: String?) async throws(ChatError) -> [ChannelRecord] {
         guard let user else { return channels }
         let closed = channels.filter { $0.kind.isPrivate }
@@ -72,8 +73,8 @@ extension ChatAccess {
 }
 
 extension RecordFilter {
-    /// ``UserAccess/mayKnow(_:)`` as a filter: for channels that are not private, for those in which the user, if any, is a member or invited, and
-    /// for the one with the user's own name.
+    /// Returns ``UserAccess/mayKnow(_:)`` as a filter. It selects channels that are not private, channels of which the
+    /// user is a member or to which the user is invited, and the channel with the user's own name.
     fileprivate static func known(to user: String?) -> RecordFilter {
         let kinds = ChannelKind.allCases.filter(\.isPrivate)
         let isPrivate = RecordFilter.or(kinds.map { .compare(field: "kind", .equal, .string($0.rawValue)) })
@@ -84,8 +85,8 @@ extension RecordFilter {
 }
 
 extension Caller {
-    /// A condition for the channels that the caller's patterns cover; it may include a few others. Nil when the
-    /// patterns cover all channels, or when there are more than 64.
+    /// A filter for the channels that the caller's patterns cover. It may select a few other channels too. Nil when the
+    /// patterns cover all channels, or when there are more than 64 patterns.
     fileprivate var reach: RecordFilter? {
         guard !channels.contains(.all), channels.count <= 64 else { return nil }
         let own = readsOwnChannel ? user.map { [NamePattern.exact($0)] } ?? [] : []

@@ -2,7 +2,7 @@ public import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// Returns the record of a channel; nil when there is none, even if the channel is in use.
+    /// Returns the record of a channel; nil when there is none. A channel can be used without a record.
     ///
     /// - Throws: `.forbidden` when the caller may not see the channel; the errors of the store.
     public func channelView(_ name: String) async throws(ChatError) -> ChannelView? {
@@ -15,10 +15,10 @@ extension ChatAccess {
         }
     }
 
-    /// Changes what the app keeps in a channel's record. Requires an operator of the channel.
+    /// Changes the app's own fields of a channel's record. Requires an operator of the channel.
     ///
-    /// - Throws: `.notFound` when the channel has no record; `.forbidden` when the caller may not change it;
-    ///   `.malformed` or `.tooLarge` for a field; `.stale` when `precondition` names another version.
+    /// - Throws: `.notFound` when the channel has no record; `.forbidden` for a caller who is not an operator;
+    ///   `.malformed` or `.tooLarge` for an invalid field; `.stale` when `precondition` names another version.
     public func update(
         channel name: String, _ edit: ChannelEdit, precondition: RecordChange.Precondition = .none,
         by named: String? = nil
@@ -33,11 +33,11 @@ extension ChatAccess {
         }
     }
 
-    /// Sets a user's role in a channel, so that the user becomes or stops being an operator. Requires an operator. If
-    /// the user is a member, the membership's role changes with it.
+    /// Sets the role of a user in a channel: operator or ordinary member. Requires an operator of the channel. If the
+    /// user is a member, the role of the membership changes too.
     ///
-    /// - Throws: `.notFound` when the channel has no record; `.forbidden` when the caller may not moderate it;
-    ///   `.malformed` for a bad name.
+    /// - Throws: `.notFound` when the channel has no record; `.forbidden` for a caller who is not an operator;
+    ///   `.invalid` for a direct channel; `.malformed` for a bad name.
     public func appoint(
         _ user: String, in name: String, _ role: MemberRole, by named: String? = nil
     ) async throws(ChatError) -> ChannelView {
@@ -58,15 +58,15 @@ extension ChatAccess {
         return decided.value.stamped(decided.record(ChannelRecord.key(name, in: app)))
     }
 
-    /// Deletes a channel's record with its members, restrictions, texts and counters. Requires an operator. The
-    /// channel's events are kept.
+    /// Deletes the record of a channel with its members, restrictions, metadata and metacounters. Requires an operator
+    /// of the channel. The events of the channel are not deleted.
     ///
-    /// The deletion is one step, after which no user is a member or restricted. The records of members and participants
-    /// are removed afterwards, at the next start if necessary.
+    /// One commit deletes the channel; after it, no user is a member or restricted. The records of members and
+    /// participants are removed later, if necessary after the next start.
     ///
     /// - Returns: true when there was a record.
-    /// - Throws: `.forbidden` when the caller may not delete the channel; `.stale` when `precondition` names a version
-    ///   and there is another, or no record.
+    /// - Throws: `.forbidden` for a caller who is not an operator; `.stale` when `precondition` names a version that
+    ///   the record does not have, or when there is no record.
     @discardableResult public func delete(
         channel name: String, precondition: RecordChange.Precondition = .none, by named: String? = nil
     ) async throws(ChatError) -> Bool {
@@ -90,13 +90,13 @@ extension ChatAccess {
             let event = self.deleted(channel, counts, by: actor.user, snapshot)
             return Decision(channel.kind, changes: changes + rest, events: [event])
         }.value
-        // Done before another channel of this name can be created. The cleanup of pending deletions retries what fails
-        // here.
+        // Ends the presence of the users inside before another channel with this name can be created. If this fails,
+        // the cleanup of pending deletions tries again.
         if deleted == .open { try? await service.empty(channel(name)) }
         return deleted != nil
     }
 
-    /// Changes an existing record and announces the differences to the users in the channel.
+    /// Changes an existing record, and announces the differences to the users in the channel.
     func change(
         channel name: String, precondition: RecordChange.Precondition, by actor: Actor,
         _ edit: @escaping @Sendable (inout ChannelRecord) throws(ChatError) -> Void
@@ -121,7 +121,7 @@ extension ChatAccess {
 }
 
 extension ChannelView {
-    /// The view with the version and time that the store assigned.
+    /// Returns the view with the version and time that the store has assigned.
     func stamped(_ record: Record?) -> ChannelView {
         guard let stored = record.flatMap(ChannelRecord.init) else { return self }
         return ChannelView(channel: stored, counts: counts)

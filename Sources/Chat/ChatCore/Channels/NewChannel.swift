@@ -2,21 +2,23 @@ public import ChatModel
 import JSON
 import Signing
 
-/// A channel to create.
+/// A request to create a channel.
 public struct NewChannel: Sendable {
-    /// The channel's kind, which no later edit changes.
+    /// The kind of the channel. Only `group` and `public` can be exchanged later.
     public var kind: ChannelKind
-    /// The channel's id; nil to generate one. The id of a direct channel is derived from its two users' names.
+    /// The id of the channel; nil to generate one. It must be nil for a direct channel, whose id is derived from the
+    /// names of its two users.
     public var id: String?
-    /// The record's fields.
+    /// The fields of the record.
     public var edit = ChannelEdit()
-    /// The first members besides the creator. For a direct channel, both users or the other one.
+    /// The first members besides the creator. For a direct channel: both users, or only the user other than the
+    /// creator.
     public var users: [String] = []
-    /// True to return the existing distinct channel of these users, in any order, instead of creating one. Only for the
-    /// kind `group`.
+    /// True to return the distinct channel of these users, in any order, if it exists. Otherwise it is created. Only
+    /// for the kind `group`.
     public var isDistinct = false
 
-    /// A channel without fields and members.
+    /// Creates a request for a channel without fields and members.
     public init(kind: ChannelKind, id: String? = nil) {
         self.kind = kind
         self.id = id
@@ -24,7 +26,7 @@ public struct NewChannel: Sendable {
 }
 
 extension ChannelRecord {
-    /// The direct channel of two users. It is the same for both orders of the pair.
+    /// Creates the record of the direct channel of two users. The order of the users does not matter.
     static func direct(between pair: [String]) -> ChannelRecord {
         let pair = pair.sorted { ExactText($0) < ExactText($1) }
         var channel = ChannelRecord(id: "direct." + key(of: pair), kind: .direct)
@@ -36,11 +38,11 @@ extension ChannelRecord {
 extension ChatAccess {
     /// Creates a channel with its first members.
     ///
-    /// The creator joins it as its operator, and the others are invited. When an app creates it on behalf of no user,
-    /// they are members at once. A direct or distinct channel that already exists is returned unchanged.
+    /// The creator joins the channel as its operator, and the other users are invited. If an app creates the channel
+    /// for no user, all users join at once. A direct or distinct channel that already exists is returned unchanged.
     ///
     /// - Throws: `.malformed` for a bad name, field or list of users; `.conflict` with `current` when another channel
-    ///   has the id; `.forbidden`, slug `name_in_use`, when only an app may create the record for this name.
+    ///   has the id; `.forbidden` with the slug `name_in_use` when only an app may create the record for this name.
     public func make(_ new: NewChannel, by named: String? = nil) async throws(ChatError) -> Written<ChannelView> {
         try new.edit.check(limits)
         let actor = try actor(named)
@@ -51,12 +53,12 @@ extension ChatAccess {
         return try await make(channel, users, by: actor)
     }
 
-    /// Creates a channel's record under a name, or replaces what the app keeps in it. The creator joins it as its
-    /// operator; replacing requires an operator.
+    /// Creates the record of a channel with this name, or replaces the app's own fields of the existing record. The
+    /// creator joins the channel as its operator. Replacing requires an operator.
     ///
-    /// - Parameter kind: `group` and `public` may replace each other; other kinds cannot change.
-    /// - Throws: `.conflict`, slug `kind_fixed`, for a kind that the channel cannot change to; `.malformed` for a bad
-    ///   name or field; `.forbidden` when the caller may not change the channel; as described at
+    /// - Parameter kind: the kind of the channel. An existing channel can change only between `group` and `public`.
+    /// - Throws: `.conflict` with the slug `kind_fixed` for a kind to which the channel cannot change; `.malformed` for
+    ///   a bad name or field; `.forbidden` when the caller may not change the channel; the errors of
     ///   `RecordChange.Precondition.check`.
     public func put(
         channel name: String, kind: ChannelKind, _ edit: ChannelEdit, precondition: RecordChange.Precondition = .none,
@@ -73,7 +75,7 @@ extension ChatAccess {
             do throws(ChatError) {
                 return try await make(new, by: named)
             } catch {
-                // Another caller has just created it: it is replaced like any existing record.
+                // Another caller created the record first. It is replaced like any existing record.
                 guard error.code == .conflict, error.current?.key == key else { throw error }
             }
         } else if case .absent = precondition {
@@ -112,17 +114,17 @@ extension ChatAccess {
         return Written(record: ChannelView(channel: made, counts: decided.value.record.counts), isNew: true)
     }
 
-    /// Checks that the actor may create a record for this name. The creator of a record becomes the channel's operator
-    /// and may close the channel to everyone else. So only an app may create the record for a name under which events
-    /// exist, for another user's name, or for a channel of reports.
+    /// Checks that the actor may create the record of a channel with this name. The creator of a record becomes the
+    /// channel's operator, and can exclude all other users. So only an app may create a record for a name with stored
+    /// events, for another user's name, or for a channel of reports.
     ///
-    /// - Throws: `.forbidden`, slug `name_in_use`.
+    /// - Throws: `.forbidden` with the slug `name_in_use`.
     func requireUnused(_ channel: ChannelRecord, by actor: Actor) async throws(ChatError) {
         guard !actor.isManager, channel.kind != .direct else { return }
         let records = try await directory.read([
             ChannelRecord.key(channel.id, in: app), UserRecord.key(channel.id, in: app),
         ])
-        // A channel with a record is refused later, for that reason.
+        // If the channel has a record, the caller reports that later.
         guard records[0] == nil else { return }
         let isOthers = records[1] != nil && actor.user.map { ExactText($0) != ExactText(channel.id) } ?? true
         let isModerators = Self.channel(moderatedOn: channel.id) != nil
@@ -133,7 +135,7 @@ extension ChatAccess {
             slug: "name_in_use")
     }
 
-    /// Creates the record and its first members. The events are, in this order: the channel, its creator, the other
+    /// Creates the record and its first members. The events have this order: the channel, its creator, the other
     /// members, the member count.
     func first(
         _ channel: ChannelRecord, _ users: [String], _ snapshot: RecordSnapshot, by actor: Actor
@@ -176,7 +178,7 @@ extension ChatAccess {
         return channel
     }
 
-    /// The two users of a direct channel. The creator is one of them.
+    /// Returns the two users of a direct channel. If a user creates the channel, that user must be one of the two.
     private func pair(_ users: [String], by actor: Actor) throws(ChatError) -> [String] {
         for user in users { try Names.check(user: user) }
         let pair = try distinct(users + (users.count == 1 ? actor.user.map { [$0] } ?? [] : []))
@@ -206,9 +208,10 @@ extension ChatAccess {
 }
 
 extension ChannelRecord {
-    /// Changes the kind.
+    /// Changes the kind of the channel. Only `group` and `public` can be exchanged, because the members of one of the
+    /// other kinds have no meaning in another kind.
     ///
-    /// - Throws: `.conflict`, slug `kind_fixed`: members of one kind of channel have no meaning in the other.
+    /// - Throws: `.conflict` with the slug `kind_fixed` for any other change.
     fileprivate mutating func set(_ kind: ChannelKind) throws(ChatError) {
         let exchangeable: [ChannelKind] = [.group, .public]
         guard kind == self.kind || (exchangeable.contains(kind) && exchangeable.contains(self.kind)) else {

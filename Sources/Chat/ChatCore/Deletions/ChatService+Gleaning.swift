@@ -1,19 +1,20 @@
 import ChatModel
 
-/// The removal of records of messages that no longer exist. Messages disappear in many ways (deleted permanently or by
-/// range, expired by their own time or by the app's retention), and none of them removes the message's records. These
-/// records are not visible afterwards; a slow scan finds and removes them.
+/// Removes the records of messages that no longer exist. A message may be deleted permanently, be deleted by range, or
+/// expire; none of these removes all records of the message. Nobody can read such records, so a slow scan removes them
+/// later.
 extension ChatService {
-    /// Scans the records of all messages repeatedly, one page per second, until cancelled.
+    /// Scans the message records of all apps repeatedly, until cancelled. Reads one page per second, and waits one hour
+    /// between two scans.
     func keepGleaning() async {
         while !Task.isCancelled {
             for app in keyring.apps { await cleanUp(app.id, pausing: .seconds(1)) }
-            // The loop condition checks for cancellation.
+            // If the task was cancelled, the condition of the loop ends it.
             try? await Task.sleep(for: .seconds(3600))
         }
     }
 
-    /// Scans the records of an app's messages once. Records that cannot be read are left for the next scan.
+    /// Scans the message records of an app once. If a page cannot be read, the scan ends; the next scan tries again.
     func cleanUp(_ app: AppID, pausing pause: Duration = .zero) async {
         var query = RecordQuery(.message, in: app, limit: limits.pageMost)
         repeat {
@@ -24,7 +25,7 @@ extension ChatService {
     }
 
     private func cleanUpPage(_ query: RecordQuery) async throws(ChatError) -> Page<Record> {
-        // Events of newer records may not be visible yet.
+        // The events of records above this timetoken may not be visible yet, so these records are skipped.
         let edge = try await engine.log.watermark(of: query.app)
         let page = try await engine.directory.list(query)
         for message in page.items.compactMap({ MessageRecord($0) }) where message.timetoken <= edge {
@@ -34,8 +35,8 @@ extension ChatService {
         return page
     }
 
-    /// True when the record can be removed. The record of a permanently deleted message stays for a while, so that a
-    /// repeated deletion reports that the message is gone.
+    /// Returns true when the record can be removed. The record of a permanently deleted message is stored for a while,
+    /// so that a repeated deletion of the message succeeds without an effect.
     private func isOver(_ message: MessageRecord, in app: AppID) async throws(ChatError) -> Bool {
         if let deletion = message.deletion, deletion.isHard {
             return deletion.at.adding(limits.repeatWindow) <= clock.now
@@ -43,8 +44,8 @@ extension ChatService {
         return try await engine.log.event(at: message.timetoken, in: app) == nil
     }
 
-    /// Removes the message's actions first, a page per step. After a crash, the record is still there to find the rest,
-    /// because it is removed last.
+    /// Removes the actions of a message in pages, and then its record. If the process crashes before the end, the
+    /// record is still stored, so the next scan finds it.
     private func remove(_ message: MessageRecord, in app: AppID) async throws(ChatError) {
         var query = RecordQuery(.messageAction, in: app, limit: limits.pageMost)
         query.idPrefix = MessageActionRecord.prefix(message.channel, message.timetoken)
@@ -60,7 +61,7 @@ extension ChatService {
             guard let record = snapshot[key].flatMap({ MessageRecord($0) }) else { return Decision(()) }
             var decision = Decision((), changes: [RecordChange(key, body: nil)])
             if record.deletion == nil, let root, var thread = snapshot[root].flatMap({ MessageRecord($0) }) {
-                // The author of the reply is no longer known.
+                // The event is gone, so the author of the reply is unknown: subtract a reply without an author.
                 thread.thread.remove(by: nil)
                 decision.changes.append(thread.change(in: app))
             }

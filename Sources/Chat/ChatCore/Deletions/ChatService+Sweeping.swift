@@ -1,20 +1,20 @@
 import ChatModel
 
 extension ChatService {
-    /// Removes the remaining records of deleted channels, until cancelled.
+    /// Removes the remaining records of deleted channels whenever there are some, until cancelled.
     func keepSweeping() async {
         for await _ in pendingDeletions.changeSignal.stream {
             while await !sweepDeleted() {
-                // The store cannot be reached. The loop condition checks for cancellation.
+                // The store cannot be written: wait and try again, unless the task was cancelled.
                 try? await Task.sleep(for: .seconds(1))
                 guard !Task.isCancelled else { return }
             }
         }
     }
 
-    /// Removes the remaining records of every deleted channel.
+    /// Removes the remaining records of all deleted channels.
     ///
-    /// - Returns: false when some records remain.
+    /// - Returns: false when the removal of some records failed.
     @discardableResult func sweepDeleted() async -> Bool {
         var isDone = true
         for channel in pendingDeletions.pending {
@@ -35,13 +35,14 @@ extension ChatService {
         try await empty(channel)
         for kind in [RecordKind.membership, .restriction] { try await remove(kind, of: sweep, in: channel.app) }
         _ = try await decide([key]) { snapshot in
-            // The channel was deleted again in the meantime, and more records remain.
+            // If the channel was deleted again meanwhile, more records remain, so its record is not removed.
             guard snapshot[key].flatMap({ CascadeDeletionRecord($0) }) == sweep else { return Decision(()) }
             return Decision((), changes: [RecordChange(key, body: nil)])
         }
     }
 
-    /// Removes records that are not newer than the deletion, a page per step, so that other writes run in between.
+    /// Removes the records of a deleted channel that are not newer than its deletion. Each page is one commit, so that
+    /// other writes run between them.
     private func remove(_ kind: RecordKind, of sweep: CascadeDeletionRecord, in app: AppID) async throws(ChatError) {
         var query = RecordQuery(kind, in: app, limit: limits.pageMost)
         query.parent = sweep.channel
@@ -57,7 +58,7 @@ extension ChatService {
         } while query.cursor != nil
     }
 
-    /// Makes all users leave a channel that is no longer open.
+    /// Makes all users leave a channel that is no longer an open channel.
     func empty(_ channel: ChannelID) async throws(ChatError) {
         let presenceScope = PresenceScope(.participant, channel)
         let (accessCache, most) = (accessCache, limits.pageMost)

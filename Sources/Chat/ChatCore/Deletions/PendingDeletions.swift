@@ -1,15 +1,15 @@
 import ChatModel
 import Locking
 
-/// The deleted channels whose remaining records are not removed yet. These records are hidden from every reader.
+/// The deleted channels that still have records to remove. These records are hidden from all readers.
 ///
-/// Nearly always empty. An entry that stays too long is harmless, because it hides only records older than the
-/// deletion.
+/// The list is nearly always empty. An entry that remains too long does no harm, because it hides only records that are
+/// older than the deletion.
 final class PendingDeletions: Sendable {
     private let mirror: RecordMirror
     private let directory: any Directory
     private let channels = Lock<[ChannelID: Timetoken]>([:])
-    /// Signals that there are records to remove.
+    /// Signals that a deleted channel has records to remove.
     let changeSignal = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     init(directory: any Directory) {
@@ -17,19 +17,19 @@ final class PendingDeletions: Sendable {
         mirror = RecordMirror([.sweep], of: directory)
     }
 
-    /// Reads the pending deletions of the gateway's last run. Must run before the first request.
+    /// Reads the deletions that earlier runs of the gateway did not complete. Must finish before the first request.
     ///
-    /// - Returns: the revision from which `follow` continues.
+    /// - Returns: the revision to pass to `follow`.
     func load(_ apps: [AppID]) async throws(ChatError) -> Revision {
         let revision = try await directory.revision()
         for app in apps { try await mirror.load(.sweep, in: app, update) }
         return revision
     }
 
-    /// Adds channels that are deleted on any node, until cancelled or until the engine closes.
+    /// Adds the channels that are deleted on any node, until cancelled or until the engine closes.
     func follow(from revision: Revision) async { await mirror.follow(from: revision, update) }
 
-    /// Adds the deletions in a write of this node, before the next request.
+    /// Adds the deletions in a commit of this node. Must be called before the next request is processed.
     func record(_ changes: [RecordChange]) {
         for change in changes where change.key.kind == .sweep {
             update(
@@ -45,10 +45,10 @@ final class PendingDeletions: Sendable {
         if sweep != nil { changeSignal.continuation.yield() }
     }
 
-    /// True when records of a deleted channel of this name remain.
+    /// Returns true when a deleted channel with this name still has records to remove.
     func concern(_ channel: ChannelID) -> Bool { channels.withLock { $0[channel] != nil } }
 
-    /// True when a record with that time belongs to a deleted channel of this name.
+    /// Returns true when a record with this time of change belongs to a deleted channel with this name.
     func hide(_ updated: Timetoken, of channel: ChannelID) -> Bool {
         channels.withLock { channels in channels[channel].map { updated <= $0 } ?? false }
     }

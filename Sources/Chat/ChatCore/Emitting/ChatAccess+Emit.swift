@@ -2,21 +2,22 @@ public import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// Appends events to their channels, all or none. When it returns, they are durable (ephemeral ones: visible).
+    /// Appends all the events to their channels, or none. When this returns, the events are durable; ephemeral events
+    /// are visible to readers.
     ///
     /// - Parameters:
-    ///   - drafts: the events as the sender asks for them; this prepares them.
-    ///   - claim: makes the whole call repeatable with the same answer (`Idempotency-Key`), even when the repeat would
-    ///     be refused because rights or schemas have changed since.
+    ///   - drafts: the events as the sender wrote them. This method checks and completes them.
+    ///   - claim: an idempotency key (`Idempotency-Key`) of the whole call. A repeated call with the same claim returns
+    ///     the first outcome, even if changed rights or schemas would now reject the drafts.
     /// - Throws: before anything is stored: `.malformed` for a bad name or field, `.forbidden` without the right to
-    ///   emit there, `.tooLarge` for a long payload, `.invalid` when the payload does not match the type's schema.
-    ///   Otherwise what `EventLog.append` throws.
+    ///   emit to the channel, `.tooLarge` for a payload above the limit, `.invalid` when the payload does not match the
+    ///   schema of its type. Also the errors of ``emit(prepared:claim:)``.
     @discardableResult
     public nonisolated(nonsending) func emit(
         _ drafts: [EventDraft], claim: Claim? = nil
     ) async throws(ChatError) -> AppendOutcome {
         do throws(ChatError) {
-            // A repeat does not count against rates again.
+            // A repeated call does not count against the rate limits again.
             if caller.meters != nil, let claim, let earlier = try await earlier(claim) {
                 return outcome(of: earlier, asking: drafts)
             }
@@ -27,18 +28,19 @@ extension ChatAccess {
         }
     }
 
-    /// Appends drafts that have passed the checks, except for the rules of their channels, all or none. Applies those
-    /// rules, also to drafts that ``prepare(_:within:)`` returned: they may have changed since.
+    /// Appends all drafts, or none. The drafts must have passed all checks except the rules of their channels. This
+    /// method applies those rules, even to drafts that ``prepare(_:within:)`` returned, because the rules may have
+    /// changed since.
     ///
-    /// - Throws: `.tooMany` past the caller's rates; `.forbidden` when a user may not write in a channel; `.overloaded`
-    ///   when rights change too often; what `EventLog.append` throws.
+    /// - Throws: `.tooMany` when the caller exceeds its rate limits; `.forbidden` when a user may not write in a
+    ///   channel; `.overloaded` when rights change before each attempt to commit; the errors of `EventLog.append`.
     public nonisolated(nonsending) func emit(
         prepared drafts: [EventDraft], claim: Claim? = nil
     ) async throws(ChatError) -> AppendOutcome {
         if let meters = caller.meters { try meters.admit(events: drafts.count, at: service.clock.now) }
         for _ in 0..<Self.attemptsMost {
             do throws(ChatError) {
-                // Checked here, so that an app whose channels restrict nobody does not wait for anything.
+                // An app without channel rules skips the asynchronous check.
                 if let revision = service.accessCache.revisionIfNoRules(of: app) {
                     return try await append(drafts, claim, unlessChangedSince: revision)
                 }
@@ -46,7 +48,7 @@ extension ChatAccess {
                 let revision = try await applyChannelRules(to: &drafts)
                 return try await append(drafts, claim, unlessChangedSince: revision)
             } catch {
-                // A user was banned meanwhile, or the channel changed: check again.
+                // A restriction or a channel changed before the commit: check again.
                 guard error.code == .stale else { throw error }
             }
         }
@@ -55,7 +57,8 @@ extension ChatAccess {
             retryAfter: .seconds(1))
     }
 
-    /// The maximum number of attempts when the rights to write change before each commit.
+    /// The maximum number of attempts to commit. An attempt fails when the rights to write change between the check and
+    /// the commit.
     private static var attemptsMost: Int { 8 }
 
     private nonisolated(nonsending) func append(
@@ -71,13 +74,14 @@ extension ChatAccess {
             })
     }
 
-    /// Returns what an earlier emit with this claim stored; see `EventLog.earlier(_:)`.
+    /// Returns the events that an earlier emit with this claim stored; nil when there was none. See
+    /// `EventLog.earlier(_:)`.
     ///
     /// - Throws: the errors of the store.
     public func earlier(_ claim: Claim) async throws(ChatError) -> RepeatedAppend? { try await log.earlier(claim) }
 
-    /// The outcome of the earlier emit, for a caller that repeats it with the same drafts. The drafts replace events
-    /// that are no longer stored.
+    /// Returns the outcome of an earlier emit, for a call that repeats it with the same drafts. For an event that is no
+    /// longer stored, the outcome contains an event made from its draft.
     public func outcome(of earlier: RepeatedAppend, asking drafts: [EventDraft]) -> AppendOutcome {
         var events: [Appended] = []
         for (index, asked) in drafts.enumerated() where index < earlier.timetokens.count {
@@ -92,16 +96,18 @@ extension ChatAccess {
 
     private var hasChannelRules: Bool { service.accessCache.hasRules(app) }
 
-    /// Returns the revision of the directory for which the rules of all channels hold.
+    /// Applies the rules of the channel of each draft, and returns the oldest directory revision at which a rule was
+    /// read.
     private func applyChannelRules(to drafts: inout [EventDraft]) async throws(ChatError) -> Revision {
         var oldest = Revision.max
         for index in drafts.indices { oldest = min(oldest, try await applyChannelRules(to: &drafts[index])) }
         return oldest
     }
 
-    /// Applies what depends on the channel: checks that the user may write there, and sets the audience of a message.
+    /// Applies the rules of a draft's channel: checks that the user may write there, and sets the audience of the
+    /// draft.
     ///
-    /// - Returns: the revision of the directory for which this holds.
+    /// - Returns: the revision of the directory at which the rules were read.
     /// - Throws: `.forbidden`; the errors of the store.
     @discardableResult
     private func applyChannelRules(to draft: inout EventDraft) async throws(ChatError) -> Revision {
@@ -126,7 +132,7 @@ extension ChatAccess {
         return min(channelAccess.revision, parent.revision)
     }
 
-    /// The audience of a draft, determined as for emitted events.
+    /// Returns the audience that a draft gets when it is emitted.
     func audience(of draft: EventDraft) async throws(ChatError) -> Audience {
         guard hasChannelRules else { return draft.audience }
         return Self.audience(
@@ -141,9 +147,9 @@ extension ChatAccess {
         return channel.isPrivate ? .insiders : .subscribers
     }
 
-    /// Emits one event; see `emit(_:claim:)`.
+    /// Emits one event.
     ///
-    /// - Throws: as ``emit(_:claim:)``.
+    /// - Throws: the errors of ``emit(_:claim:)``.
     @discardableResult
     public func emit(_ draft: EventDraft) async throws(ChatError) -> Appended {
         try await emit([draft]).events[0]
@@ -154,22 +160,24 @@ extension ChatAccess {
 
 extension ChatAccess {
     /// Makes all checks that precede the append: rights, names, sizes, the schema of the type, and whether the user may
-    /// write in the channel. For messages with links, which a decision emits.
+    /// write in the channel. Used for messages with links, which are stored in a decision together with other records.
     ///
-    /// - Throws: `.malformed` for a bad name or field; `.forbidden` without the right to emit there; `.tooLarge` for a
-    ///   long payload; `.invalid` when the payload does not match the type's schema; the errors of the store.
+    /// - Throws: `.malformed` for a bad name or field; `.forbidden` without the right to emit to the channel;
+    ///   `.tooLarge` for a payload above the size limit; `.invalid` when the payload does not match the schema of its
+    ///   type; the errors of the store.
     public func prepare(_ draft: EventDraft) async throws(ChatError) -> EventDraft {
         var budget = ValidationBudget()
         return try await prepare([.success(draft)], within: &budget)[0].get()
     }
 
-    /// Prepares the events of one request, each on its own. Together they share the validation budget of one request.
+    /// Prepares the events of one request. Each event is checked on its own, but all share the validation budget of the
+    /// request.
     ///
     /// - Parameters:
-    ///   - drafts: a draft that could not be read keeps its position and its error.
+    ///   - drafts: the events of the request. A draft that could not be parsed is a failure with its error.
     ///   - left: the remaining validation budget, for a caller that checks more events of the same request.
-    /// - Throws: `.unavailable` when the task is cancelled while it waits for its turn. The error of a draft is in its
-    ///   result.
+    /// - Returns: one result per draft, in the same order. The error of a draft is in its result.
+    /// - Throws: `.unavailable` when the task is cancelled while it waits to run.
     public func prepare(
         _ drafts: [Result<EventDraft, ChatError>], within left: inout ValidationBudget
     ) async throws(ChatError) -> [Result<EventDraft, ChatError>] {
@@ -195,7 +203,7 @@ extension ChatAccess {
         return results
     }
 
-    /// Returns false when some work was postponed.
+    /// Checks each draft. Returns false when the budget was too small and some work was postponed.
     private func checkEach(
         _ drafts: inout [Result<EventDraft, ChatError>], within budget: inout ValidationBudget
     ) -> Bool {
@@ -212,8 +220,8 @@ extension ChatAccess {
         return true
     }
 
-    /// Checks all drafts or throws: on the loop while validation is little work, otherwise away from it. The rules of
-    /// the channels are applied later, with the revision for which they hold.
+    /// Checks all drafts, or throws the first error. Validation runs on the event loop while it is little work, and
+    /// otherwise on another thread. The rules of the channels are applied later.
     private nonisolated(nonsending) func checked(_ drafts: [EventDraft]) async throws(ChatError) -> [EventDraft] {
         var quick = ValidationBudget.onLoop
         if let checked = try checkedAll(drafts, within: &quick) { return checked }
@@ -223,10 +231,10 @@ extension ChatAccess {
         }
     }
 
-    /// Returns nil when some work was postponed.
+    /// Checks all drafts. Returns nil when the budget was too small and some work was postponed.
     ///
-    /// Never inlined: an async function keeps everything it has touched in memory allocated with its task until it
-    /// returns, and drafts are large.
+    /// Never inlined: drafts are large, and an async function keeps all its local values in the memory of its task
+    /// until it returns.
     @inline(never)
     private func checkedAll(
         _ drafts: [EventDraft], within budget: inout ValidationBudget
@@ -239,7 +247,7 @@ extension ChatAccess {
         return drafts
     }
 
-    /// Checks one draft and completes it, except for the rules of its channel.
+    /// Checks one draft and completes it. Does not apply the rules of its channel.
     private func checkOne(_ draft: inout EventDraft, within budget: inout ValidationBudget) throws(ChatError) {
         try check(&draft)
         let retention: Duration?
@@ -257,8 +265,8 @@ extension ChatAccess {
         draft.isEndedByType = life != asked
     }
 
-    /// Checks the caller's rights and the names and sizes of a draft, before its schema, and sets what follows from the
-    /// call: app, user, device and trace. Names and sizes are checked here only; the log relies on it.
+    /// Checks the caller's rights, and the names and sizes of a draft. Sets the fields of the draft that follow from
+    /// the call: app, user, device and trace. The log relies on these checks and does not repeat them.
     func check(_ draft: inout EventDraft) throws(ChatError) {
         try caller.require(.emit)
         let name = draft.channel.name
@@ -281,7 +289,7 @@ extension ChatAccess {
             throw ChatError(.malformed, "the deduplication key must be 1 to 255 bytes long")
         }
         if let user = draft.user { try Names.check(user: user) }
-        // A user's credential speaks for that user only; any other may name any user or none.
+        // The credential of a user may act for that user only. Any other credential may name any user, or none.
         if let own = caller.user {
             guard draft.user.map({ ExactText($0) == ExactText(own) }) ?? true else {
                 throw ChatError(.forbidden, "this credential speaks for user '\(own)' only")
@@ -303,7 +311,7 @@ extension ChatAccess {
 }
 
 extension ChatError {
-    /// True when the event itself was refused, before the log was called.
+    /// True when the checks rejected the event before the log was called.
     fileprivate var isRefusal: Bool {
         switch code {
         case .malformed, .forbidden, .tooLarge, .invalid, .tooMany: true

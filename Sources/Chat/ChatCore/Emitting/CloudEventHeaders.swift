@@ -1,12 +1,13 @@
 public import ChatModel
 import Text
 
-/// The header of a CloudEvent in binary mode (CloudEvents HTTP protocol binding 1.0.2, section 3.1).
+/// Reads the header fields of a CloudEvent in binary mode (CloudEvents HTTP protocol binding 1.0.2, section 3.1).
 public enum CloudEventHeaders {
-    /// A header field.
+    /// The name and the value of a header field.
     public typealias Field = (name: String, value: String)
 
-    /// The attributes in fields named `ce-…`, in their order, with names in lower case.
+    /// Returns the attributes from the header fields named `ce-…`, in the order of the fields. Their names are in lower
+    /// case and without the prefix.
     ///
     /// - Throws: `.malformed` with the slug `bad_cloud_event` for an attribute that appears twice or is not UTF-8, and
     ///   for `datacontenttype`, which belongs in the field `Content-Type`.

@@ -3,8 +3,9 @@ public import JSON
 import JSONSchema
 import Locking
 
-/// A candidate schema: live events of a type are checked against it after they were stored, and only counted. The
-/// schema is stored with the app; the counts are this node's since the candidate was set or the node started.
+/// A candidate schema of an event type. Events of the type are checked against it after they are stored, and only the
+/// results are counted. The schema is stored with the app. The counts are in the memory of this node, and start when
+/// the candidate is set or the node starts.
 final class Candidate: Sendable {
     private struct Counts {
         var accepted = 0
@@ -14,17 +15,17 @@ final class Candidate: Sendable {
     }
 
     static let idPrefix = "candidate/"
-    /// The maximum number of distinct errors kept as samples; further ones are only counted.
+    /// The maximum number of distinct errors to store as samples. Further errors are only counted.
     static let mostSamples = 20
 
     let text: JSONText
     let created: Timetoken
-    /// The body of its record, to detect whether the record has changed.
+    /// The JSON of the candidate's record, used to detect whether the record has changed.
     let body: JSONText
-    /// Nil for a stored schema that this gateway cannot compile. Then every event is undecided.
+    /// The compiled schema; nil for a stored schema that this gateway cannot compile. Then every event is undecided.
     private let schema: Schema?
     private let counts = Lock(Counts())
-    /// The version of its record; empty before it is stored.
+    /// The version of the candidate's record; empty before the record is stored.
     private let version = Lock("")
 
     init(_ text: JSONText, _ schema: Schema?, created: Timetoken) {
@@ -39,8 +40,7 @@ final class Candidate: Sendable {
         }
     }
 
-    /// Reads what `body` printed. A record that cannot be parsed becomes a candidate for which every event is
-    /// undecided.
+    /// Reads the JSON that `body` printed. If the schema of the record cannot be compiled, every event is undecided.
     convenience init(_ record: Record, check: SchemaCheck) {
         let text = record.body.rawMember("schema") ?? .null
         let created = (try? JSONDocument(record.body).root["created"]?.string).flatMap { Timetoken(text: $0) }
@@ -56,15 +56,15 @@ final class Candidate: Sendable {
         RecordKey(.setting, idPrefix + type, in: app)
     }
 
-    /// The name of the type whose candidate a record holds; nil for any other setting.
+    /// Returns the name of the event type when a record is a candidate; nil for any other setting.
     static func typeName(of key: RecordKey) -> ExactText? {
         key.id.hasPrefix(idPrefix) ? ExactText(key.id.dropFirst(idPrefix.count)) : nil
     }
 
     /// Checks a stored event against the candidate and counts the result.
     ///
-    /// - Parameter work: the validation budget beside the request that brought the event. When it is exhausted, events
-    ///   are undecided.
+    /// - Parameter work: the validation budget for candidates, separate from the budget of the request that sent the
+    ///   event. When it is exhausted, events are undecided.
     func inspect(_ event: Event, depth: Int, within work: inout ValidationBudget) {
         guard !work.isTooLarge(event.data.count) else { return counts.withLock { $0.undecided += 1 } }
         let value = try? JSONDocument(event.data.bytes, limits: JSONLimits(depth: depth)).root
@@ -98,23 +98,23 @@ final class Candidate: Sendable {
 }
 
 extension ChatError.FieldError {
-    /// True when both errors violate the same keyword of the schema, wherever in the payload.
+    /// Returns true when both errors violate the same keyword of the schema, at any location of the payload.
     fileprivate func isAlike(_ other: Self) -> Bool { schema == other.schema && keyword == other.keyword }
 }
 
-/// The effect that a candidate would have had on the events stored since it was set.
+/// The results of checking the events stored since a candidate was set.
 public struct CandidateReport: Sendable {
-    /// An error that was the first one found in some events.
+    /// An error of the candidate, and the number of events in which it was the first error found.
     public struct Sample: Sendable {
-        /// The error and its place in the payload.
+        /// The error and its location in the payload.
         public var fault: ChatError.FieldError
-        /// The number of events with this error.
+        /// The number of events in which this error was found first.
         public var count: Int
         /// The id of the first such event.
         public var event: String
     }
 
-    /// The event type's name.
+    /// The name of the event type.
     public var type: String
     /// The candidate schema.
     public var schema: JSONText
@@ -122,13 +122,13 @@ public struct CandidateReport: Sendable {
     public var created: Timetoken
     /// The number of events that the candidate accepted.
     public var accepted: Int
-    /// The number of events that the candidate refused.
+    /// The number of events that the candidate rejected.
     public var refused: Int
-    /// Events that were neither accepted nor refused: the check reached a limit, or they contain numbers beyond 64
-    /// bits.
+    /// The number of events that were neither accepted nor rejected, because the check reached a limit or the event
+    /// contains numbers beyond 64 bits.
     public var undecided: Int
     /// The first distinct errors, at most 20.
     public var samples: [Sample]
-    /// The version of the candidate. It does not change with the counts.
+    /// The version of the candidate's record. It does not change with the counts.
     public var etag: String
 }

@@ -5,12 +5,12 @@ import Locking
 extension ChatAccess {
     private var types: EventTypes { service.eventTypes }
 
-    /// Sets a type's candidate schema: from now on the type's stored events are checked against it and only counted
-    /// (`candidateReport`). Replaces an earlier candidate and resets the counts.
+    /// Sets the candidate schema of a type. From now on, stored events of the type are checked against it, and the
+    /// results are counted (`candidateReport`). Replaces an earlier candidate and resets the counts.
     ///
-    /// - Throws: `.forbidden` without `manage`; `.notFound` for a type that is not declared; `.tooLarge` for a long
-    ///   schema; `.malformed` for text that is not JSON; `.invalid` with the slug `schema_invalid`; as described at
-    ///   `RecordChange.Precondition.check`.
+    /// - Throws: `.forbidden` without the scope `manage`; `.notFound` for a type that is not declared; `.tooLarge` for
+    ///   a schema above the size limit; `.malformed` for text that is not JSON; `.invalid` with the slug
+    ///   `schema_invalid` for a schema that does not compile; the errors of `RecordChange.Precondition.check`.
     public func setCandidate(
         _ schema: JSONText, for name: String, precondition: RecordChange.Precondition = .none
     ) async throws(ChatError) -> (report: CandidateReport, isNew: Bool) {
@@ -21,7 +21,8 @@ extension ChatAccess {
             try types.requireCapacity(for: compiled, besides: .candidate, of: name, in: app)
             let candidate = Candidate(schema, compiled, created: types.clock.now)
             let key = Candidate.recordKey(of: name, in: app)
-            // The compile queue runs the declarations of an app one after the other.
+            // The compile queue runs one declaration at a time, so no other declaration of this node changes the
+            // candidate here.
             let isNew = try await types.directory.read(key) == nil
             var prepared = EventTypes.Prepared()
             prepared.candidates[key] = (candidate.body, candidate)
@@ -29,7 +30,8 @@ extension ChatAccess {
                 _ = try await types.write(
                     [RecordChange(key, body: candidate.body, precondition: precondition)], prepared)
             } catch {
-                // The directory throws `.notFound` for a missing candidate; the type itself exists.
+                // The directory throws `.notFound` for a missing candidate. Report the failed precondition instead,
+                // because the type itself exists.
                 guard error.code == .notFound else { throw error }
                 try precondition.check(nil)
                 throw error
@@ -38,11 +40,11 @@ extension ChatAccess {
         }
     }
 
-    /// Reports the effect that the candidate of a type would have had. The counts are this node's.
+    /// Returns the results of checking events against a type's candidate on this node.
     ///
-    /// It requires the same scope as setting a candidate, because the errors quote what others sent.
+    /// Requires the same scope as setting a candidate, because the errors quote events of other senders.
     ///
-    /// - Throws: `.forbidden` without `manage`; `.notFound` when the type has no candidate.
+    /// - Throws: `.forbidden` without the scope `manage`; `.notFound` when the type has no candidate.
     public func candidateReport(of name: String) throws(ChatError) -> CandidateReport {
         try caller.require(.manage)
         try caller.require(type: name)
@@ -50,10 +52,10 @@ extension ChatAccess {
         return candidate.report(of: name)
     }
 
-    /// Removes the candidate of a type without promoting it.
+    /// Removes the candidate of a type. No version is added.
     ///
-    /// - Throws: `.forbidden` without `manage`; `.notFound` when the type has no candidate; `.stale` when the candidate
-    ///   is at another version than `etag`.
+    /// - Throws: `.forbidden` without the scope `manage`; `.notFound` when the type has no candidate; `.stale` when the
+    ///   version of the candidate's record is not `etag`.
     public func dropCandidate(of name: String, ifMatch etag: String? = nil) async throws(ChatError) {
         try requireManaging(name)
         do {
@@ -66,11 +68,11 @@ extension ChatAccess {
         }
     }
 
-    /// Makes the candidate the newest version of its type and removes the candidate in the same commit. If another
-    /// candidate has been set meanwhile, that one is kept.
+    /// Makes the candidate the newest version of its type, and removes the candidate in the same commit. Another
+    /// candidate that was set meanwhile is not removed.
     ///
-    /// - Parameter forced: as `SchemaProposal.forced`.
-    /// - Throws: as `addVersion`; `.notFound` when there is no candidate.
+    /// - Parameter forced: see `SchemaProposal.forced`.
+    /// - Throws: the errors of `addVersion`; `.notFound` when there is no candidate.
     public func promoteCandidate(
         of name: String, forced: String? = nil
     ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {
@@ -87,7 +89,8 @@ extension EventTypes {
         contents.withLock { $0[app]?.candidates[ExactText(name)] }
     }
 
-    /// The removal of a candidate's record; empty when the record is gone or belongs to another candidate.
+    /// Returns the change that removes a candidate's record; empty when the record is gone or belongs to another
+    /// candidate.
     func ending(
         _ candidate: Candidate, of name: String, in app: AppID
     ) async throws(ChatError) -> [RecordChange] {

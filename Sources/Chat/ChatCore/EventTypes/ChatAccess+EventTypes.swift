@@ -3,9 +3,9 @@ public import ChatModel
 extension ChatAccess {
     private var types: EventTypes { service.eventTypes }
 
-    /// Returns the event types that this caller may know of, including the gateway's own, ordered by name.
+    /// Returns the event types that match the caller's type patterns, including the built-in types, ordered by name.
     ///
-    /// - Throws: `.forbidden` without `read`, `emit` or `manage`.
+    /// - Throws: `.forbidden` when the caller has none of the scopes `read`, `emit` and `manage`.
     public func eventTypes() throws(ChatError) -> [EventType] {
         try requireReading()
         let all = BuiltInCatalogue.all.map { EventType($0) } + types.declared(in: app)
@@ -20,13 +20,14 @@ extension ChatAccess {
         return try types.type(name, in: app)
     }
 
-    /// Declares an event type, or replaces its settings. It takes effect on this node before the call returns.
+    /// Declares an event type, or replaces its settings. The change takes effect on this node before the call returns.
     ///
     /// A type that was removed and is declared again keeps its earlier versions.
     ///
     /// - Returns: the type, and whether it is new.
-    /// - Throws: `.forbidden` without `manage`, and for built-in types; `.malformed` for a bad name or setting;
-    ///   `.invalid` past `Limits.typesPerApp`; as described at `RecordChange.Precondition.check`.
+    /// - Throws: `.forbidden` without the scope `manage`, and for built-in types; `.malformed` for a bad name or
+    ///   setting; `.invalid` when the app already has `Limits.typesPerApp` types; the errors of
+    ///   `RecordChange.Precondition.check`.
     public func declare(
         _ name: String, _ settings: EventTypeSettings, precondition: RecordChange.Precondition = .none
     ) async throws(ChatError) -> (type: EventType, isNew: Bool) {
@@ -42,10 +43,10 @@ extension ChatAccess {
         }
     }
 
-    /// Changes the settings of a declared type. It takes effect on this node before the call returns.
+    /// Changes the settings of a declared type. The change takes effect on this node before the call returns.
     ///
-    /// - Parameter edit: makes the new settings from the current ones; called again when another change intervened.
-    /// - Throws: `.notFound` for a type that is not declared; as `declare`.
+    /// - Parameter edit: returns the new settings for the current ones. Runs again when another change intervened.
+    /// - Throws: `.notFound` for a type that is not declared; the errors of `declare`.
     public func change(
         eventType name: String, precondition: RecordChange.Precondition = .none,
         _ edit: @escaping @Sendable (EventTypeSettings) throws(ChatError) -> EventTypeSettings
@@ -62,14 +63,15 @@ extension ChatAccess {
         }
     }
 
-    /// Removes a type. Its events are no longer checked.
+    /// Removes a declared type. Its events are no longer checked.
     ///
-    /// A type without versions is removed at once. Stored events name versions, so a type that has some is removed only
-    /// when the caller passes its `etag`. The versions stay readable, and when the type is declared again their
-    /// numbering continues.
+    /// A type without versions is removed at once. A type with versions is removed only when the caller passes its
+    /// `etag`, because stored events refer to these versions. The versions stay readable. If the type is declared
+    /// again, version numbers continue after the last one.
     ///
-    /// - Throws: `.forbidden` without `manage`; `.notFound` for a type that is not declared; `.stale` for another
-    ///   version than `etag`; `.conflict` with the slug `event_type_in_use` when it has versions and `etag` is nil.
+    /// - Throws: `.forbidden` without the scope `manage`; `.notFound` for a type that is not declared; `.stale` when
+    ///   the version of the type's record is not `etag`; `.conflict` with the slug `event_type_in_use` when the type
+    ///   has versions and `etag` is nil.
     public func removeEventType(_ name: String, ifMatch etag: String? = nil) async throws(ChatError) {
         try requireManaging(name)
         try await types.settling(etag.map { .etag($0) } ?? .none, in: app) {
@@ -89,9 +91,9 @@ extension ChatAccess {
         }
     }
 
-    /// Returns true when the app accepts events of declared types only.
+    /// Returns true when the app accepts only events of declared types.
     ///
-    /// - Throws: `.forbidden` without `read`, `emit` or `manage`.
+    /// - Throws: `.forbidden` when the caller has none of the scopes `read`, `emit` and `manage`.
     func requiresDeclaredTypes() throws(ChatError) -> Bool {
         try requireReading()
         return service.keyring.requiresDeclaredTypes(app)
@@ -99,7 +101,7 @@ extension ChatAccess {
 }
 
 extension ChatAccess {
-    /// Checks that the caller may read schemas: callers who emit and callers who read events may.
+    /// Checks that the caller may read schemas. Requires one of the scopes `read`, `emit` and `manage`.
     func requireReading(_ type: String? = nil) throws(ChatError) {
         guard [Scopes.read, .emit, .manage].contains(where: caller.scopes.allow) else {
             throw ChatError(.forbidden, "this credential lacks the scope 'read'")

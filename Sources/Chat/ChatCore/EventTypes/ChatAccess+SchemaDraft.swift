@@ -2,35 +2,35 @@ public import ChatModel
 public import JSON
 import JSONSchema
 
-/// A draft of a schema that a person reviews and then declares.
+/// A draft of a schema, inferred from events. A person should review it before declaring it.
 public struct SchemaDraft: Sendable {
-    /// A JSON Schema 2020-12 that accepts every event it was inferred from.
+    /// A JSON Schema 2020-12 that accepts every event from which it was inferred.
     public var schema: JSONText
-    /// The number of events it was inferred from.
+    /// The number of events from which the schema was inferred.
     public var events: Int
 }
 
 extension ChatAccess {
     /// The maximum number of events that a draft is inferred from.
     public static let draftEventsMost = 1000
-    /// The maximum number of events of any type that are examined to find them.
+    /// The maximum number of events of all types that are read to find the events of one type.
     private static let lookedAtMost = 50_000
 
-    /// Infers a schema from the last events of a type, stored or still in the replay buffer, on the channels this
-    /// caller can read.
+    /// Infers a schema from the last events of a type. Reads stored events and the replay buffer, on the channels that
+    /// the caller may read.
     ///
     /// - Parameters:
-    ///   - count: 1 to `draftEventsMost`. Fewer are used when there are fewer, or when they are rare among other
-    ///     events.
-    ///   - closesObjects: true to refuse members that appeared in no event.
-    /// - Throws: `.forbidden` without `read`, and to a user's credential; `.malformed` for a bad count; `.notFound`
-    ///   when there is no such event; what `EventLog.events` throws.
+    ///   - count: the maximum number of events to infer from: 1 to `draftEventsMost`. Fewer events are used when fewer
+    ///     exist, or when they are rare among other events.
+    ///   - closesObjects: true to reject members that appeared in no event.
+    /// - Throws: `.forbidden` without the scope `read`, and for a user's credential; `.malformed` for a `count` out of
+    ///   range; `.notFound` when no event of the type was found; the errors of `EventLog.events`.
     public func draftSchema(
         of name: String, last count: Int, closesObjects: Bool = false
     ) async throws(ChatError) -> SchemaDraft {
         try caller.require(.read)
         try caller.require(type: name)
-        // A draft shows values from any of the channels.
+        // A draft may show values from any channel of the caller, so users' own credentials are rejected.
         try caller.demandNoUser()
         guard (1...Self.draftEventsMost).contains(count) else {
             throw ChatError(.malformed, "a draft must be made from 1 to \(Self.draftEventsMost) events")
@@ -38,15 +38,16 @@ extension ChatAccess {
         let events = try await lastEvents(of: name, count)
         guard !events.isEmpty else { throw ChatError(.notFound, "there is no event of the type '\(name)'") }
         return try await service.eventTypes.compileQueue.run(for: app) { () async throws(ChatError) in
-            // An event stored before the type had a schema may contain numbers that cannot be validated.
+            // Events that cannot be parsed are left out. An event stored before the type had a schema may contain
+            // numbers that the parser rejects.
             let values = events.compactMap { try? JSONDocument($0.data).root }
             let options = InferenceOptions(closesObjects: closesObjects)
             return SchemaDraft(schema: SchemaInference.draft(of: values, options: options), events: values.count)
         }
     }
 
-    /// Returns events oldest first. The log can only be read forwards, so this reads backwards in windows, each ten
-    /// times as long as the one after it.
+    /// Returns the last events of a type, oldest first. The log can only be read forwards. So this reads windows of
+    /// time backwards from the end of the log, each starting ten times as far back as the previous one.
     private func lastEvents(of name: String, _ count: Int) async throws(ChatError) -> [Event] {
         let channels = ChannelSet(app: app, patterns: caller.channels)
         let watermark = try await log.watermark(of: app)

@@ -22,7 +22,8 @@ extension ChatAccess {
         }
     }
 
-    /// Returns one version. The versions of a removed type stay readable, because events name them.
+    /// Returns one version of a type's schema. The versions of a removed type stay readable, because events refer to
+    /// them.
     ///
     /// - Throws: `.forbidden` when the caller may not read the type; `.notFound` when there is no such type or version.
     public func version(_ number: Int, of name: String) async throws(ChatError) -> SchemaVersion {
@@ -37,17 +38,17 @@ extension ChatAccess {
         return version
     }
 
-    /// Makes a schema the newest version of a type. Emits on this node are checked against it when this returns; on
-    /// other nodes within a second.
+    /// Makes a schema the newest version of a type. When this returns, emits on this node are checked against it; on
+    /// other nodes, within a second.
     ///
-    /// - Parameter isTrial: true to make every check and change nothing; the returned version is the one that would be
-    ///   made.
-    /// - Returns: the version, and whether it is new. The newest version is returned when it already has this exact
-    ///   schema.
-    /// - Throws: `.forbidden` without `manage`; `.notFound` for a type that is not declared; `.tooLarge` for a long
-    ///   schema; `.malformed` for text that is not JSON; `.invalid` with the slugs `schema_invalid` and
-    ///   `example_invalid`; `.conflict` with the slug `incompatible_schema`, with the breaking changes as faults and a
-    ///   `witness` among the members.
+    /// - Parameter isTrial: true to make all checks and change nothing. The returned version is the one that would be
+    ///   added.
+    /// - Returns: the version, and whether it is new. If the newest version already has exactly this schema, that
+    ///   version is returned.
+    /// - Throws: `.forbidden` without the scope `manage`; `.notFound` for a type that is not declared; `.tooLarge` for
+    ///   a schema above the size limit; `.malformed` for text that is not JSON; `.invalid` with the slugs
+    ///   `schema_invalid` and `example_invalid`; `.conflict` with the slug `incompatible_schema`, with the breaking
+    ///   changes as faults and a `witness` among the members.
     public func addVersion(
         _ proposal: SchemaProposal, to name: String, isTrial: Bool = false
     ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {
@@ -55,7 +56,9 @@ extension ChatAccess {
         return try await add(proposal, to: name, isTrial: isTrial)
     }
 
-    /// - Parameter candidate: a candidate that is removed in the same commit, if it is still there.
+    /// Adds a version; see ``addVersion(_:to:isTrial:)``.
+    ///
+    /// - Parameter candidate: a candidate to remove in the same commit, if it still exists.
     func add(
         _ proposal: SchemaProposal, to name: String, ending candidate: Candidate? = nil, isTrial: Bool = false
     ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {
@@ -76,7 +79,7 @@ extension ChatAccess {
         }
     }
 
-    /// The version that was made, or the newest one when it already has the proposed schema.
+    /// Returns the version that was added; the newest version when the newest already has the proposed schema.
     private func resolved(
         _ proposed: SchemaVersion?, of type: EventType
     ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {

@@ -4,15 +4,15 @@ import JSONSchema
 
 /// The result of validating a payload against a schema.
 public struct Validation: Sendable {
-    /// The event type's name.
+    /// The name of the event type.
     public var type: String
-    /// Nil when the type has no schema. Then every payload is valid.
+    /// The number of the version used; nil when the type has no schema. Then every payload is valid.
     public var version: Int?
     /// True when the schema accepts the payload.
     public var isValid: Bool
     /// The first violations; empty for a valid payload.
     public var faults: [ChatError.FieldError] = []
-    /// True when there are more faults than are listed.
+    /// True when there are more violations than `faults` lists.
     public var isTruncated = false
     private var violations: [Violation] = []
 
@@ -59,11 +59,12 @@ public struct Validation: Sendable {
 }
 
 extension ChatAccess {
-    /// Validates a payload against a version of a type's schema, whatever the type's mode. Nothing is stored.
+    /// Validates a payload against a version of a type's schema, even when the type's mode is `off`. Stores nothing.
     ///
     /// - Parameters:
-    ///   - number: nil for the newest version, which is compiled already; an older one is compiled for this call.
-    ///   - left: the remaining validation budget of the request, for a request that validates more than once.
+    /// - number: the version's number; nil for the newest version, which is already compiled. An older version is
+    ///   compiled for this call.
+    ///   - left: the remaining validation budget of the request, which may make several validations.
     /// - Throws: `.forbidden` when the caller may not read the type; `.notFound` when there is no such type or version;
     ///   `.malformed` for a payload that the validator cannot read.
     public func validate(
@@ -92,9 +93,9 @@ extension ChatAccess {
         return Validation(type: name, version: wanted, judged.validationResult)
     }
 
-    /// Validates a payload for a request that validates only once.
+    /// Validates a payload with the full budget, for a request that makes only one validation.
     ///
-    /// - Throws: as ``validate(_:as:version:within:)``.
+    /// - Throws: the errors of ``validate(_:as:version:within:)``.
     public func validate(
         _ data: JSONText, as name: String, version number: Int? = nil
     ) async throws(ChatError) -> Validation {

@@ -1,15 +1,15 @@
 import ChatModel
 import Locking
 
-/// Runs the compiling, comparing and storing of schemas: one job at a time, and never on the loop. One at a time,
-/// because a compile may take a fifth of a second of CPU, and declarations must not slow down emits. Apps take turns,
-/// so an app with many declarations delays another app by one job only.
+/// Runs jobs that compile, compare and store schemas, one at a time and never on the event loop. A compilation may take
+/// 0.2 seconds of CPU time, so running one job at a time prevents declarations from slowing down emits. Apps with
+/// waiting jobs run one job each in turn.
 final class CompileQueue: Sendable {
     private struct State {
         var isBusy = false
-        /// The waiting jobs by app, each in the order of arrival.
+        /// The waiting jobs by app, in the order of arrival.
         var waiting: [AppID: [CheckedContinuation<Void, Never>]] = [:]
-        /// The apps with waiting jobs, in the order of their turns.
+        /// The apps with waiting jobs, in the order in which their next jobs run.
         var turns: [AppID] = []
     }
 
@@ -21,9 +21,9 @@ final class CompileQueue: Sendable {
     /// The number of waiting jobs.
     var waitingCount: Int { state.withLock { $0.waiting.values.reduce(0) { $0 + $1.count } } }
 
-    /// Runs `work` when it is the app's turn.
+    /// Runs `work` when its turn in the queue comes.
     ///
-    /// - Throws: `abandoned` when the task was cancelled while it waited; what `work` throws.
+    /// - Throws: `abandoned` when the task was cancelled while it waited; the errors of `work`.
     func run<Result: Sendable>(
         for app: AppID, _ work: @Sendable () async throws(ChatError) -> Result
     ) async throws(ChatError) -> Result {
@@ -33,8 +33,8 @@ final class CompileQueue: Sendable {
         return try await Self.onQueue(work)
     }
 
-    /// Runs `work` off the loop without queueing. Used by the task that applies the changes of other nodes: it is a
-    /// single task and must not wait for declarations on this node.
+    /// Runs `work` away from the event loop, without waiting in the queue. Used by the task that applies the changes of
+    /// other nodes. That task must not wait for declarations on this node.
     static func onQueue<Result: Sendable>(
         _ work: @Sendable () async throws(ChatError) -> Result
     ) async throws(ChatError) -> Result {

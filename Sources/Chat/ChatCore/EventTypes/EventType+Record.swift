@@ -22,7 +22,7 @@ extension EventType {
         }
     }
 
-    /// Reads what `body` printed; nil for a record that is not an event type.
+    /// Reads the JSON that `body` printed; nil for a record that is not an event type.
     init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root,
             let mode = root["mode"]?.string.flatMap(Mode.init(rawValue:)),
@@ -43,7 +43,7 @@ extension EventType {
             etag: record.etag)
     }
 
-    /// A built-in type as it is listed.
+    /// Creates the event type that represents a built-in type in lists.
     init(_ builtIn: BuiltInType) {
         var settings = EventTypeSettings()
         settings.description = builtIn.description

@@ -1,39 +1,40 @@
 public import ChatModel
 
-/// A kind of event: the meaning of its events, and how their `data` is validated against a schema.
+/// A type of events: its name, its settings, and how the `data` of its events is validated against a schema.
 ///
-/// A type exists as soon as an event names it; declaring it adds a description and versions of a schema. The gateway's
-/// own types (`BuiltInCatalogue`) are listed beside those that an app declares, and cannot be changed.
+/// An event may have any type name. Declaring a type adds a description and versions of a schema. The types of
+/// `BuiltInCatalogue` are listed beside the types that an app declares, and cannot be changed.
 public struct EventType: Sendable {
     /// The treatment of an event whose `data` does not match the newest schema.
     public enum Mode: String, Sendable, CaseIterable {
-        /// The event is refused, and nothing is stored.
+        /// The event is rejected, and nothing is stored.
         case enforce
-        /// The event is stored, and `schema.violated` informs the operators.
+        /// The event is stored, and a `schema.violated` event informs the operators.
         case warn
         /// Nothing is checked.
         case off
     }
 
-    /// The source of the latest settings.
+    /// The source of the settings of a type.
     public enum Origin: String, Sendable {
         case api, file
         case builtIn = "built_in"
     }
 
-    /// The name that events have as their `type`.
+    /// The name that events of the type have in their field `type`.
     public var name: String
     /// The declared settings; the default ones for a type that is not declared.
     public var settings: EventTypeSettings
     /// The source of the settings: the API, a file at the start, or the gateway itself.
     public var origin: Origin
-    /// The newest version's number; zero while there is none. Numbers have no gaps and are never reused.
+    /// The number of the newest version; zero when there is no version. The numbers have no gaps and are never reused.
     public var latestVersion: Int
     /// The time at which the type was declared; zero for built-in types.
     public var created: Timetoken
-    /// When the record last changed; with `etag`, set by the directory.
+    /// The time at which the type's record last changed. The directory sets this and `etag`.
     public var updated: Timetoken
-    /// An opaque version for `ETag` and `If-Match`; changes with each change of the settings and with each version.
+    /// An opaque version of the type's record for `ETag` and `If-Match`. It changes when the settings change and when a
+    /// version is added.
     public var etag: String
 
     /// True for the gateway's own types.
@@ -51,13 +52,14 @@ public struct EventTypeSettings: Sendable, Equatable {
     public var deprecated: String?
     /// The required compatibility of a new version with the earlier ones.
     public var compatibility = CompatibilityRule()
-    /// The retention of its events emitted from then on; nil for the app's retention.
+    /// The time for which events of the type are kept; nil for the app's retention. A change applies only to later
+    /// events.
     public var retention: Duration?
 
-    /// Enforced settings without a description or an owner.
+    /// Creates the default settings: mode `enforce`, without a description or an owner.
     public init() {}
 
-    /// The allowed retention in hours: one hour to a century.
+    /// The allowed values of the retention in hours: from one hour to about 100 years.
     public static let retentionHours = 1...876_000
 
     static let descriptionBytes = 4096
@@ -82,7 +84,7 @@ public struct EventTypeSettings: Sendable, Equatable {
 public struct CompatibilityRule: Sendable, Hashable {
     /// The direction of compatibility.
     enum Mode: String, Sendable, CaseIterable {
-        /// Nothing is required.
+        /// No compatibility is required.
         case none
         /// The new version accepts every value that the old one accepted.
         case backward
@@ -94,21 +96,21 @@ public struct CompatibilityRule: Sendable, Hashable {
 
     /// The required direction of compatibility.
     var mode: Mode
-    /// True when the rule applies to all earlier versions, not only the newest.
+    /// True when the rule applies to all earlier versions; false when it applies only to the newest.
     var isTransitive: Bool
-    /// True when a new optional member counts as compatible although an open schema previously accepted any value under
-    /// its name.
+    /// True to treat a new optional member as compatible, although the earlier schema accepted any value for that
+    /// member.
     var isLenient: Bool
 
-    /// A rule; by default the new version must accept every value that the newest version accepted.
+    /// Creates a rule. By default, the new version must accept every value that the newest version accepts.
     init(_ mode: Mode = .backward, isTransitive: Bool = false, isLenient: Bool = false) {
         self.mode = mode
         self.isTransitive = isTransitive
         self.isLenient = isLenient
     }
 
-    /// Reads a text such as `backward`, `full_transitive`, `backward_lenient`, `backward_transitive_lenient`; nil for
-    /// any other text.
+    /// Parses a text such as `backward`, `full_transitive`, `backward_lenient` or `backward_transitive_lenient`; nil
+    /// for any other text.
     public init?(_ text: String) {
         var words = text.split(separator: "_", omittingEmptySubsequences: false)
         isLenient = words.last == "lenient"
@@ -120,12 +122,12 @@ public struct CompatibilityRule: Sendable, Hashable {
         guard mode != .none || (!isTransitive && !isLenient) else { return nil }
     }
 
-    /// The text that `init(_:)` reads.
+    /// The text that `init(_:)` parses.
     public var text: String {
         mode.rawValue + (isTransitive ? "_transitive" : "") + (isLenient ? "_lenient" : "")
     }
 
-    /// Every text that `init(_:)` accepts, for descriptions and messages.
+    /// All texts that `init(_:)` accepts, for use in descriptions and error messages.
     public static let allTexts: [String] =
         ["none"]
         + ["backward", "forward", "full"].flatMap { mode in

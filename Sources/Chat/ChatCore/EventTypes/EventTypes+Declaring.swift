@@ -4,14 +4,14 @@ import JSONSchema
 import Locking
 
 extension EventTypes {
-    /// Changes of the directory and of this registry that belong to one commit.
+    /// The changes of the directory in one commit, and the schemas compiled for them.
     struct Change: Sendable {
         var records: [RecordChange] = []
         var prepared = Prepared()
     }
 
-    /// Runs `work` in the compile queue. Repeats it when another node wrote in between, unless the caller demanded a
-    /// version.
+    /// Runs `work` in the compile queue. Repeats it, at most eight times in all, when another node changed the type
+    /// meanwhile. A call with a precondition is not repeated.
     func settling<Result: Sendable>(
         _ precondition: RecordChange.Precondition, in app: AppID, _ work: @Sendable () async throws(ChatError) -> Result
     ) async throws(ChatError) -> Result {
@@ -31,7 +31,7 @@ extension EventTypes {
         try await directory.read(EventType.recordKey(name, in: app)).flatMap { EventType($0) }
     }
 
-    /// The type with other settings, or a new type. Must be called in the compile queue.
+    /// Returns the type with new settings, or a new type when `old` is nil. Must be called in the compile queue.
     func declaring(
         _ name: String, _ settings: EventTypeSettings, origin: EventType.Origin, over old: EventType?,
         others: Int = 0, in app: AppID
@@ -53,8 +53,8 @@ extension EventTypes {
             created: clock.now, updated: clock.now, etag: "")
     }
 
-    /// The last version number of a type, also of a removed one. Versions outlive their type because stored events name
-    /// them, so a number is never reused.
+    /// Returns the last version number of a type, or of a removed type with this name. Numbers are never reused,
+    /// because stored events refer to the versions of a removed type.
     private func lastNumber(of name: String, in app: AppID) async throws(ChatError) -> Int {
         var query = RecordQuery(.schemaVersion, in: app, limit: 1)
         query.parent = name
@@ -62,8 +62,8 @@ extension EventTypes {
         return try await directory.list(query).items.first.flatMap { SchemaVersion($0) }?.number ?? 0
     }
 
-    /// The change that stores a type with its newest version. A type that was removed resumes its versions. Must be
-    /// called in the compile queue.
+    /// Returns the change that stores a type together with its newest compiled version. A type that is declared again
+    /// continues with its earlier versions. Must be called in the compile queue.
     func change(_ type: EventType, from old: EventType?, in app: AppID) async throws(ChatError) -> Change {
         let known = entry(type.name, in: app)?.compiled
         guard known?.number != type.latestVersion else { return change(type, from: old, compiled: known, in: app) }
@@ -71,7 +71,8 @@ extension EventTypes {
         return change(type, from: old, compiled: compiled, in: app)
     }
 
-    /// The change that stores a type's record, with the compiled version that validates its events from then on.
+    /// Returns the change that stores the record of a type. From then on, the given compiled version validates its
+    /// events.
     private func change(
         _ type: EventType, from old: EventType?, compiled: CompiledVersion?, in app: AppID
     ) -> Change {
@@ -83,9 +84,11 @@ extension EventTypes {
         return change
     }
 
-    /// A type and the next version of its schema, both checked. Must be called in the compile queue.
+    /// Checks a type and the next version of its schema, and returns the change that stores both. Must be called in the
+    /// compile queue.
     ///
-    /// - Returns: nil for the version when the newest one already has this exact schema.
+    /// - Returns: the change, the type, and the new version. The version is nil when the newest one already has exactly
+    ///   this schema.
     func proposing(
         _ proposal: SchemaProposal, for type: EventType, from old: EventType?, in app: AppID
     ) async throws(ChatError) -> (change: Change, type: EventType, version: SchemaVersion?) {
@@ -124,7 +127,7 @@ extension EventTypes {
 
     /// Checks a new schema against the type's compatibility rule.
     ///
-    /// - Returns: the reason for which a violated rule was overridden; nil when the rule holds.
+    /// - Returns: the reason that the caller gave to override a violated rule; nil when the rule is satisfied.
     private func requireCompatibility(
         of schema: Schema, _ proposal: SchemaProposal, _ type: EventType, in app: AppID
     ) async throws(ChatError) -> String? {
@@ -137,7 +140,7 @@ extension EventTypes {
             guard !Task.isCancelled else { throw CompileQueue.abandoned }
             guard let earlier = try await version(number, of: type.name, in: app) else { continue }
             do throws(ChatError) {
-                // The newest version is always compared.
+                // The time limit applies only to versions before the newest. The newest version is always compared.
                 if number < type.latestVersion, ContinuousClock.now >= end {
                     throw comparison.unfinished(at: number, limit: limits.schemaComparison)
                 }
@@ -150,12 +153,13 @@ extension EventTypes {
         return nil
     }
 
-    /// The kind of schema that a new schema replaces.
+    /// The schema that a new schema replaces: the newest version of a type, or its candidate.
     enum Replaced { case version, candidate }
 
-    /// Checks that a schema fits into the app's memory for schemas.
+    /// Checks that a schema fits into the app's memory limit for compiled schemas.
     ///
-    /// - Throws: `.invalid` with the slug `schema_memory_full` past `Limits.schemaMemoryBytes`.
+    /// - Throws: `.invalid` with the slug `schema_memory_full` when the app's schemas would exceed
+    ///   `Limits.schemaMemoryBytes`.
     func requireCapacity(
         for schema: Schema, besides replaced: Replaced, of name: String, in app: AppID
     ) throws(ChatError) {

@@ -3,22 +3,22 @@ import JSON
 import Locking
 
 extension EventTypes {
-    /// The maximum number of reports sent to one app in one round.
+    /// The maximum number of reports that each app gets in one round.
     private static let reportsAtOnce = 4
     private static let faultsReported = 10
 
-    /// Reports violations in mode `warn` to the operators, until cancelled. A pause after each round limits this to a
-    /// few events a second for each app, however many violations there are.
+    /// Reports violations in mode `warn` to the operators, until cancelled. The pause after each round limits the
+    /// reports to a few events per second and app.
     func reportViolations(pause: Duration = .seconds(1)) async {
         for await _ in violations.arrivals {
             await sendViolations()
-            // Cancellation also ends the sequence, so the error of the sleep can be ignored.
+            // If the task is cancelled during the sleep, the sequence ends too. So the error of the sleep is ignored.
             try? await Task.sleep(for: pause)
         }
     }
 
-    /// Runs one round: each due entry becomes `schema.violated` on `$system`. Entries that cannot be stored are
-    /// reported with later ones.
+    /// Runs one round of reports: appends a `schema.violated` event on the channel `$system` for each counted type.
+    /// Counts that cannot be stored are reported in a later round.
     func sendViolations() async {
         for tally in violations.drain(ofEachApp: Self.reportsAtOnce) {
             guard let data = await reportEvent(tally) else { continue }
@@ -32,12 +32,12 @@ extension EventTypes {
         }
     }
 
-    /// Runs away from the loop, because finding the reasons of one violation may take tens of milliseconds.
+    /// Runs away from the event loop, because finding the reasons of one violation may take tens of milliseconds.
     private func reportEvent(_ tally: ViolationCounters.Tally) async -> JSONText? {
         await asLongWork { report(on: tally) }
     }
 
-    /// The report on the last event of a tally; nil when the event no longer violates the schema.
+    /// Returns the report on the last event of a tally; nil when the event no longer violates the schema.
     private func report(on tally: ViolationCounters.Tally) -> JSONText? {
         let event = tally.last
         guard let validator = entry(event.type, in: event.channel.app)?.validator,

@@ -3,16 +3,18 @@ import JSON
 import JSONSchema
 import Locking
 
-/// The event types of all apps, with the newest schema of each compiled, so that an emit is validated without waiting.
+/// The event types of all apps in memory. The newest schema of each type is compiled, so that an emit is validated
+/// without waiting.
 ///
-/// The directory is authoritative; this follows it. A declaration takes effect on this node before the call returns,
-/// and on other nodes within a second. Callers use the methods of `ChatAccess`.
+/// The records in the directory are authoritative; this type follows their changes. A declaration takes effect on this
+/// node before the call returns, and on other nodes within a second. Other modules use the methods of `ChatAccess`
+/// instead.
 public final class EventTypes: Sendable {
     struct Entry {
         var type: EventType
-        /// The newest compiled version. On a node other than the declaring one it is briefly the version before.
+        /// The newest compiled version. After a declaration on another node, this is the previous version for a moment.
         var compiled: CompiledVersion?
-        /// Nil when the type's payloads are not validated.
+        /// The validator of the type's payloads; nil when they are not validated.
         var validator: SchemaValidator?
     }
 
@@ -26,7 +28,7 @@ public final class EventTypes: Sendable {
         var entries: [ExactText: Entry] = [:]
         var candidates: [ExactText: Candidate] = [:]
 
-        /// Sets a candidate. An existing candidate with the same body is kept, because it has counts.
+        /// Sets a candidate. If the current candidate has the same body, it stays, so that its counts are not lost.
         mutating func put(_ candidate: Candidate, for name: ExactText) {
             if candidates[name]?.body != candidate.body { candidates[name] = candidate }
         }
@@ -40,7 +42,8 @@ public final class EventTypes: Sendable {
     let clock: WallClock
     let mirror: RecordMirror
     let compileQueue = CompileQueue()
-    /// Runs validations that take long, separately from the declarations, which take far longer.
+    /// Runs long validations. Separate from `compileQueue`, so that validations do not wait for declarations, which
+    /// take longer.
     let validationQueue = CompileQueue()
     let contents = Lock<[AppID: AppTypes]>([:])
     let violations = ViolationCounters()
@@ -55,21 +58,21 @@ public final class EventTypes: Sendable {
         mirror = RecordMirror([.app, .eventType, .setting], of: engine.directory)
     }
 
-    /// The check of a schema that is being declared.
+    /// The check for a schema that is being declared.
     var check: SchemaCheck { SchemaCheck(limits: limits) }
-    /// The check of a stored schema.
+    /// The check for a stored schema, with more tolerant limits.
     var storedCheck: SchemaCheck { SchemaCheck(limits: limits, isOfStored: true) }
 
     // MARK: Reading
 
-    /// True when a name is one of the gateway's own types, or reserved for one.
+    /// Returns true when a name belongs to a built-in type, or is reserved for built-in types.
     static func isBuiltIn(_ name: String) -> Bool {
         BuiltInTypes.isReserved(name) || BuiltInCatalogue.named(name) != nil
     }
 
     /// Returns a declared or built-in type.
     ///
-    /// - Throws: `.notFound`.
+    /// - Throws: `.notFound` when there is no such type.
     func type(_ name: String, in app: AppID) throws(ChatError) -> EventType {
         if let builtIn = BuiltInCatalogue.named(name) { return EventType(builtIn) }
         guard let entry = entry(name, in: app) else { throw Self.unknown }
@@ -97,14 +100,14 @@ public final class EventTypes: Sendable {
 extension EventTypes {
     // MARK: Validation
 
-    /// Validates a payload against the newest schema of its type. Every interface uses it.
+    /// Validates the payload of a draft against the newest schema of its type. All interfaces use this method.
     ///
-    /// - Parameter work: the remaining validation budget of the request. On the loop, the result counts only if nothing
-    ///   was postponed.
-    /// - Returns: the schema that accepted the payload, nil when nothing was checked or the mode permits the violation;
-    ///   and the retention of such events, when the type sets one.
-    /// - Throws: as `SchemaValidator.admit`; `.invalid` with the slug `undeclared_type` when the app requires declared
-    ///   types.
+    /// - Parameter work: the remaining validation budget of the request. On the event loop, the result is valid only
+    ///   when `work.isPutOff` stays false.
+    /// - Returns: the schema that accepted the payload; nil when nothing was checked, or when the mode permits the
+    ///   violation. Also the retention of such events, when the type sets one.
+    /// - Throws: the errors of `SchemaValidator.admit`; `.invalid` with the slug `undeclared_type` when the app
+    ///   requires declared types.
     func admit(
         _ draft: EventDraft, in app: AppID, within work: inout ValidationBudget
     ) throws(ChatError) -> (schema: SchemaReference?, retention: Duration?) {
@@ -113,7 +116,7 @@ extension EventTypes {
             return (try validator.admit(draft.data, parsed: draft.parsedData, within: &work), nil)
         }
         guard let entry = entry(type, in: app) else {
-            // An event without a type counts as undeclared.
+            // An event without a type has the type `BuiltInTypes.custom`, and counts as undeclared.
             guard keyring.requiresDeclaredTypes(app), type == BuiltInTypes.custom || !Self.isBuiltIn(type) else {
                 return (nil, nil)
             }
@@ -127,10 +130,10 @@ extension EventTypes {
         )
     }
 
-    /// Validates an imported event. It is checked against the catalogue, on which readers rely, but not against the
-    /// app's own schemas, because past events cannot be changed.
+    /// Validates an imported event. Events of built-in types are checked against the catalogue, because readers rely on
+    /// their fields. The app's own schemas are not applied, because past events cannot be changed.
     ///
-    /// - Returns: the type's retention; nil when it sets none.
+    /// - Returns: the type's retention; nil when the type sets none.
     func admit(
         imported draft: EventDraft, in app: AppID, within work: inout ValidationBudget
     ) throws(ChatError) -> Duration? {
@@ -139,16 +142,16 @@ extension EventTypes {
         return nil
     }
 
-    /// Validates a report of the gateway itself against the catalogue.
+    /// Validates the data of an event of the gateway itself against the schema of its built-in type.
     func admit(report type: String, _ data: JSONText) throws(ChatError) {
         var work = ValidationBudget()
         _ = try BuiltInValidators.all[ExactText(type)]?.admit(data, parsed: nil, within: &work)
     }
 
-    /// Examines stored events: checks them against candidates, and notes violations that the mode permitted for the
-    /// reports to operators.
+    /// Checks stored events against candidates. Also counts violations that the mode `warn` permitted, for the reports
+    /// to operators.
     ///
-    /// - Returns: the same outcome.
+    /// - Returns: `outcome`, unchanged.
     @inline(never)  // Keeps the memory of a waiting task small, as in `ChatAccess.checkedAll`.
     func inspectStored(_ outcome: AppendOutcome) -> AppendOutcome {
         guard outcome.repeatedNote == nil else { return outcome }
@@ -168,17 +171,17 @@ extension EventTypes {
     }
 }
 
-/// The remaining work that one request may spend on validation, however many events it contains.
+/// The remaining work that one request may spend on validation. All events of the request share it.
 public struct ValidationBudget: Sendable {
     var budget: EvaluationBudget
-    /// True when the work runs on the loop, where every connection waits for it. Then only payloads that are accepted
-    /// quickly are decided, and all others are postponed.
+    /// True when the validation runs on the event loop, where other connections wait for it. Only results that are
+    /// found quickly are then final; other payloads are postponed.
     let isOnLoop: Bool
-    /// True when some payload must be validated again, away from the loop.
+    /// True when a payload was postponed and must be validated again, away from the event loop.
     var isPutOff = false
 
-    /// The full budget of a request: steps and pattern steps as for one value, ten more steps for each byte of a batch,
-    /// and about 40 ms for finding reasons.
+    /// Creates the full budget of one request: the steps and pattern steps for one value, ten more steps for each byte,
+    /// and about 40 ms for finding the reasons of violations.
     public init() {
         let limits = SchemaLimits()
         budget = EvaluationBudget(
@@ -187,12 +190,13 @@ public struct ValidationBudget: Sendable {
         isOnLoop = false
     }
 
-    /// The part that runs on the loop: one or two milliseconds at most, which is enough for a small body and an
-    /// ordinary schema.
+    /// The budget for validation on the event loop: at most about two milliseconds. It is enough for a small body and
+    /// an ordinary schema.
     static let onLoop = ValidationBudget(
         budget: EvaluationBudget(steps: 20_000, bytes: 64 * 1024, patternSteps: 20_000, reportSteps: 0))
 
-    /// The budget for candidates, separate from the request that brought an event. It includes a few reasons.
+    /// The budget for candidates, separate from the budget of the request that sent the event. It is enough to find a
+    /// few reasons.
     static let beside = ValidationBudget(
         budget: EvaluationBudget(steps: 20_000, bytes: 64 * 1024, patternSteps: 20_000, reportSteps: 1_000))
 
@@ -201,12 +205,12 @@ public struct ValidationBudget: Sendable {
         isOnLoop = true
     }
 
-    /// True when a payload that must be parsed first is too large for the loop.
+    /// Returns true when a payload of this length in bytes must not be parsed on the event loop.
     func isTooLarge(_ bytes: Int) -> Bool { isOnLoop && bytes > budget.bytes }
 }
 
 extension EventTypes {
-    /// Runs validation that may take long: away from the loop, one job at a time, with apps taking turns.
+    /// Runs a validation that may take long: away from the event loop, one job at a time, with apps taking turns.
     func runInTurn<Result: Sendable>(
         for app: AppID, _ work: @Sendable () async throws(ChatError) -> Result
     ) async throws(ChatError) -> Result {

@@ -2,13 +2,13 @@ import ChatModel
 import JSON
 import JSONSchema
 
-/// Checks a schema before it becomes a version: it must compile, and its examples must be accepted or refused as
-/// declared.
+/// Checks a schema before it becomes a version. The schema must compile, must accept its examples, and must reject its
+/// counter-examples.
 struct SchemaCheck: Sendable {
     let limits: Limits
-    /// True for a schema that passed this check before. Then it is refused neither for its length, since the limit may
-    /// have been lowered, nor for its compile time, since the machine may have become slower. A refusal would also
-    /// refuse the events of its type.
+    /// True for a schema that passed this check before. Such a schema is not rejected for its length, because the limit
+    /// may have been lowered since. It gets more time to compile, because the machine may have become slower. Rejecting
+    /// the schema would also reject the events of its type.
     var isOfStored = false
 
     private static let storedMilliseconds = 20_000
@@ -17,7 +17,7 @@ struct SchemaCheck: Sendable {
         var options = SchemaOptions()
         options.limits.schemaBytes = isOfStored ? .max : limits.schemaBytes
         if isOfStored { options.limits.compileMilliseconds = Self.storedMilliseconds }
-        // A payload is validated in place, within its request's body.
+        // A payload is validated inside the body of its request, so the limit is the largest body.
         options.limits.payloadBytes = max(
             limits.emitBodyBytes, limits.batchBodyBytes, limits.inboundBodyBytes, limits.dataBytes)
         return options
@@ -25,15 +25,15 @@ struct SchemaCheck: Sendable {
 
     /// Compiles a schema.
     ///
-    /// - Throws: `.tooLarge`; `.malformed` for text that is not JSON; `.invalid` with the slug `schema_invalid` and
-    ///   faults that point into the schema.
+    /// - Throws: `.tooLarge` for a schema above the size limit; `.malformed` for text that is not JSON; `.invalid` with
+    ///   the slug `schema_invalid` and faults that point into the schema.
     func compile(_ text: JSONText) throws(ChatError) -> Schema {
         guard isOfStored || text.count <= limits.schemaBytes else {
             throw ChatError(.tooLarge, "a schema may have at most \(limits.schemaBytes) bytes")
         }
         let document: JSONDocument
         do {
-            // The parser's maximum depth. The compiler limits the depth of a schema.
+            // The maximum depth for the parser. The compiler checks the depth of the schema itself.
             document = try JSONDocument(text.bytes, limits: JSONLimits(depth: 2000))
         } catch {
             throw ChatError(error)
@@ -59,8 +59,8 @@ struct SchemaCheck: Sendable {
 
     /// Validates the examples and counter-examples of a proposal.
     ///
-    /// - Throws: `.invalid` with the slug `example_invalid` for an example that is refused or a counter-example that is
-    ///   accepted.
+    /// - Throws: `.invalid` with the slug `example_invalid` when an example is rejected or a counter-example is
+    ///   accepted; `.malformed` for too many examples; `.tooLarge` for an example above the size limit of event data.
     func tryExamples(of proposal: SchemaProposal, on schema: Schema) throws(ChatError) {
         var work = ValidationBudget()
         try tryExamples(proposal.examples, "examples", on: schema, wanted: true, within: &work)

@@ -2,14 +2,15 @@ import ChatModel
 import JSON
 import JSONSchema
 
-/// Validates the payloads of one type. It is made when a type or a version is declared, so that it is ready for emits.
-/// Immutable, so all threads share it.
+/// Validates the payloads of one type. A validator is created when a type or a version is declared, so that emits do
+/// not wait for it. It is immutable, so threads can share it.
 final class SchemaValidator: Sendable {
     let reference: SchemaReference
     let mode: EventType.Mode
-    /// Nil for a stored version that this gateway cannot compile. Then every payload is refused under `enforce`.
+    /// The compiled schema; nil for a stored version that this gateway cannot compile. Then every payload is rejected
+    /// in mode `enforce`.
     let schema: Schema?
-    /// True when accepted events name the version. Events of built-in types do not, because these have only one
+    /// True to record the schema version in accepted events. False for built-in types, because these have only one
     /// version.
     let marksEvents: Bool
     private let depth: Int
@@ -27,12 +28,13 @@ final class SchemaValidator: Sendable {
     /// Validates a payload.
     ///
     /// - Parameters:
-    ///   - value: the payload as its interface has parsed it; nil to parse the text here.
-    ///   - work: the remaining validation budget of the request. On the loop, the result counts only if nothing was
-    ///     postponed.
-    /// - Returns: the schema that accepted it; nil when it is not checked, or does not match and the mode permits that.
-    /// - Throws: under `enforce`: `.malformed` for a number outside 64 bits, which cannot be validated; `.invalid` with
-    ///   the slug `schema_violation`.
+    /// - value: the payload if the interface has already parsed it; nil to parse `data` here.
+    ///   - work: the remaining validation budget of the request. On the event loop, the result is valid only when
+    ///     `work.isPutOff` stays false.
+    /// - Returns: the schema that accepted the payload; nil when the payload is not checked, or when it violates the
+    ///   schema and the mode permits that.
+    /// - Throws: in mode `enforce`: `.malformed` for a number outside 64 bits, which cannot be validated; `.invalid`
+    ///   with the slug `schema_violation`.
     func admit(
         _ data: JSONText, parsed value: JSONValue?, within work: inout ValidationBudget
     ) throws(ChatError) -> SchemaReference? {
@@ -45,14 +47,15 @@ final class SchemaValidator: Sendable {
         do throws(ChatError) {
             exact = try self.exact(data, value)
         } catch {
-            // The event is stored, and the error is reported with the other violations.
+            // In mode `warn`, the event is stored and the error is reported with the other violations.
             if mode == .warn { return nil }
             throw error
         }
         let verdict = verdict(on: exact, data.count, &work)
         if verdict == .valid { return marksEvents ? reference : nil }
         guard !work.isOnLoop || (mode == .warn && verdict == .invalid) else {
-            // More steps may yield another verdict, and finding the reasons of a refusal costs far more than a verdict.
+            // The full budget may lead to another verdict. Also, finding the reasons of a rejection takes far longer
+            // than the verdict, and must not run on the event loop.
             work.isPutOff = true
             return nil
         }
@@ -60,16 +63,16 @@ final class SchemaValidator: Sendable {
         throw refusal
     }
 
-    /// The verdict on a value; nil when there is no schema.
+    /// Returns the verdict on a value; nil when there is no schema.
     ///
-    /// - Parameter bytes: the length of the payload, which determines its step budget; not the length of the request
-    ///   body.
+    /// - Parameter bytes: the length of the payload in bytes, which determines its step budget. It is not the length of
+    ///   the request body.
     private func verdict(on value: JSONValue, _ bytes: Int, _ work: inout ValidationBudget) -> Verdict? {
         guard let schema else { return nil }
         return ScratchPool.shared.verdict(on: value, bytes: bytes, by: schema, within: &work.budget)
     }
 
-    /// The error with which a stored payload would be refused; nil when it matches the schema now.
+    /// Returns the error that rejects a stored payload; nil when the payload matches the current schema.
     func refusal(of data: JSONText) -> ChatError? {
         do throws(ChatError) {
             let value = try exact(data, nil)
@@ -80,7 +83,7 @@ final class SchemaValidator: Sendable {
         }
     }
 
-    /// The error for the sender that describes a verdict.
+    /// Returns the error for the sender that explains a verdict; nil when the verdict is that the payload is valid.
     private func refusal(
         _ verdict: Verdict?, of value: JSONValue, _ bytes: Int, _ work: inout ValidationBudget
     ) -> ChatError? {
@@ -99,14 +102,15 @@ final class SchemaValidator: Sendable {
         }
     }
 
-    /// The error for a payload that the schema neither accepts nor refuses.
+    /// Returns the error for a payload on which the validation reached no verdict.
     private func undecided(_ detail: String, keyword: String) -> ChatError {
         error(
             "data cannot be checked against version \(reference.version) of '\(reference.type)': \(detail)",
             [ChatError.FieldError(pointer: "#", keyword: keyword, detail: detail)])
     }
 
-    /// The payload with exact integers. A leniently parsed body has all numbers as doubles, so it is parsed again.
+    /// Returns the payload with exact integers. A body that was parsed leniently has all numbers as doubles, so its
+    /// text is parsed again.
     private func exact(_ data: JSONText, _ value: JSONValue?) throws(ChatError) -> JSONValue {
         if let value, value.document.hasExactIntegers { return value }
         do {
@@ -127,15 +131,16 @@ final class SchemaValidator: Sendable {
     }
 }
 
-/// The validators of the built-in types, compiled once in a process. Types that accept anything have none, so that
-/// their payloads need not be parsed.
+/// The validators of the built-in types, compiled once per process. Types whose schema accepts any payload have no
+/// validator, so their payloads need not be parsed.
 enum BuiltInValidators {
     static let all: [ExactText: SchemaValidator] = {
         let limits = Limits()
         let check = SchemaCheck(limits: limits)
         var validators: [ExactText: SchemaValidator] = [:]
         for type in BuiltInCatalogue.all where !type.counterExamples.isEmpty {
-            // A built-in schema that does not compile refuses its events. The catalogue's tests prevent that.
+            // If a built-in schema did not compile, its events would be rejected. The tests of the catalogue prevent
+            // that.
             let schema = try? check.compile(SchemaVersion(type).schema)
             validators[ExactText(type.name)] = SchemaValidator(
                 SchemaReference(type: type.name, version: 1), schema, mode: .enforce, limits: limits,

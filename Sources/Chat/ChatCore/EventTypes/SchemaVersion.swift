@@ -2,22 +2,23 @@ public import ChatModel
 public import JSON
 import JSONSchema
 
-/// One version of an event type's schema. Immutable, because events name the version that accepted them.
+/// One version of the schema of an event type. It never changes, because events refer to the version that accepted
+/// them.
 public struct SchemaVersion: Sendable {
-    /// The event type's name.
+    /// The name of the event type.
     public var type: String
-    /// The version number, from 1 without gaps.
+    /// The version number. The numbers of a type start at 1 and have no gaps.
     public var number: Int
     /// The schema, byte for byte as it was declared.
     public var schema: JSONText
-    /// Values that the schema accepts, for readers of the schema. Checked when it was declared.
+    /// Values that the schema accepts, as examples for readers. They were checked when the version was declared.
     public var examples: [JSONText]
-    /// Values that the schema refuses. Checked when it was declared.
+    /// Values that the schema rejects. They were checked when the version was declared.
     public var counterExamples: [JSONText]
-    /// The compatibility rule in force when it was declared.
+    /// The compatibility rule that was in force when the version was declared.
     public var compatibility: CompatibilityRule
-    /// The reason for which it was accepted although it broke the rule, or could not be proved to keep it; nil
-    /// otherwise.
+    /// The reason given for accepting the version although it violates the compatibility rule, or its compatibility
+    /// could not be proved; nil when the version satisfies the rule.
     public var forced: String?
     /// The time at which the version was declared; zero for built-in types.
     public var created: Timetoken
@@ -29,14 +30,15 @@ public struct SchemaProposal: Sendable {
     var schema: JSONText
     /// Values that the schema must accept.
     public var examples: [JSONText] = []
-    /// Values that the schema must refuse.
+    /// Values that the schema must reject.
     public var counterExamples: [JSONText] = []
-    /// The type's new compatibility rule if the version is accepted; nil to keep the current rule.
+    /// The new compatibility rule of the type, set if the version is accepted; nil to keep the current rule.
     public var compatibility: CompatibilityRule?
-    /// The reason to accept the version although it breaks the rule. It is stored with the version.
+    /// The reason to accept the version although it violates the compatibility rule; nil to require compatibility. The
+    /// reason is stored with the version.
     public var forced: String?
 
-    /// A proposal without examples.
+    /// Creates a proposal without examples.
     public init(schema: JSONText) { self.schema = schema }
 }
 
@@ -66,7 +68,7 @@ extension SchemaVersion {
         writer.endArray()
     }
 
-    /// Reads what `body` printed; nil for a record that is not a schema version.
+    /// Reads the JSON that `body` printed; nil for a record that is not a schema version.
     init?(_ record: Record) {
         guard let type = record.parent, let schema = record.body.rawMember("schema"),
             let root = try? JSONDocument(record.body).root, let number = root["number"]?.integer
@@ -80,7 +82,7 @@ extension SchemaVersion {
             created: root["created"]?.string.flatMap { Timetoken(text: $0) } ?? .zero)
     }
 
-    /// The only version of a built-in type.
+    /// Creates the only version of a built-in type.
     init(_ builtIn: BuiltInType) {
         func texts(_ values: [String]) -> [JSONText] { values.map { JSONText(trusted: Array($0.utf8)) } }
         self.init(
@@ -91,8 +93,8 @@ extension SchemaVersion {
 }
 
 extension SchemaVersion {
-    /// True when tools that support only JSON Schema draft 07 can read the schema. They ignore keywords that were added
-    /// later.
+    /// True when the schema is also a valid JSON Schema draft 07. Tools that support only draft 07 ignore keywords that
+    /// were added later.
     public var isReadableAsDraft07: Bool {
         guard let metaschema = Self.draft07, let value = try? JSONDocument(schema.bytes, limits: .schema).root else {
             return false
@@ -101,7 +103,8 @@ extension SchemaVersion {
         return ScratchPool.shared.verdict(on: value, by: metaschema, within: &work.budget) == .valid
     }
 
-    /// Always compiles. Without it, no schema would count as readable.
+    /// The compiled metaschema of draft 07. Compiling it always succeeds; if it were nil, no schema would count as
+    /// readable.
     private static let draft07: Schema? = {
         let text = JSONText { writer in
             writer.beginObject()
@@ -114,6 +117,6 @@ extension SchemaVersion {
 }
 
 extension JSONLimits {
-    /// The parser's maximum depth. The depth of a schema was checked when it was declared.
+    /// The maximum depth for the parser. The depth of a schema was already checked when it was declared.
     fileprivate static let schema = JSONLimits(depth: 2000)
 }

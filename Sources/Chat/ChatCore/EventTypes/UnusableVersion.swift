@@ -3,26 +3,27 @@ import JSON
 import JSONSchema
 import Locking
 
-/// A stored version of a schema that this gateway cannot compile. In mode `enforce` every event of its type is refused.
+/// A stored schema version that this gateway cannot compile. In mode `enforce`, every event of its type is rejected.
 public struct UnusableVersion: Sendable {
     /// The app that declared the type.
     public var app: AppID
-    /// The event type's name.
+    /// The name of the event type.
     public var type: String
     /// The version's number.
     public var number: Int
-    /// The reason, as a sentence.
+    /// The reason why the version cannot be compiled, as a sentence.
     public var fault: String
 }
 
 extension EventTypes {
-    /// Registers an observer of unusable versions. It is called for each one found at the start of the gateway or after
-    /// a declaration on another node.
+    /// Registers an observer of unusable versions. The observer is called for each such version that is found at the
+    /// start of the gateway or after a declaration on another node.
     public func observeUnusable(_ body: @escaping @Sendable (UnusableVersion) -> Void) {
         unusableObservers.withLock { $0.append(body) }
     }
 
-    /// Informs the process's observers and, by `schema.unusable` on `$system`, the app's operators.
+    /// Reports an unusable version to the observers in this process and, as a `schema.unusable` event on the channel
+    /// `$system`, to the app's operators.
     func report(of version: UnusableVersion) async {
         for observer in unusableObservers.withLock({ $0 }) { observer(version) }
         let data = JSONText { writer in
@@ -33,21 +34,21 @@ extension EventTypes {
             writer.endObject()
         }
         let channel = ChannelID(ChannelID.systemName, in: version.app)
-        // The observers are informed already, and loading the types must not fail because the log does not accept
-        // events now.
+        // An error is ignored: the observers have already been called, and loading the types must not fail because the
+        // log cannot store an event.
         _ = try? await log.append([EventDraft(channel: channel, type: "schema.unusable", data: data)], claim: nil)
     }
 }
 
 extension EventTypes {
-    /// Schemas that a write on this node has compiled, by their records. Each is used only while the record has the
-    /// same body, because a version written by another node has its own schema.
+    /// Schemas that a write on this node has compiled, by the key of their record. A schema is used only while the
+    /// record has the same body, because another node may have written another version.
     struct Prepared: Sendable {
         var versions: [RecordKey: (body: JSONText, compiled: CompiledVersion?)] = [:]
         var candidates: [RecordKey: (body: JSONText, candidate: Candidate)] = [:]
     }
 
-    /// Reads every type and compiles its newest version. Must be called before the first request.
+    /// Reads all types and compiles their newest versions. Must finish before the first request.
     ///
     /// - Returns: the revision to pass to `follow`.
     func load() async throws(ChatError) -> Revision {
@@ -56,8 +57,8 @@ extension EventTypes {
         for app in keyring.apps {
             try await mirror.load(.eventType, in: app.id) { apply($0, $1, Prepared()) }
             for type in declared(in: app.id) { try await compile(EventType.recordKey(type.name, in: app.id)) }
-            // The records of candidates are settings like those of other modules, so they are listed by id prefix
-            // instead of loaded by kind through the mirror.
+            // The records of candidates are settings, and other modules have settings too. So they are listed by the
+            // prefix of their id, and not loaded by kind through the mirror.
             var query = RecordQuery(.setting, in: app.id, limit: 500)
             query.idPrefix = Candidate.idPrefix
             try await directory.forEachPage(query) { records throws(ChatError) in
@@ -76,19 +77,20 @@ extension EventTypes {
                     do {
                         return try await self.compile(key)
                     } catch {
-                        // The schema of a type in force is required, so this retries until it can be read.
+                        // The newest schema of a type is required for validation, so this retries until the schema can
+                        // be read.
                         try? await Task.sleep(for: .milliseconds(200))
                     }
                 }
             })
     }
 
-    /// Writes to the directory. The changes take effect on this node before this returns.
+    /// Writes changes to the directory. They take effect on this node before this returns.
     func write(_ changes: [RecordChange], _ prepared: Prepared = Prepared()) async throws(ChatError) -> [Record] {
         try await mirror.write(changes) { apply($0, $1, prepared) }
     }
 
-    /// Applies the current state of one record; nil when it was removed.
+    /// Applies the current state of one record. `record` is nil when the record was removed.
     private func apply(_ key: RecordKey, _ record: Record?, _ prepared: Prepared) {
         switch key.kind {
         case .app where record == nil: contents.withLock { $0[AppID(key.id)] = nil }
@@ -133,7 +135,7 @@ extension EventTypes {
         return Entry(type: type, compiled: compiled, validator: validator)
     }
 
-    /// Compiles the schema that a record names, unless this node has it already.
+    /// Compiles the schema of a record, unless this node has already compiled it.
     private func compile(_ key: RecordKey) async throws(ChatError) {
         switch key.kind {
         case .eventType: try await compileVersion(of: key.id, in: key.app)
@@ -162,7 +164,7 @@ extension EventTypes {
         return latest > 0 && entry.compiled?.number != latest ? latest : nil
     }
 
-    /// Reads and compiles a stored version; nil when there is no such record.
+    /// Reads and compiles a stored version; nil when the version has no record.
     func compiled(_ number: Int, of name: String, in app: AppID) async throws(ChatError) -> CompiledVersion? {
         let record = try await directory.read(SchemaVersion.recordKey(number, of: name, in: app))
         guard let record else { return nil }
@@ -172,7 +174,8 @@ extension EventTypes {
             }
             return CompiledVersion(number: number, schema: try storedCheck.compile(version.schema))
         } catch {
-            // For example, another release wrote it. Payloads are not accepted unchecked because of that.
+            // The schema does not compile, for example because another release wrote it. The type then rejects its
+            // payloads instead of accepting them unchecked.
             await report(of: UnusableVersion(app: app, type: name, number: number, fault: error.message))
             return CompiledVersion(number: number, schema: nil)
         }
@@ -188,8 +191,8 @@ extension EventTypes {
             }
             var prepared = Prepared()
             prepared.candidates[key] = (record.body, candidate)
-            // Goes through the mirror, which applies the record's current state. Otherwise a candidate that was
-            // promoted or removed meanwhile would reappear for a moment.
+            // Refreshes the record through the mirror, which applies the current state of the record. Otherwise, a
+            // candidate that was removed meanwhile would reappear for a moment.
             try await mirror.refresh(key) { [prepared] in apply($0, $1, prepared) }
         }
     }

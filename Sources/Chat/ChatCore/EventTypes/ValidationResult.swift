@@ -3,7 +3,8 @@ import JSON
 import JSONSchema
 import Locking
 
-/// The result of validating a payload, with the reasons, which cost far more than the verdict.
+/// The result of validating a payload, including the reasons of a rejection. Finding the reasons takes far longer than
+/// the verdict.
 enum ValidationResult {
     case valid
     case invalid(Report)
@@ -12,9 +13,9 @@ enum ValidationResult {
     /// Validates a value.
     ///
     /// - Parameters:
-    ///   - bytes: the length of the payload's own text, when the value is a part of a larger body.
+    /// - bytes: the length of the payload's own text in bytes; nil when the payload is the whole document.
     ///   - work: the remaining validation budget of the request.
-    ///   - limit: the maximum number of reasons.
+    /// - limit: the maximum number of reasons to find.
     init(
         of value: JSONValue, bytes: Int? = nil, by schema: Schema, within work: inout ValidationBudget, limit: Int = 50
     ) {
@@ -22,7 +23,7 @@ enum ValidationResult {
         self.init(verdict, of: value, bytes: bytes, by: schema, within: &work, limit: limit)
     }
 
-    /// Makes the result for a verdict that is known already.
+    /// Creates the result for a known verdict, and finds the reasons of a rejection.
     init(
         _ verdict: Verdict, of value: JSONValue, bytes: Int?, by schema: Schema, within work: inout ValidationBudget,
         limit: Int = 50
@@ -39,7 +40,7 @@ enum ValidationResult {
 }
 
 extension Verdict.Budget {
-    /// The reason why a payload was neither accepted nor refused.
+    /// The reason why the validation reached no verdict, as a sentence.
     var sentence: String {
         switch self {
         case .steps:
@@ -62,8 +63,8 @@ extension ChatError.FieldError {
     }
 }
 
-/// A pool of working memory for evaluations, so that an evaluation allocates nothing. Most evaluations run on the loop
-/// one after the other, so the pool is small.
+/// A pool of working memory for evaluations, so that most evaluations allocate no memory. The pool is small, because
+/// most evaluations run one after the other on the event loop.
 final class ScratchPool: Sendable {
     static let shared = ScratchPool()
 
@@ -73,7 +74,8 @@ final class ScratchPool: Sendable {
 
     private static let mostKept = 8
 
-    /// Each has its own lock, which only its current user takes, so taking it never waits.
+    /// The unused memory. Each item has its own lock, which never waits, because only the evaluation that took the item
+    /// locks it.
     private let free = Lock<[Lock<Memory>]>([])
 
     func verdict(

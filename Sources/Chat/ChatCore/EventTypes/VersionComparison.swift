@@ -11,8 +11,9 @@ struct VersionComparison {
 
     /// Checks the compatibility of a new schema with an earlier version.
     ///
-    /// - Throws: `.conflict` with the slug `incompatible_schema`. The faults are the breaking changes; the members hold
-    ///   the earlier version and, when there is a proof, a witness that one version accepts and the other refuses.
+    /// - Throws: `.conflict` with the slug `incompatible_schema`. Its faults are the breaking changes. Its members
+    ///   contain the number of the earlier version and, when there is a proof, a witness: a value that one version
+    ///   accepts and the other rejects.
     func require(_ new: Schema, follows old: Schema, number earlier: Int) throws(ChatError) {
         guard let mode = SchemaComparison.Mode(rawValue: rule.mode.rawValue) else { return }
         let comparison = SchemaComparison(old: old, new: new, mode: mode, isLenient: rule.isLenient)
@@ -23,15 +24,15 @@ struct VersionComparison {
         }
     }
 
-    /// The error for a comparison that ran out of time before this version and the versions before it.
+    /// Returns the error for a comparison that ran out of time before it reached version `earlier`.
     func unfinished(at earlier: Int, limit: Duration) -> ChatError {
         undecided(
             "version \(number) of '\(type)' could not be compared with version \(earlier) and those before it within "
                 + "\(limit.components.seconds) seconds", earlier)
     }
 
-    /// The error for the comparison with an earlier version. An incompatibility is returned unchanged; any other error
-    /// becomes one that says why that version cannot be compared.
+    /// Returns the error for a failed comparison with an earlier version. An incompatibility is returned unchanged. Any
+    /// other error becomes an error that says why the versions cannot be compared.
     func explained(_ error: ChatError, at earlier: Int) -> ChatError {
         guard error.slug != "incompatible_schema" else { return error }
         return undecided("version \(earlier) of '\(type)' cannot be compared: \(error.message)", earlier)

@@ -1,9 +1,9 @@
 import ChatModel
 import Locking
 
-/// Counts stored events that violate the schema of their type until they are reported to the operators. There is one
-/// entry for each type, with the last violating event, because a type in mode `warn` may be violated ten thousand times
-/// a second.
+/// Counts stored events that violate the schema of their type, until the counts are reported to the operators. There is
+/// one entry per type, with a count and the last violating event, because there may be thousands of violations per
+/// second.
 final class ViolationCounters: Sendable {
     struct Tally: Sendable {
         var count: Int
@@ -20,7 +20,7 @@ final class ViolationCounters: Sendable {
 
     func record(_ event: Event) { add(Tally(count: 1, last: event)) }
 
-    /// Adds a count. Also used to return entries that could not be reported.
+    /// Adds a count to the entry of its type. Also used to add back counts that could not be reported.
     func add(_ tally: Tally) {
         let name = Name(app: tally.last.channel.app, type: tally.last.type)
         tallies.withLock { tallies in
@@ -34,7 +34,7 @@ final class ViolationCounters: Sendable {
         wakes.continuation.yield()
     }
 
-    /// Removes and returns at most `most` entries of each app, to limit the reports sent to one app at a time.
+    /// Removes and returns at most `most` entries per app, to limit the reports that one app gets at a time.
     func drain(ofEachApp most: Int) -> [Tally] {
         tallies.withLock { tallies in
             var taken: [AppID: Int] = [:]
@@ -49,6 +49,7 @@ final class ViolationCounters: Sendable {
         }
     }
 
-    /// An element for each new violation. Ends when the waiting task is cancelled. For one consumer.
+    /// Yields an element after new violations. The sequence ends when the waiting task is cancelled. It supports one
+    /// consumer.
     var arrivals: AsyncStream<Void> { wakes.stream }
 }

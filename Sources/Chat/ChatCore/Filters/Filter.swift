@@ -1,27 +1,27 @@
 public import ChatModel
 import Synchronization
 
-/// A compiled expression that selects events: `type == 'order.paid' && data.amount > 100`.
+/// A compiled expression that selects events, for example `type == 'order.paid' && data.amount > 100`.
 ///
-/// Streams, webhooks, history and PubNub's `filter-expr` use the same language (docs/filters.md). The dialect defines
-/// the meaning of names. Two filters are equal when their text and dialect are equal, so equal subscriptions share a
-/// feed.
+/// Streams, webhooks, the history and PubNub's `filter-expr` use the same language (docs/filters.md). A dialect defines
+/// which names an expression may use, and what they mean. Two filters with the same text and dialect are equal, so
+/// equal subscriptions share a feed.
 public struct Filter: Sendable {
-    /// The expression as it was given.
+    /// The text of the expression, as the client sent it.
     public let text: String
     /// The dialect that defines the meaning of names.
     let dialect: FilterDialect
-    /// The compiled expression; nil for an uncompiled filter.
+    /// The compiled expression; nil for a filter that is only displayed.
     private let root: FilterNode?
     private let steps: Int
 
     /// Compiles an expression.
     ///
-    /// - Parameter limits: `filterBytes` limits the text. `filterDepth` limits the nesting of parentheses and prefix
-    ///   operators, and thereby the depth of an evaluation. `filterSearches` limits the number of `LIKE` and `CONTAINS`
-    ///   operators. `filterSteps` limits the cost of an evaluation.
-    /// - Throws: `.malformed` with the slug `bad_filter`; the message gives the error and its column (in characters,
-    ///   from 1).
+    /// - Parameter limits: `filterBytes` limits the length of the text. `filterDepth` limits the nesting of parentheses
+    ///   and prefix operators, and so the recursion of an evaluation. `filterSearches` limits the number of `LIKE` and
+    ///   `CONTAINS` operators. `filterSteps` limits the cost of an evaluation.
+    /// - Throws: `.malformed` with the slug `bad_filter`. The message gives the error and its column, which counts
+    ///   characters from 1.
     public init(_ text: String, dialect: FilterDialect = .native, limits: Limits = Limits()) throws(ChatError) {
         guard text.utf8.count <= limits.filterBytes else {
             throw ChatError(
@@ -35,8 +35,8 @@ public struct Filter: Sendable {
         self.dialect = dialect
     }
 
-    /// The text of a stored filter that is only displayed. It is not compiled, which may take a millisecond, and
-    /// selects nothing.
+    /// Creates a filter with the text of a stored filter that is only displayed. The text is not compiled, because that
+    /// may take a millisecond. The filter selects no event.
     public init(uncompiled text: String) {
         root = nil
         steps = 0
@@ -45,13 +45,14 @@ public struct Filter: Sendable {
     }
 
     /// Returns true when the filter selects the event. Never fails: an operand that cannot be compared does not match,
-    /// and an evaluation that exceeds its steps does not match either.
+    /// and an evaluation that needs more than `filterSteps` steps does not match either.
     ///
-    /// The payload is parsed only if the expression names it. To evaluate many filters on one event, make one
-    /// ``FilterSubject`` and pass it to each.
+    /// The payload of the event is parsed only if the expression uses it. To evaluate many filters on one event, create
+    /// one ``FilterSubject`` and pass it to each filter.
     public func accepts(_ event: Event) -> Bool { accepts(FilterSubject(event)) }
 
-    /// Returns true when the filter selects the event. Reuses what other filters have parsed of it.
+    /// Returns true when the filter selects the event of `subject`. Reuses values that other filters have already read
+    /// from it.
     public func accepts(_ subject: FilterSubject) -> Bool {
         guard let root else { return false }
         if dialect == .pubnub, subject.isNeverFilteredOnPubNub { return true }
@@ -62,9 +63,10 @@ public struct Filter: Sendable {
         return false
     }
 
-    /// A necessary condition on selected events, as far as it can be looked up in an index.
+    /// The requirement of the filter: a condition that every selected event meets, and that an index can look up. Nil
+    /// when there is none.
     var requirement: Requirement? {
-        // PubNub's filters always pass events of some kinds.
+        // Filters of the PubNub dialect pass events of some kinds regardless of the expression.
         dialect == .pubnub ? nil : root?.requirement
     }
 }
@@ -84,11 +86,11 @@ extension Filter: CustomStringConvertible {
     public var description: String { text }
 }
 
-/// Counters over all filters of the process.
+/// Counters for all filters of the process.
 public enum FilterStatistics {
     private static let exhausted = Atomic<UInt64>(0)
 
-    /// The number of evaluations that ran out of steps, so that the filter did not match.
+    /// The number of evaluations that needed too many steps. In these, the filter did not match.
     public static var exhaustedCount: UInt64 { exhausted.load(ordering: .relaxed) }
 
     static func countExhausted() { exhausted.add(1, ordering: .relaxed) }

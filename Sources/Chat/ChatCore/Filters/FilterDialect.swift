@@ -2,49 +2,53 @@ import ChatModel
 
 /// The names that an expression may use, and their meaning.
 public enum FilterDialect: Sendable, Hashable {
-    /// The envelope's fields: `type`, `channel`, `user`, `custom_type`, `data`, `meta`; the last two also with their
-    /// members, such as `data.order["total"]` and `data.items[0]`. Any other name is a syntax error.
+    /// The native dialect: the event's fields `type`, `channel`, `user`, `custom_type`, `data` and `meta`. Members of
+    /// `data` and `meta` may be used too, such as `data.order["total"]` and `data.items[0]`. Any other name is an
+    /// error.
     case native
-    /// The PubNub dialect: `data.…` is the payload that PubNub's readers get. Every other name is a member of `meta`.
-    /// `uuid`, `userId` and `user_id` are the publisher unless `meta` has a member of that exact name.
+    /// The PubNub dialect: `data.…` is the payload in the form that PubNub clients receive. Any other name is a member
+    /// of `meta`. The names `uuid`, `userId` and `user_id` are the publisher, unless `meta` has a member with that
+    /// name.
     case pubnub
-    /// A record as the REST API shows it: its members by name, and members of these, such as `custom.floor`.
+    /// The dialect for records in the form of the REST API: the members of the record, and members of its objects, such
+    /// as `custom.floor`.
     case record(RecordMembers)
 }
 
-/// The members of a kind of record that filters may name.
+/// The names of the members that filters of one kind of record may use.
 public struct RecordMembers: Sendable, Hashable {
     let names: [String]
-    /// The members that contain members defined by the app.
+    /// The names of the objects whose members the app defines.
     let objects: [String]
 
     var known: String { (names + objects.map { $0 + ".…" }).joined(separator: ", ") }
 }
 
-/// One step from a JSON value to a part of it.
+/// One step of a path from a JSON value to a part of it: a member or an index.
 enum FilterStep: Hashable, Sendable {
     case member(ExactText)
     case index(Int)
 }
 
-/// The source of a name's value.
+/// The field of an event or record to which a name in an expression refers.
 enum FilterSource: Hashable, Sendable {
     case type, channel, user, customType
     /// A member of a record.
     case member([FilterStep])
     case data([FilterStep])
     case meta([FilterStep])
-    /// The payload and the metadata as PubNub's readers get them.
+    /// The payload and the metadata in the form that PubNub clients receive.
     case wireData([FilterStep])
     case wireMeta([FilterStep])
-    /// The member of that name in `meta`; without one, the publisher.
+    /// The member of this name in `meta`; if there is none, the publisher.
     case publisher(String)
 }
 
 extension FilterDialect {
     static let nativeNames = "type, channel, user, custom_type, data.…, meta.…"
 
-    /// Resolves a name with the steps that follow it. The failure says why the name has no meaning.
+    /// Returns the source to which a name and the steps after it refer. The failure says why the dialect does not
+    /// permit the name.
     func resolve(_ name: String, _ steps: [FilterStep]) -> Result<FilterSource, FilterNameFault> {
         switch self {
         case .native: native(name, steps)
@@ -82,7 +86,7 @@ extension FilterDialect {
     }
 }
 
-/// The reason why a name cannot be used.
+/// The reason why a dialect does not permit a name, as a text.
 struct FilterNameFault: Error {
     let text: String
 }

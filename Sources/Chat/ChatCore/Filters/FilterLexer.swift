@@ -3,10 +3,10 @@ import ChatModel
 /// A token of an expression.
 enum FilterToken: Equatable {
     case number(String)
-    /// The texts between the unescaped stars. A star is a wildcard for `LIKE` and an ordinary character for every other
-    /// operator.
+    /// A quoted text, split at its unescaped stars. A star is a wildcard for `LIKE`, and an ordinary character for any
+    /// other operator.
     case string([String])
-    /// A name or a keyword, as it was written.
+    /// A name or a keyword, in its original case.
     case word(String)
     /// An operator or a bracket.
     case symbol(String)
@@ -22,7 +22,7 @@ struct FilterLexer {
 
     init(_ text: String) { bytes = Array(text.utf8) }
 
-    /// The next token and the offset of its first byte.
+    /// Returns the next token, and the offset of its first byte.
     mutating func next() throws(ChatError) -> (token: FilterToken, offset: Int) {
         while at < bytes.count, Self.isSpace(bytes[at]) { at += 1 }
         let start = at
@@ -37,7 +37,7 @@ struct FilterLexer {
         return (.symbol(try symbol()), start)
     }
 
-    /// An error at an offset of the text.
+    /// Returns an error at a byte offset of the text.
     func fault(_ what: String, at offset: Int) -> ChatError {
         // The column counts characters, so UTF-8 continuation bytes are skipped.
         let column = bytes[..<min(offset, bytes.count)].count { $0 & 0xC0 != 0x80 } + 1
@@ -76,14 +76,14 @@ struct FilterLexer {
             at += exponent
             accept(while: Self.isDigit)
         }
-        // `1.2.3`, `5x` and `7.` are errors, not a number followed by something else.
+        // Texts such as `1.2.3`, `5x` and `7.` are errors. They are not read as a number and another token.
         guard at >= bytes.count || !(Self.isWord(bytes[at]) || bytes[at] == UInt8(ascii: ".")) else {
             throw fault("not a number", at: start)
         }
         return text(from: start)
     }
 
-    /// The length of `e`, `e+` or `e-` before digits, if they come next.
+    /// Returns the length in bytes of `e`, `e+` or `e-`, if it comes next and digits follow; otherwise nil.
     private func exponentLength() -> Int? {
         guard at < bytes.count, bytes[at] | 0x20 == UInt8(ascii: "e") else { return nil }
         let isSigned =
@@ -118,7 +118,8 @@ struct FilterLexer {
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
-    /// True for letters, `_`, `$`, and every byte beyond ASCII, because names are members of arbitrary JSON.
+    /// Returns true for bytes that may be in a name: letters, `_`, `$` and every byte beyond ASCII, because names may
+    /// be members of any JSON object.
     private static func isWord(_ byte: UInt8) -> Bool {
         (0x61...0x7A).contains(byte | 0x20) && byte < 0x80 || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "$")
             || byte >= 0x80

@@ -1,6 +1,7 @@
 import ChatModel
 
-/// A compiled expression. A chain of one operator is one node, so the tree is only as deep as the text is nested.
+/// A node of a compiled expression. A chain of one operator is a single node, so the tree is only as deep as the
+/// parentheses and prefix operators of the text.
 indirect enum FilterNode: Sendable {
     enum Equality: Sendable { case equal, unequal }
     enum Order: Sendable { case less, greater, lessOrEqual, greaterOrEqual }
@@ -10,11 +11,11 @@ indirect enum FilterNode: Sendable {
     case not(FilterNode)
     case equality(FilterNode, Equality, FilterNode)
     case order(FilterNode, Order, FilterNode)
-    /// `LIKE` with a literal on the right, which is compiled once.
+    /// `LIKE` with a literal on the right side. The literal is compiled with the expression.
     case like(FilterNode, WildcardPattern)
     case likeValue(FilterNode, FilterNode)
     case contains(FilterNode, FilterNode)
-    /// Evaluated from left to right.
+    /// A chain of arithmetic operators, evaluated from left to right.
     case arithmetic(FilterNode, [(FilterArithmetic, FilterNode)])
     case complement(FilterNode)
     case negative(FilterNode)
@@ -22,7 +23,7 @@ indirect enum FilterNode: Sendable {
     case name(FilterSource)
     case list([FilterNode])
 
-    /// The number of steps for the smallest part of an expression.
+    /// The cost of evaluating one node, in steps.
     private static let partSteps = 8
 
     /// Evaluates the node as a condition.
@@ -72,13 +73,14 @@ indirect enum FilterNode: Sendable {
         }
     }
 
-    /// The number, or the number that a text spells. The number of a name is read once for all filters.
+    /// Returns the value as a number; a text that contains a number counts as that number. The number of a name is
+    /// parsed once for all filters.
     private func number(for subject: FilterSubject) -> FilterNumber? {
         if case .name(let source) = self { return subject.spend(Self.partSteps) ? subject.number(of: source) : nil }
         return value(for: subject).number(subject)
     }
 
-    /// The time that a text in RFC 3339 format denotes.
+    /// Returns the time of a text in RFC 3339 format; nil for any other value.
     private func time(for subject: FilterSubject) -> FilterNumber? {
         guard let text = value(for: subject).string, Self.timeBytes.contains(text.utf8.count),
             subject.spend(text.utf8.count), let moment = Timestamp.read(text)
@@ -86,10 +88,12 @@ indirect enum FilterNode: Sendable {
         return .integer(Int64(clamping: moment.rawValue))
     }
 
-    /// The length in bytes, from `2030-01-31T12:00:00Z` to nine fractional digits and an offset.
+    /// The possible lengths in bytes of such a text: from `2030-01-31T12:00:00Z` to a time with nine fractional digits
+    /// and an offset.
     private static let timeBytes = 20...35
 
-    /// The result of `==`; nil when the operands cannot be compared, in which case both `==` and `!=` are false.
+    /// Returns the result of `==`; nil when the operands cannot be compared. In that case, both `==` and `!=` are
+    /// false.
     private static func areEqual(_ left: FilterNode, _ right: FilterNode, _ subject: FilterSubject) -> Bool? {
         let (one, other) = (left.value(for: subject), right.value(for: subject))
         switch (one.single, other.single) {
@@ -100,7 +104,7 @@ indirect enum FilterNode: Sendable {
         }
     }
 
-    /// The number of a value that this node returned.
+    /// Returns the number of a value that is the result of this node.
     private func number(_ value: FilterValue, _ subject: FilterSubject) -> FilterNumber? {
         if case .name(let source) = self { return subject.number(of: source) }
         return value.number(subject)
@@ -129,7 +133,7 @@ indirect enum FilterNode: Sendable {
         return SubstringSearch(wanted.folded(part, subject)).occurs(in: folded(text, subject))
     }
 
-    /// A text that this node returned, case-folded.
+    /// Returns the case-folded form of a text that is the result of this node.
     private func folded(_ text: String, _ subject: FilterSubject) -> [UInt8] {
         if case .name(let source) = self, let folded = subject.folded(source) { return folded }
         return CaseInsensitiveText.bytes(text)

@@ -1,11 +1,12 @@
-/// A number of an expression. Integers stay exact, because timetokens have 17 digits and a double is exact for fewer
-/// than 16 digits of an arbitrary value.
+/// A number in an expression. Integers are stored exactly, because timetokens have 17 digits and a double represents
+/// only 15 digits exactly.
 enum FilterNumber: Sendable {
     case integer(Int64)
     case real(Double)
 
-    /// Reads an optional sign, digits, and optionally a fraction and an exponent. Returns nil for everything else, and
-    /// for a value that is too large for a double. (`Double.init` would also accept `nan`, `inf` and hexadecimal.)
+    /// Parses an optional sign, digits, and optionally a fraction and an exponent. Returns nil for any other text, and
+    /// for a number that is too large for a double. (`Double.init` would also accept `nan`, `inf` and hexadecimal
+    /// digits.)
     init?(_ text: String) {
         guard Self.isDecimal(text.utf8) else { return nil }
         if let integer = Int64(text) {
@@ -30,7 +31,8 @@ enum FilterNumber: Sendable {
 
     var isZero: Bool { double == 0 }
 
-    /// The value for bitwise operators: an integer, or a real number with an integral value.
+    /// The operand for bitwise operators: the value of an integer, or of a real number without a fraction; otherwise
+    /// nil.
     var bits: Int64? {
         switch self {
         case .integer(let value): value
@@ -38,7 +40,7 @@ enum FilterNumber: Sendable {
         }
     }
 
-    /// The decimal text of the number, for `CONTAINS` in a text.
+    /// The decimal text of the number, for the operator `CONTAINS` with a text on the left.
     var decimal: String {
         switch self {
         case .integer(let value): String(value)
@@ -47,7 +49,7 @@ enum FilterNumber: Sendable {
     }
 
     private static func isDecimal(_ text: String.UTF8View) -> Bool {
-        // The states say what may come next, and whether the text may end there.
+        // The states of a parser of decimal numbers.
         enum State { case start, sign, whole, point, fraction, mark, exponentSign, exponent }
         var state = State.start
         for byte in text {
@@ -86,10 +88,11 @@ extension FilterNumber: Comparable {
 enum FilterArithmetic: Sendable {
     case add, subtract, or, xor, multiply, divide, remainder, and
 
-    /// Applies the operator. Returns nil when there is no result: division by zero, bits of a fraction, a value beyond
-    /// the range of doubles.
+    /// Applies the operator. Returns nil when there is no result: for a division by zero, a bitwise operator with a
+    /// fraction, and a result beyond the range of doubles.
     ///
-    /// The result of integers is an integer if it is integral and fits; otherwise it is a double, so 7 / 2 is 3.5.
+    /// The result of integer operands is an integer if it has no fraction and fits into 64 bits. Otherwise it is a
+    /// double, so 7 / 2 is 3.5.
     func apply(_ left: FilterNumber, _ right: FilterNumber) -> FilterNumber? {
         if case .integer(let left) = left, case .integer(let right) = right, let exact = exact(left, right) {
             return .integer(exact)

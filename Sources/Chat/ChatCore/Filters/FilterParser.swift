@@ -65,7 +65,7 @@ struct FilterParser {
         return node
     }
 
-    /// Parses the right side of a comparison.
+    /// Parses the operand on the right side of a comparison.
     private mutating func operand() throws(ChatError) -> FilterNode {
         try advance()
         return try sum()
@@ -78,7 +78,8 @@ struct FilterParser {
         return .like(left, WildcardPattern(pieces: pieces))
     }
 
-    /// Counts `LIKE` and `CONTAINS`, because each reads a whole text of every event.
+    /// Counts a `LIKE` or `CONTAINS` operator. Their number is limited, because each one reads a whole text of every
+    /// event.
     private mutating func countSearch() throws(ChatError) {
         searches += 1
         guard searches <= searchLimit else { throw fault("more than \(searchLimit) LIKE and CONTAINS") }
@@ -120,8 +121,8 @@ struct FilterParser {
         return try primary()
     }
 
-    /// Parses a minus sign. Before a digit it belongs to the number, so that `-9223372036854775808` stays exact and
-    /// `(-1)` is a literal.
+    /// Parses a minus sign. A minus sign before a digit belongs to the number, so that `-9223372036854775808` is exact
+    /// and `(-1)` is a literal.
     private mutating func negative() throws(ChatError) -> FilterNode {
         if case .number(let digits) = token { return .literal(try number("-" + digits)) }
         return .negative(try nested { parser throws(ChatError) in try parser.unary() })
@@ -145,7 +146,8 @@ struct FilterParser {
         return .number(number)
     }
 
-    /// Parses parentheses: a group if they contain one expression, a set if they contain several or a single literal.
+    /// Parses parentheses. They are a group if they contain one expression, and a set if they contain several
+    /// expressions or a single literal.
     private mutating func list() throws(ChatError) -> FilterNode {
         let opened = offset
         try advance()
@@ -184,7 +186,7 @@ struct FilterParser {
         return .literal(value)
     }
 
-    /// Parses any number of `.name`, `["name"]` and `[0]`.
+    /// Parses any number of member accesses: `.name`, `["name"]` and `[0]`.
     private mutating func steps() throws(ChatError) -> [FilterStep] {
         var steps: [FilterStep] = []
         while true {
@@ -214,8 +216,8 @@ struct FilterParser {
         return step
     }
 
-    /// Runs `part` one level deeper. Parentheses and prefix operators nest, and every level costs stack, both here and
-    /// at each evaluation.
+    /// Runs `part` one nesting level deeper. Every level of parentheses and prefix operators uses stack memory, both in
+    /// the parser and in each evaluation.
     private mutating func nested<Part>(
         _ part: (inout FilterParser) throws(ChatError) -> Part
     ) throws(ChatError) -> Part {
@@ -226,7 +228,8 @@ struct FilterParser {
         return result
     }
 
-    /// Consumes the symbol, or the keyword that means the same, if it comes next. Returns true if it did.
+    /// Consumes the next token if it is the symbol, or the keyword with the same meaning. Returns true if it consumed
+    /// the token.
     private mutating func accept(_ symbol: String, keyword: String? = nil) throws(ChatError) -> Bool {
         switch token {
         case .symbol(symbol): break

@@ -1,12 +1,12 @@
 public import ChatModel
 public import JSON
 
-/// One event or one record while filters are evaluated on it. It caches what has been read, and counts the cost of
-/// reading.
+/// One event or record on which filters are evaluated. It caches the values that the filters read, and counts the steps
+/// that the evaluations take.
 ///
-/// The payload and the metadata are parsed at most once, and only when an expression names a member. A long text is
-/// extracted, read as a number and prepared for searches once, however many filters use it. It must be used by one task
-/// at a time: make one per event, use it, and drop it.
+/// The payload and the metadata are parsed at most once, and only when an expression uses them. A long text is
+/// extracted, parsed as a number and prepared for searches only once, for any number of filters. A subject is not safe
+/// for concurrent use: create one for each event, use it in one task, and discard it.
 public final class FilterSubject {
     /// The event; nil for a record.
     let event: Event?
@@ -14,12 +14,13 @@ public final class FilterSubject {
     private let shownData: JSONText?
     private let shownMeta: JSONText?
 
-    /// Makes the subject of an event.
+    /// Creates the subject of an event.
     ///
     /// - Parameters:
-    ///   - wireData: the payload as PubNub's readers get it, when that is neither the event's `wire` text nor its
-    ///     `data`.
-    ///   - wireMeta: the metadata that they get (`u`), when it is not the event's. Presence events have their own.
+    ///   - wireData: the payload in the form that PubNub clients receive; nil for the event's `wire` text or, without
+    ///     one, its `data`.
+    ///   - wireMeta: the metadata that PubNub clients receive (`u`); nil for the event's metadata. Presence events have
+    ///     other metadata.
     public init(_ event: Event, wireData: JSONText? = nil, wireMeta: JSONText? = nil) {
         self.event = event
         record = nil
@@ -27,9 +28,9 @@ public final class FilterSubject {
         shownMeta = wireMeta
     }
 
-    /// Makes the subject of a record.
+    /// Creates the subject of a record.
     ///
-    /// - Parameter record: the record as the REST API shows it to the reader who filters, so that a filter reveals no
+    /// - Parameter record: the record in the form in which the REST API shows it to the reader. So a filter reveals no
     ///   more than the list does.
     init(record: JSONText) {
         event = nil
@@ -45,33 +46,33 @@ public final class FilterSubject {
     private lazy var wireMeta: JSONValue? = shownMeta == nil ? meta : Self.parse(shownMeta)
 
     private var longTexts: [FilterSource: LongText] = [:]
-    /// Elements of lists in the form in which an index finds them.
+    /// The elements of arrays, as the keys of an index.
     private var listFacts: [FilterSource: [IndexedValue]] = [:]
 
-    /// The remaining steps of the current evaluation: about one for each byte that is read, and eight for each part of
-    /// the expression.
+    /// The remaining steps of the current evaluation. An evaluation takes about one step for each byte that it reads,
+    /// and eight steps for each node of the expression.
     private var steps = 0
-    /// The number of long texts extracted from the event. For tests.
+    /// The number of long texts that were cached. For tests.
     var longTextCount: Int { longTexts.count }
-    /// The number of steps that all evaluations of the event have taken.
+    /// The number of steps of all evaluations so far.
     private(set) var spent = 0
 
     private static func parse(_ text: JSONText?) -> JSONValue? {
-        // A text that the log accepted is valid JSON. If the parser refuses it nevertheless, its members are undefined,
-        // like those of any value without members.
+        // The log accepts only valid JSON. If the parser still rejects a text, its members are undefined.
         text.flatMap { try? JSONDocument($0).root }
     }
 
-    /// True for record changes and message actions, which PubNub delivers to every subscriber.
+    /// True for record changes and message actions. PubNub sends these to every subscriber, even to those with a
+    /// filter.
     var isNeverFilteredOnPubNub: Bool { event.map { $0.kind == .recordChange || $0.kind == .action } ?? false }
 
     func begin(within steps: Int) { self.steps = steps }
 
-    /// True when the current evaluation has exceeded its steps. Then its result does not count.
+    /// True when the current evaluation has used more than its steps. Its result is then ignored.
     var isExhausted: Bool { steps < 0 }
 
-    /// Spends steps before the work is done. Returns false when the steps are exhausted. The cost is the same for every
-    /// evaluation, whether or not the value is cached.
+    /// Counts steps before the work is done. Returns false when no steps are left. A cached value costs as many steps
+    /// as a value that is read, so that the result does not depend on other filters.
     func spend(_ count: Int) -> Bool {
         steps -= count
         spent += count
@@ -85,7 +86,8 @@ public final class FilterSubject {
         return value
     }
 
-    /// The number, or the number that a text spells.
+    /// Returns the value of a source as a number; a text that contains a number counts as that number. Nil for any
+    /// other value.
     func number(of source: FilterSource) -> FilterNumber? {
         let value = value(of: source)
         return longTexts.isEmpty ? value.number : longTexts[source].map(\.number) ?? value.number
@@ -107,27 +109,27 @@ public final class FilterSubject {
         }
     }
 
-    /// The case-folded text of a source; nil when its value is not a text.
+    /// Returns the case-folded text of a source; nil when its value is not a text.
     func folded(_ source: FilterSource) -> [UInt8]? {
         guard let text = value(of: source).string else { return nil }
         return longTexts.isEmpty
             ? CaseInsensitiveText.bytes(text) : longTexts[source]?.folded ?? CaseInsensitiveText.bytes(text)
     }
 
-    /// The text of a source as a pattern; nil when its value is not a text.
+    /// Returns the text of a source as a pattern for `LIKE`; nil when its value is not a text.
     func pattern(_ source: FilterSource) -> WildcardPattern? {
         guard let text = value(of: source).string else { return nil }
         return longTexts.isEmpty
             ? WildcardPattern(text: text) : longTexts[source]?.pattern ?? WildcardPattern(text: text)
     }
 
-    /// The value of a source in the form in which an index finds it; nil for a value that equals nothing.
+    /// Returns the value of a source as the key of an index; nil for a value that cannot be equal to another.
     func fact(of source: FilterSource) -> IndexedValue? {
         let value = value(of: source)
         return longTexts.isEmpty ? IndexedValue(value) : longTexts[source].map(\.fact) ?? IndexedValue(value)
     }
 
-    /// The elements of a list in the form in which an index finds them.
+    /// Returns the elements of an array as keys of an index.
     func facts(of array: JSONValue, _ source: FilterSource) -> [IndexedValue] {
         if let known = listFacts[source] { return known }
         let facts = (0..<array.count).compactMap { array[$0].flatMap { IndexedValue(FilterValue($0)) } }
@@ -135,7 +137,7 @@ public final class FilterSubject {
         return facts
     }
 
-    /// The member `i` of the PubNub envelope; presence events have none.
+    /// The publisher, which is the member `i` of PubNub's message envelope; nil for presence events, which have none.
     private var publisher: String? { event?.kind == .presence ? nil : event?.user }
 
     private static func walk(_ start: JSONValue?, _ steps: [FilterStep]) -> FilterValue {
@@ -153,10 +155,10 @@ public final class FilterSubject {
     }
 }
 
-/// A text that is long enough to cache, with the values derived from it. Both its length and the filters come from
-/// untrusted clients.
+/// A long text, cached with the values derived from it. Clients, which are not trusted, determine both the length of
+/// the text and the number of filters.
 private final class LongText {
-    /// The minimum length in bytes of a cached text. Shorter texts are read again.
+    /// The length in bytes above which a text is cached. Shorter texts are read each time.
     static let least = 64
 
     let text: String

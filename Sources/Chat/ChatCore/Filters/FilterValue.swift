@@ -2,14 +2,14 @@ import JSON
 
 /// The value of an operand for one event.
 enum FilterValue: Sendable {
-    /// A name without a value, or the result of arithmetic on something other than numbers. Every comparison with it is
-    /// false.
+    /// The value of a name that the event does not have, or of arithmetic with an operand that is not a number. Every
+    /// comparison with it is false.
     case undefined
     case null
     case boolean(Bool)
     case number(FilterNumber)
     case string(String)
-    /// A parenthesised list of the expression.
+    /// A list in parentheses in the expression.
     case set([FilterValue])
     /// A JSON array.
     case array(JSONValue)
@@ -30,14 +30,14 @@ enum FilterValue: Sendable {
         }
     }
 
-    /// A set with one element counts as that element wherever a single value is expected: `('a')` is a set on the left
-    /// of `CONTAINS` and a text everywhere else.
+    /// The element of a set with one element; any other value itself. So `('a')` is a set on the left side of
+    /// `CONTAINS`, and a text everywhere else.
     var single: FilterValue {
         if case .set(let members) = self, let only = members.first, members.count == 1 { return only.single }
         return self
     }
 
-    /// True when the value on its own counts as a true condition.
+    /// True when the value alone counts as a true condition.
     var isTrue: Bool {
         switch single {
         case .boolean(let value): value
@@ -47,13 +47,13 @@ enum FilterValue: Sendable {
         }
     }
 
-    /// The number, for an evaluation that must spend steps for reading the text.
+    /// Returns the value as a number, after counting the steps for parsing a text.
     func number(_ subject: FilterSubject) -> FilterNumber? {
         if case .string(let text) = single, !subject.spend(text.utf8.count) { return nil }
         return number
     }
 
-    /// The number, or the number that a text spells.
+    /// The value as a number; a text that contains a number counts as that number. Nil for any other value.
     var number: FilterNumber? {
         switch single {
         case .number(let value): value
@@ -67,7 +67,8 @@ enum FilterValue: Sendable {
         return nil
     }
 
-    /// The result of `==`; nil when the operands cannot be compared, in which case both `==` and `!=` are false.
+    /// Returns the result of `==`; nil when the operands cannot be compared. In that case, both `==` and `!=` are
+    /// false.
     func equals(_ other: FilterValue, _ subject: FilterSubject) -> Bool? {
         switch (single, other.single) {
         case (.undefined, _), (_, .undefined), (.set, _), (_, .set), (.array, _), (_, .array), (.object, _),
@@ -82,12 +83,12 @@ enum FilterValue: Sendable {
         }
     }
 
-    /// The number of steps for an element of a list.
+    /// The cost of an element of a list, in steps.
     fileprivate static let elementSteps = 32
-    /// The number of steps for case-folding a byte beyond ASCII.
+    /// The cost of case-folding a byte beyond ASCII, in steps.
     private static let foldSteps = 8
 
-    /// The operator `LIKE` with this value on the left: matches the text, or any text of a set or array.
+    /// Evaluates the operator `LIKE` with this value on the left. A set or array matches if any of its texts matches.
     func matches(_ pattern: WildcardPattern, _ subject: FilterSubject) -> Bool {
         switch self {
         case .string(let text): Self.pays(for: text, subject) && pattern.matches(text)
@@ -107,7 +108,8 @@ enum FilterValue: Sendable {
         subject.spend(elementSteps + text.utf8.count * (CaseInsensitiveText.isASCII(text) ? 1 : foldSteps))
     }
 
-    /// The operator `CONTAINS`: membership in a set or array, otherwise a substring of a text.
+    /// Evaluates the operator `CONTAINS` with this value on the left: membership in a set or array, or otherwise a
+    /// substring of a text.
     func contains(_ wanted: FilterValue, _ subject: FilterSubject) -> Bool {
         let wanted = wanted.single
         switch self {
@@ -118,15 +120,15 @@ enum FilterValue: Sendable {
             let test = MemberTest(wanted, subject)
             return array.contains(for: subject) { test.isSame(as: FilterValue($0)) }
         case .string(let text):
-            // The node searches for texts in texts, because it knows their source.
+            // `FilterNode` searches for a text in a text, because it knows the source of both.
             guard case .number(let number) = wanted, subject.spend(text.utf8.count) else { return false }
             return SubstringSearch(Array(number.decimal.utf8)).occurs(in: Array(text.utf8))
         case .undefined, .null, .boolean, .number, .object: return false
         }
     }
 
-    /// Tests list elements for equality with a value: as `==`, but ignoring the case of texts. The value is prepared
-    /// once, also as a number, because lists may be long.
+    /// Tests whether an element of a list equals a value. The test is like `==`, but ignores the case of texts. The
+    /// value is prepared once, as a text and as a number, because lists may be long.
     private struct MemberTest {
         let wanted: FilterValue
         let subject: FilterSubject
@@ -154,7 +156,7 @@ enum FilterValue: Sendable {
 }
 
 extension JSONValue {
-    /// True when an element of the array satisfies `holds`. Reads no further than the first such element.
+    /// Returns true when an element of the array satisfies `holds`. Stops at the first such element.
     fileprivate func contains(for subject: FilterSubject, where holds: (JSONValue) -> Bool) -> Bool {
         for index in 0..<count {
             guard subject.spend(FilterValue.elementSteps) else { return false }

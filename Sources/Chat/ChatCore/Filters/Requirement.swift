@@ -1,17 +1,17 @@
 import ChatModel
 
-/// One property of an event that can be looked up in an index: a place and a value.
+/// A property of an event that an index can look up: a field and its value.
 struct IndexedField: Hashable, Sendable {
     enum Place: Hashable, Sendable {
-        /// The value of a name in the filter.
+        /// The value of a name in the filter, which must equal the key.
         case value(of: FilterSource)
-        /// The elements of the list that a name in the filter refers to.
+        /// The list of a name in the filter, which must contain the key.
         case element(of: FilterSource)
-        /// Lower bounds, coarsened, for the number that a name denotes.
+        /// The number of a name in the filter, which must be at least the key. The key is a rounded lower bound.
         case atLeast(FilterSource)
-        /// Upper bounds, coarsened, for the number that a name denotes.
+        /// The number of a name in the filter, which must be at most the key. The key is a rounded upper bound.
         case atMost(FilterSource)
-        /// A prefix of the event's type that ends with a dot, the dot included.
+        /// The event's type, which must begin with the key. The key is a prefix that ends with a dot.
         case typePrefix
     }
 
@@ -19,18 +19,18 @@ struct IndexedField: Hashable, Sendable {
     let value: IndexedValue
 }
 
-/// A value as a key of an index. Values that a filter considers equal have the same key; some unequal values have the
-/// same key too. So every filter found by a key must still be evaluated.
+/// A value as the key of an index. Values that a filter considers equal have equal keys, but some unequal values have
+/// equal keys too. So every filter that is found must still be evaluated.
 enum IndexedValue: Hashable, Sendable {
-    /// A case-folded text, because list elements are compared without regard to case.
+    /// A case-folded text. The key ignores case, because elements of lists are compared without regard to case.
     case text(ExactText)
-    /// The nearest double of a number, or of a text that spells a number, because integers and real numbers are
-    /// compared with each other.
+    /// A number, or a text that contains a number, rounded to the nearest double. Integers and real numbers are
+    /// compared with each other, so they have the same kind of key.
     case number(Double)
     case boolean(Bool)
     case null
 
-    /// Nil for a value that equals nothing.
+    /// Creates the key of a value; nil for a value that cannot be equal to another.
     init?(_ value: FilterValue) {
         switch value.single {
         case .string(let text):
@@ -43,19 +43,19 @@ enum IndexedValue: Hashable, Sendable {
     }
 }
 
-/// A necessary condition on the events for which an expression holds, as far as it can be looked up. It is not
-/// sufficient.
+/// A condition that every event selected by an expression meets, and that an index can look up. An event that meets it
+/// may still not be selected.
 indirect enum Requirement: Sendable {
     case fact(IndexedField)
-    /// At least one of them is required.
+    /// At least one of the parts must be met.
     case any([Requirement])
-    /// All of them are required, so it is enough to look up one.
+    /// All parts must be met, so an index needs to look up only one of them.
     case all([Requirement])
 
-    /// The maximum number of alternatives that are indexed, because each takes an entry in every channel.
+    /// The maximum number of alternatives to index, because each alternative takes an entry in every channel.
     private static let widest = 16
 
-    /// Requires one of the parts. Returns nil when nothing is known of one of them, or when there are too many
+    /// Returns the requirement that one of the parts is met; nil when one part is nil, or when there are too many
     /// alternatives.
     static func any(of parts: [Requirement?]) -> Requirement? {
         let known = parts.compactMap { $0 }
@@ -64,18 +64,17 @@ indirect enum Requirement: Sendable {
         return whole.width <= widest ? whole : nil
     }
 
-    /// Requires all parts. Returns nil when nothing is known of any part.
+    /// Returns the requirement that all parts are met; nil when all parts are nil.
     static func all(of parts: [Requirement?]) -> Requirement? {
         let known = parts.compactMap { $0 }
-        // Certain requirements are preferred when there are any. Many events satisfy a bound of a number. And when a
-        // value is a text instead of a list, `CONTAINS` searches the text, so each filter that requires an element must
-        // be evaluated.
+        // Prefer parts that few events meet. Many events meet a numeric bound. For a required element, all filters must
+        // be evaluated when the value is a text instead of a list, because `CONTAINS` then searches the text.
         let certain = known.filter(\.isCertain)
         let best = certain.isEmpty ? known : certain
         return best.count > 1 ? .all(best) : best.first
     }
 
-    /// The maximum number of index entries that it takes.
+    /// The maximum number of index entries that the requirement takes.
     private var width: Int {
         switch self {
         case .fact: 1
@@ -95,7 +94,7 @@ indirect enum Requirement: Sendable {
         }
     }
 
-    /// Calls `body` with every indexed field that it names.
+    /// Calls `body` with every indexed field of the requirement.
     func forEach(_ body: (IndexedField) -> Void) {
         switch self {
         case .fact(let fact): body(fact)
@@ -105,7 +104,7 @@ indirect enum Requirement: Sendable {
 }
 
 extension FilterNode {
-    /// The requirement of a node; nil when it requires nothing that can be looked up.
+    /// The requirement of the node; nil when an index can look up nothing that the node requires.
     var requirement: Requirement? {
         switch self {
         case .any(let nodes): .any(of: nodes.map(\.requirement))
@@ -140,14 +139,14 @@ extension FilterNode.Order {
 }
 
 extension FilterNumber {
-    /// The number with its low-order digits removed, rounded towards zero. Rounding preserves the order of numbers.
-    /// There are 256 rounded values between a number and twice that number, which limits the bounds that are compared
-    /// for an event.
+    /// The number with its low-order bits removed, which rounds it towards zero. Rounding preserves the order of
+    /// numbers. There are 256 rounded values between a number and twice that number. This limits the number of bounds
+    /// that an event is compared with.
     var coarse: Double { Double(bitPattern: double.bitPattern & ~((1 << 44) - 1)) }
 }
 
 extension Selection {
-    /// The requirement for an event on one of the channels to be selected.
+    /// The requirement that an event on one of the channels must meet to be selected; nil when there is none.
     var requirement: Requirement? {
         let types = Requirement.any(
             of: types.map { pattern in

@@ -1,15 +1,18 @@
-/// The right side of `LIKE`: pieces of text with any run of characters between them, matched without regard to case.
+/// The pattern on the right side of `LIKE`: texts with wildcards between them. A wildcard stands for any number of
+/// characters. Case is ignored.
 ///
-/// Matching takes the leftmost occurrence of each piece in turn, which is sufficient because a run may have any length.
-/// With a linear search for each piece, the cost is that of reading text and pattern once. Backtracking would let an
-/// expression such as `*a*a*a*a*b` stall every event.
+/// The matching finds the leftmost occurrence of each text, one after the other. It never goes back, because a wildcard
+/// may stand for any length. So each byte of the text and of the pattern is read about once. With backtracking, an
+/// expression such as `*a*a*a*a*b` could stall every event.
 struct WildcardPattern: Sendable {
     private let first: [UInt8]
     private let middle: [SubstringSearch]
-    /// The piece after the last wildcard; nil without any wildcard, when `first` is the whole pattern.
+    /// The text after the last wildcard; nil for a pattern without wildcards, which is `first` alone.
     private let last: [UInt8]?
 
-    /// - Parameter pieces: the texts between the wildcards, escapes already undone; at least one.
+    /// Creates a pattern.
+    ///
+    /// - Parameter pieces: the unescaped texts between the wildcards; at least one.
     init(pieces: [String]) {
         first = CaseInsensitiveText.bytes(pieces[0])
         last = pieces.count > 1 ? CaseInsensitiveText.bytes(pieces[pieces.count - 1]) : nil
@@ -18,7 +21,7 @@ struct WildcardPattern: Sendable {
         }
     }
 
-    /// Reads a pattern from a value of the event: `*` is a run of characters, `\*` a star, `\\` a backslash.
+    /// Parses a pattern from a value of an event: `*` is a wildcard, `\*` is a star, and `\\` is a backslash.
     init(text: String) {
         var pieces = [""]
         var scalars = text.unicodeScalars.makeIterator()
@@ -36,10 +39,10 @@ struct WildcardPattern: Sendable {
         self.init(pieces: pieces)
     }
 
-    /// True when the whole text matches the pattern.
+    /// Returns true when the whole text matches the pattern.
     func matches(_ text: String) -> Bool { matches(folded: CaseInsensitiveText.bytes(text)) }
 
-    /// True when a whole case-folded text (``CaseInsensitiveText``) matches the pattern.
+    /// Returns true when a whole text matches the pattern. The text must be case-folded (``CaseInsensitiveText``).
     func matches(folded text: [UInt8]) -> Bool {
         guard let last else { return text == first }
         guard text.count >= first.count + last.count, text.starts(with: first),
@@ -55,10 +58,10 @@ struct WildcardPattern: Sendable {
     }
 }
 
-/// A text to search for, prepared so that a search reads every byte once (Knuth, Morris, Pratt).
+/// A text to search for, prepared so that a search reads every byte once (the Knuth-Morris-Pratt algorithm).
 ///
-/// The cost of a naive search is the product of both lengths, and both come from untrusted clients: 8 KiB of expression
-/// times 64 KiB of payload.
+/// The cost of a simple search is the product of both lengths. Clients, which are not trusted, determine both: up to 8
+/// KiB of expression and 64 KiB of payload.
 struct SubstringSearch: Sendable {
     private let needle: [UInt8]
     /// For each length of a matched prefix, the length of its longest proper suffix that is also a prefix.
@@ -78,7 +81,7 @@ struct SubstringSearch: Sendable {
 
     func occurs(in text: [UInt8]) -> Bool { end(in: text, 0..<text.count) != nil }
 
-    /// The end of the leftmost occurrence within the range.
+    /// Returns the end of the leftmost occurrence within the range; nil when there is none.
     func end(in text: [UInt8], _ range: Range<Int>) -> Int? {
         guard !needle.isEmpty else { return range.lowerBound }
         var length = 0
@@ -103,7 +106,7 @@ enum CaseInsensitiveText {
         return folded
     }
 
-    /// The folded text, as `bytes`. A text without capitals is returned as it is.
+    /// Returns the case-folded text. A text without capital letters is returned unchanged.
     static func text(_ text: String) -> String {
         text.utf8.allSatisfy { $0 < 0x41 || (0x5B..<0x80).contains($0) }
             ? text : String(decoding: bytes(text), as: UTF8.self)
@@ -112,7 +115,7 @@ enum CaseInsensitiveText {
     static func isASCII(_ text: String) -> Bool { text.utf8.allSatisfy { $0 < 0x80 } }
 }
 
-/// A text to find among others without regard to case, prepared once for all comparisons.
+/// A text to compare with many others without regard to case. It is folded once.
 struct CaseInsensitiveMember {
     private let folded: [UInt8]
 
@@ -120,7 +123,8 @@ struct CaseInsensitiveMember {
 
     var count: Int { folded.count }
 
-    /// True when a text is the same. Only a text with letters beyond ASCII is converted, because its length may change.
+    /// Returns true when both texts are equal without regard to case. Only texts beyond ASCII are folded first, because
+    /// folding may change their length.
     func isSame(as text: String) -> Bool {
         guard CaseInsensitiveText.isASCII(text) else { return CaseInsensitiveText.bytes(text) == folded }
         return text.utf8.count == folded.count

@@ -1,18 +1,19 @@
 public import ChatModel
 
 extension ChatAccess {
-    /// A change of a group's channels.
+    /// A change of the channels of a channel group.
     public enum GroupEdit: Sendable {
-        /// Replaces all channels.
+        /// Replaces all channels of the group.
         case replace([String])
-        /// Appends channels and removes others. Adding a channel of the group, or removing a channel that is not in it,
-        /// has no effect.
+        /// Removes channels, and then appends others. Adding a channel that the group already has, or removing a
+        /// channel that it does not have, changes nothing.
         case change(adding: [String], removing: [String])
     }
 
-    /// Returns a group with those of its channels that the caller can use and may know of; nil when there is none.
+    /// Returns a channel group; nil when there is none. Its channels that the caller's patterns do not cover, or of
+    /// which the caller may not know, are left out.
     ///
-    /// - Throws: `.forbidden` without `read`; `.malformed` for a bad name; the errors of the store.
+    /// - Throws: `.forbidden` without the scope `read`; `.malformed` for a bad name; the errors of the store.
     public func group(_ name: String) async throws(ChatError) -> GroupRecord? {
         try caller.require(.read)
         try Names.check(group: name)
@@ -21,9 +22,9 @@ extension ChatAccess {
         return try await known(reachable(group))
     }
 
-    /// Returns groups ordered by name. Each contains the channels that ``group(_:)`` returns.
+    /// Returns one page of the channel groups, ordered by name. Each group has the channels that ``group(_:)`` returns.
     ///
-    /// - Throws: `.forbidden` without `read`; `.malformed` for a bad query; the errors of the store.
+    /// - Throws: `.forbidden` without the scope `read`; `.malformed` for a bad query; the errors of the store.
     public func groups(_ list: RecordList) async throws(ChatError) -> Page<GroupRecord> {
         try caller.require(.read)
         let query = RecordQuery(.group, in: app, limit: list.limit)
@@ -40,8 +41,8 @@ extension ChatAccess {
         }
     }
 
-    /// The group without other users' private channels. A user's credential must not learn their names here, as in the
-    /// list of channels.
+    /// Returns the group without private channels of which the caller's user may not know. A user's credential must not
+    /// learn the names of such channels, neither here nor in the list of channels.
     private func known(_ group: GroupRecord) async throws(ChatError) -> GroupRecord {
         var group = group
         group.channels = try await known(group.channels)
@@ -54,8 +55,8 @@ extension ChatAccess {
         return group
     }
 
-    /// Checks that the caller's patterns cover all channels of the group. Other callers may not change it, because they
-    /// do not see what they would remove.
+    /// Requires that the caller's patterns cover all channels of the group. Other callers may not change the group,
+    /// because they do not see all the channels that they would remove.
     private func requireAll(of group: GroupRecord?) throws(ChatError) {
         for channel in group?.channels ?? [] where !caller.reaches(channel: channel) {
             throw ChatError(
@@ -63,11 +64,12 @@ extension ChatAccess {
         }
     }
 
-    /// Writes a group's channels. A group without channels is kept.
+    /// Writes the channels of a channel group. A group without channels is not deleted.
     ///
     /// - Parameter isMaking: true to create the group when there is none.
-    /// - Throws: `.notFound` when there is none and `isMaking` is false; `.forbidden` when the caller's patterns do not
-    ///   cover the whole group; `.invalid`, slug `group_full`, past `Limits.groupChannels`; as described at
+    /// - Throws: `.notFound` when there is no group and `isMaking` is false; `.forbidden` without the scope `manage`,
+    ///   and when the caller's patterns do not cover all channels of the group; `.malformed` for a bad name; `.invalid`
+    ///   with the slug `group_full` for more than `Limits.groupChannels` channels; the errors of
     ///   `RecordChange.Precondition.check`.
     public func write(
         group name: String, _ edit: GroupEdit, precondition: RecordChange.Precondition = .none, isMaking: Bool = true
@@ -97,10 +99,11 @@ extension ChatAccess {
         return Written(record: stored, isNew: decided.value.isNew)
     }
 
-    /// Deletes a group. Its channels are kept.
+    /// Deletes a channel group. Its channels are not changed.
     ///
-    /// - Returns: true when there was one.
-    /// - Throws: as `write`.
+    /// - Returns: true when a group was deleted.
+    /// - Throws: `.forbidden` without the scope `manage`, and when the caller's patterns do not cover all channels of
+    ///   the group; `.malformed` for a bad name; the errors of `RecordChange.Precondition.check`.
     @discardableResult
     public func delete(
         group name: String, precondition: RecordChange.Precondition = .none
@@ -116,19 +119,19 @@ extension ChatAccess {
         }.value
     }
 
-    /// Returns the channels of all these groups that the caller can use, each once. A stream of groups follows them. A
-    /// group without a record has no channels.
+    /// Returns the channels of all these groups that the caller's patterns cover, without duplicates. A stream of
+    /// groups follows these channels. A group that does not exist has no channels.
     ///
-    /// - Throws: `.malformed` past `Limits.groupChannelsPerRequest`.
+    /// - Throws: `.malformed` for a bad name, or for more than `Limits.groupChannelsPerRequest` channels.
     public func groupChannels(_ names: [String]) async throws(ChatError) -> [String] {
         let channels = try await channels(ofGroups: names).flatMap { $0 }.distinct
         try requireCapacity(forGroupChannels: channels.count)
         return channels
     }
 
-    /// Checks the number of channels in the groups of a request.
+    /// Checks the number of channels in the groups of one request.
     ///
-    /// - Throws: `.malformed` past `Limits.groupChannelsPerRequest`.
+    /// - Throws: `.malformed` for more than `Limits.groupChannelsPerRequest` channels.
     public func requireCapacity(forGroupChannels count: Int) throws(ChatError) {
         let most = limits.groupChannelsPerRequest
         guard count <= most else {
@@ -137,7 +140,7 @@ extension ChatAccess {
         }
     }
 
-    /// Returns the channels of each group that the caller can use, in the order of the names.
+    /// Returns, for each group, its channels that the caller's patterns cover, in the order of `names`.
     ///
     /// - Throws: `.malformed` for a bad name; the errors of the store.
     public func channels(ofGroups names: [String]) async throws(ChatError) -> [[String]] {
@@ -148,7 +151,7 @@ extension ChatAccess {
 }
 
 extension ChatAccess.GroupEdit {
-    /// All channels that the change names.
+    /// All channels that the edit names.
     fileprivate var channels: [String] {
         switch self {
         case .replace(let channels): channels
@@ -167,7 +170,7 @@ extension ChatAccess.GroupEdit {
 }
 
 extension [String] {
-    /// The names without repetitions, each at its first position.
+    /// The names without duplicates, each at its first position.
     fileprivate var distinct: [String] {
         var seen: Set<ExactText> = []
         return filter { seen.insert(ExactText($0)).inserted }

@@ -4,19 +4,20 @@ public import ChatModel
 public enum ImportRecord: Sendable {
     case user(String, UserEdit)
     case channel(String, ChannelKind, ChannelEdit)
-    /// A membership. Creates the channel's record when there is none, because members need one.
+    /// A membership. If the channel has no record, a record of the kind `public` is created.
     case membership(user: String, channel: String, MembershipEdit)
-    /// Channels to add to a group. The channels already in it are kept.
+    /// Channels to add to a channel group. The channels that the group already has stay in it.
     case group(String, [String])
     case restriction(user: String, channel: String, RestrictionRequest)
 }
 
 extension ChatAccess {
-    /// Imports a record without announcing it to any stream or webhook. A stream that is open while its user's
-    /// memberships are imported does not use them; the user's next stream does.
+    /// Imports a record. No event announces it to streams or webhooks. If memberships of a user with an open stream are
+    /// imported, only the user's next stream uses them.
     ///
-    /// - Parameter isReplacing: true to update an existing record; false to keep it unchanged.
-    /// - Throws: `.forbidden` without `manage`; what the operation throws that normally writes such a record.
+    /// - Parameter isReplacing: true to update an existing record; false to leave it unchanged.
+    /// - Throws: `.forbidden` without the scope `manage`, and for a user's credential; the errors of the operation that
+    ///   normally writes such a record.
     public func move(_ record: ImportRecord, isReplacing: Bool) async throws(ChatError) -> ImportResult {
         try caller.require(.manage)
         try caller.demandNoUser()
@@ -39,7 +40,7 @@ extension ChatAccess {
                 return try await chat.moveRestriction(user, channel, restrictionRequest, isReplacing: isReplacing)
             }
         } catch {
-            // The record exists already and is kept unchanged.
+            // The record already exists and stays unchanged.
             guard error.code == .conflict, error.current != nil, !isReplacing else { throw error }
             return ImportResult(isNew: false)
         }
@@ -59,7 +60,7 @@ extension ChatAccess {
         return ImportResult(isNew: try await importMembership(user, channel, edit))
     }
 
-    /// Applies an imported membership.
+    /// Imports a membership into a channel with a record.
     ///
     /// - Returns: true when the user was neither a member nor invited before.
     private func importMembership(

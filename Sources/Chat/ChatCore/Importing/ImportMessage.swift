@@ -1,21 +1,21 @@
 public import ChatModel
 import JSON
 
-/// A message that was sent in another system, with its actions, to import with its original time.
+/// A message that was sent in another system, to be imported with its original time and its actions.
 public struct ImportMessage: Sendable {
-    /// An action on the message: a reaction, an edit (`edited`), a deletion (`deleted`), the channel of its thread
-    /// (`threadRootId`), or an action of the app's own type.
+    /// An action on the message: a reaction, an edit, a deletion, the channel of its thread, or an action of a type of
+    /// the app.
     public struct Action: Sendable {
-        /// `reactions`, `edited`, `deleted`, `threadRootId` or a type of the app.
+        /// The type: `reactions`, `edited`, `deleted`, `threadRootId` or a type of the app.
         var type: String
-        /// The value: an emoji for a reaction, the new text for an edit.
+        /// The value: for example, an emoji for a reaction, or the new text for an edit.
         var value: String
         /// The user who performed the action.
         var user: String
-        /// The time of the action: its timetoken in both systems.
+        /// The timetoken of the action, which is the same in both systems.
         var at: Timetoken
 
-        /// An action of a user at its original time.
+        /// Creates an action with its original time.
         public init(type: String, value: String, user: String, at: Timetoken) {
             self.type = type
             self.value = value
@@ -24,18 +24,18 @@ public struct ImportMessage: Sendable {
         }
     }
 
-    /// The maximum number of actions in one import of a message, because the store looks them all up at once. Further
-    /// actions are imported with the same message again.
+    /// The maximum number of actions in one import of a message. The store reads the records of all of them at once. To
+    /// import more, import the same message again with further actions.
     static let actionsMost = 1000
 
-    /// The message as it would be emitted.
+    /// The event of the message, in the form in which it would be emitted.
     var draft: EventDraft
-    /// The time at which it was sent: its timetoken in both systems.
+    /// The timetoken of the message, which is the same in both systems.
     var at: Timetoken
     /// The actions on the message, in any order.
     var actions: [Action]
 
-    /// A message at its original time.
+    /// Creates a message with its original time.
     public init(_ draft: EventDraft, at: Timetoken, actions: [Action] = []) {
         self.draft = draft
         self.at = at
@@ -45,11 +45,11 @@ public struct ImportMessage: Sendable {
 
 /// The result of importing a message or a record.
 public struct ImportResult: Sendable {
-    /// False when it existed before.
+    /// False when the message or record existed before.
     public var isNew: Bool
-    /// A message's timetoken here: its own, unless another event had that one. Nil for anything else.
+    /// The timetoken that the message got: its original one, unless another event has that timetoken. Nil for a record.
     public var place: Timetoken?
-    /// The number of actions that were added to a message.
+    /// The number of actions that were added to the message.
     public var attached = 0
 
     init(isNew: Bool, place: Timetoken? = nil) {
@@ -58,20 +58,24 @@ public struct ImportResult: Sendable {
     }
 }
 
-/// Imports messages into the past of the log (`EventDraft.past`). They appear in history and are not announced.
+/// Imports messages into the past of the log (`EventDraft.past`). They are in the history, but are not announced to
+/// streams or webhooks.
 extension ChatAccess {
-    /// The built-in types that imported messages may have besides the app's own types: what users said, and what
-    /// clients of other services store among messages. All other built-in events follow from records.
+    /// The built-in types that imported messages may have, besides the app's own types: messages and mentions of users,
+    /// and events that PubNub clients store among messages. All other built-in events are consequences of record
+    /// changes.
     private static let typesOfThePast: Set<String> = [
         BuiltInTypes.messageCreated, "user.mentioned", "member.invited", "report.created", "user.banned", "user.muted",
         "user.unbanned",
     ]
 
-    /// Imports messages, each at its own time. A message that exists already is kept unchanged, and actions that it
-    /// lacks are added.
+    /// Imports messages, each with its own time. A message that already exists stays unchanged, but missing actions are
+    /// added to it.
     ///
-    /// - Returns: the result of each message. A refused message does not prevent the import of others.
-    /// - Throws: `.forbidden` without `emit` and `manage`; the errors of the store.
+    /// - Returns: the result of each message, in the same order. A rejected message does not prevent the import of the
+    ///   others.
+    /// - Throws: `.forbidden` without the scope `manage`, and for a user's credential; `.tooMany` when the caller
+    ///   exceeds its rate limits; the errors of the store.
     public func move(_ messages: [ImportMessage]) async throws(ChatError) -> [Result<ImportResult, ChatError>] {
         try caller.require(.manage)
         try caller.demandNoUser()
@@ -143,7 +147,7 @@ extension ChatAccess {
         return draft
     }
 
-    /// Adds actions to a message.
+    /// Adds imported actions to a message.
     ///
     /// - Returns: the number of actions that did not exist before.
     private func attach(_ actions: [ImportMessage.Action], to event: Event) async throws(ChatError) -> Int {
@@ -175,7 +179,8 @@ extension ChatAccess {
                     attached += 1
                 case .edited:
                     guard let earlier = message.apply(edit: record, of: event, in: self.app) else { continue }
-                    // An edit may be recorded and forgotten again, when a message has many.
+                    // If a message has many edits, an edit may be stored and removed again in the same import. So the
+                    // last change of each key wins.
                     for change in earlier { edits[change.key] = change }
                     attached += 1
                 case .reactions, .threadRootId, nil:
@@ -192,9 +197,9 @@ extension ChatAccess {
 }
 
 extension MessageRecord {
-    /// Adds an imported edit to the message's other edits, in the order of their timetokens.
+    /// Inserts an imported edit among the other edits of the message, ordered by timetoken.
     ///
-    /// - Returns: as ``MessageRecord/insert(_:value:in:)``; nil for a removed message.
+    /// - Returns: the further record changes, see ``MessageRecord/insert(_:value:in:)``; nil for a removed message.
     fileprivate mutating func apply(
         edit action: MessageActionRecord, of event: Event, in app: AppID
     ) -> [RecordChange]? {

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// An object that is returned with an event when its reader requests it (`include`).
+/// An object that is returned together with an event, when the reader requests it with `include`.
 public enum IncludedObject: String, CaseIterable, Sendable {
     /// The record of the user who caused the event.
     case user
@@ -11,12 +11,12 @@ public enum IncludedObject: String, CaseIterable, Sendable {
     /// The membership of the event's user in the event's channel.
     case member
 
-    /// The maximum number of events in a page with included objects. All objects of one event take up to 150 KiB.
+    /// The maximum number of events in a page with included objects. The objects of one event may take up to 150 KiB.
     public static let pageMost = 100
 
-    /// Reads a list of names, which may contain duplicates.
+    /// Parses a list of names, which may contain duplicates.
     ///
-    /// - Returns: the objects; for a list with an unknown name no objects, and the index of the first such name.
+    /// - Returns: the objects. If a name is unknown, an empty set and the index of the first unknown name.
     public static func objects(named names: [String]) -> (objects: Set<IncludedObject>, unknown: Int?) {
         var objects: Set<IncludedObject> = []
         for (index, name) in names.enumerated() {
@@ -26,31 +26,32 @@ public enum IncludedObject: String, CaseIterable, Sendable {
         return (objects, nil)
     }
 
-    /// The names of a set in their documented order.
+    /// Returns the names of the objects in their documented order.
     public static func names(of objects: Set<IncludedObject>) -> [String] {
         allCases.filter(objects.contains).map(\.rawValue)
     }
 
-    /// The accepted names, for the text of an error.
+    /// The accepted names, for error messages.
     public static let choices = "'user', 'channel', 'thread' or 'member'"
 }
 
-/// The objects that a reader gets with events, and the rights that determine their content.
+/// The objects that a reader requested, and the rights of the reader that determine their content.
 ///
 /// Readers with equal policies get the same bytes for the same event.
 public struct IncludePolicy: Hashable, Sendable {
-    /// The reader, as far as it determines the content of the objects.
+    /// The kind of reader, which determines the content of the objects.
     enum Reader: Hashable, Sendable {
-        /// A program of the app. It sees every field of users, and every channel that its patterns cover.
+        /// A program of the app. It sees all fields of users, and all channels that its patterns cover.
         case app
-        /// Any of several users who may receive events of the same channels. Sees the public fields of every user.
+        /// Any of several users who may receive events of the same channels. Such a reader sees only the public fields
+        /// of users.
         case anyUser
-        /// One user. Sees every field of its own record, the public fields of others, and the channels that it may know
-        /// of.
+        /// One user. The user sees all fields of the user's own record, public fields of other records, and the
+        /// channels of which the user may know.
         case user(ExactText)
     }
 
-    /// At least one.
+    /// The requested objects; never empty.
     public let objects: Set<IncludedObject>
     let reader: Reader
 
@@ -59,17 +60,17 @@ public struct IncludePolicy: Hashable, Sendable {
         self.reader = reader
     }
 
-    /// The policy of a webhook or a pull subscription; nil for an empty set.
+    /// Returns the policy of a webhook or a pull subscription; nil for an empty set of objects.
     public static func ofApp(_ objects: Set<IncludedObject>) -> IncludePolicy? {
         objects.isEmpty ? nil : IncludePolicy(objects, for: .app)
     }
 
-    /// Makes the policy of a caller.
+    /// Creates the policy of a caller; nil for an empty set of objects.
     ///
     /// - Parameters:
-    ///   - objects: the result is nil for an empty set.
-    ///   - selection: what the caller follows, when the same bytes go to every caller that follows it; nil for a
-    ///     response to the caller alone.
+    ///   - objects: the requested objects.
+    ///   - selection: the selection that the caller follows, when all followers of it receive the same bytes; nil for a
+    ///     response to this caller only.
     init?(_ objects: Set<IncludedObject>, for caller: Caller, following selection: Selection?) {
         guard !objects.isEmpty else { return nil }
         let reader: Reader =
@@ -78,7 +79,8 @@ public struct IncludePolicy: Hashable, Sendable {
             } else if let user = caller.user {
                 selection == nil ? .user(ExactText(user)) : .anyUser
             } else {
-                // A user holds a ticket, but the ticket does not say which user.
+                // A caller with a token proof but without a user has a stream ticket. A user may hold the ticket, but
+                // it does not name the user.
                 caller.proof == nil ? .app : .anyUser
             }
         self.init(objects, for: reader)
@@ -86,12 +88,12 @@ public struct IncludePolicy: Hashable, Sendable {
 }
 
 extension ChatAccess {
-    /// Returns the policy by which the caller gets objects with events.
+    /// Returns the policy with which the caller gets objects with events; nil for an empty set of objects.
     ///
     /// - Parameters:
-    ///   - objects: the result is nil for an empty set.
-    ///   - selection: what the caller follows, for a stream, whose bytes are shared; nil for a response to the caller
-    ///     alone.
+    ///   - objects: the requested objects.
+    ///   - selection: the selection of a stream, whose followers receive the same bytes; nil for a response to this
+    ///     caller only.
     public func inclusion(
         of objects: Set<IncludedObject>, following selection: Selection? = nil
     ) -> IncludePolicy? {

@@ -1,21 +1,21 @@
 public import ChatModel
 public import JSON
 
-/// The printed objects of one event: the value of the member `included`.
+/// The included objects of one event, printed as the value of its member `included`.
 public struct RenderedIncludes: Sendable {
-    /// The JSON object with a member for each object.
+    /// A JSON object with one member for each included object.
     public let text: JSONText
-    /// A number that identifies the form of the text. It is the same for all readers who see the same of one event, and
-    /// different for readers who see different objects or fields.
+    /// A number for the variant of the text. For one event, readers who see the same objects and fields have the same
+    /// number; all other readers have another number.
     public let form: UInt8
 }
 
-/// The records included with some events of one app, read from the store in one step.
+/// The records that are included with some events of one app, read from the store in one step.
 ///
 /// They are read after the events were committed, so they are never older than the events. Each record is parsed and
-/// printed once, however many events and readers use it.
+/// printed once per variant, for any number of events and readers.
 public struct IncludedRecords: Sendable {
-    /// The objects and fields that a reader may see.
+    /// The objects and fields that a reader may see, which determine the variant of the text.
     private struct ReturnedFields {
         var objects: Set<IncludedObject>
         var showsPrivateFields: Bool
@@ -49,7 +49,7 @@ public struct IncludedRecords: Sendable {
     private let app: AppID
     private let publicFields: PublicUserFields
     private let records: [RecordKey: Record]
-    // Caches of printed objects and of rights.
+    // Caches of printed objects, and of the channels of which readers may know.
     private var texts: [Place: RenderedIncludes] = [:]
     private var users: [UserForm: JSONText?] = [:]
     private var channels: [ExactText: JSONText?] = [:]
@@ -57,9 +57,9 @@ public struct IncludedRecords: Sendable {
     private var threads: [RecordKey: JSONText?] = [:]
     private var known: [ExactText: [ExactText: Bool]] = [:]
 
-    /// Reads the records for these events.
+    /// Reads the records to include with these events.
     ///
-    /// - Parameter wanted: events of one app with the requested objects of each.
+    /// - Parameter wanted: the events of one app, each with its requested objects.
     /// - Throws: the errors of the store.
     public init(
         of wanted: some Sequence<(event: Event, objects: Set<IncludedObject>)>, in app: AppID,
@@ -75,9 +75,9 @@ public struct IncludedRecords: Sendable {
         records = zip(order, found).reduce(into: [:]) { $0[$1.0] = $1.1 }
     }
 
-    /// Returns the objects of one of the events, as a reader sees them.
+    /// Returns the included objects of one of the events, in the variant for a reader.
     ///
-    /// - Throws: the errors of the store when it is read for the reader's rights.
+    /// - Throws: the errors of the store, which may be read for the reader's rights.
     public mutating func text(
         beside event: Event, _ inclusion: IncludePolicy
     ) async throws(ChatError) -> RenderedIncludes {
@@ -106,7 +106,7 @@ public struct IncludedRecords: Sendable {
         return returnedFields
     }
 
-    /// True when a user may know of a channel's record and members.
+    /// Returns true when a user may know of a channel's record and members.
     private mutating func knows(_ channel: ChannelID, _ reader: ExactText) async throws(ChatError) -> Bool {
         let name = ExactText(channel.name)
         if let answer = known[reader]?[name] { return answer }
@@ -183,7 +183,8 @@ public struct IncludedRecords: Sendable {
 }
 
 extension ChatAccess {
-    /// Returns the included objects of events, in the order of the events, read now; empty without a policy.
+    /// Reads the records to include with events, and returns the included objects in the order of the events. Empty
+    /// when `inclusion` is nil.
     ///
     /// - Parameter events: events of the caller's app that the caller may read.
     /// - Throws: the errors of the store.
@@ -215,7 +216,8 @@ extension Event {
         return keys
     }
 
-    /// The record of the first message of the event's thread. It exists for messages, and for changes of a reply.
+    /// The key of the record of the thread's first message: the event itself for a stored message, or the first message
+    /// of the thread for a reply. Nil for any other event.
     fileprivate var threadKey: RecordKey? {
         let root = draft.thread ?? (isMessage && retention == .kept ? timetoken : nil)
         return root.map { MessageRecord.key(channel.name, $0, in: channel.app) }

@@ -2,13 +2,14 @@ public import ChatModel
 import JSON
 public import Signing
 
-/// A credential of an app as it is stored. It never contains the key itself.
+/// A stored credential of an app. It never contains the text of the key.
 public struct APIKey: Sendable {
-    /// The evidence by which a caller proves that it holds the key.
+    /// The evidence with which a caller proves that it has the key.
     public enum TokenEvidence: Sendable {
-        /// The key's text, of which the SHA-256 digest is stored, in hex.
+        /// The text of the key. Only its SHA-256 digest is stored, in hex.
         case text(digest: String)
-        /// User tokens signed with the key's private half (`WebTokenKey`). Only the public half is stored, in PEM.
+        /// A user token signed with the private half of the key (`WebTokenKey`). Only the public half is stored, in
+        /// PEM.
         case signature(WebTokenKey, pem: String)
     }
 
@@ -18,9 +19,9 @@ public struct APIKey: Sendable {
     public var app: AppID
     /// A name for display.
     public var name: String
-    /// The evidence by which callers prove that they hold the key.
+    /// The evidence with which callers prove that they have the key.
     public var proof: TokenEvidence
-    /// The operations that the key permits.
+    /// The scopes of operations that the key permits.
     public var scopes: Scopes
     /// The channels that the key may use.
     public var channels: [NamePattern]
@@ -32,12 +33,12 @@ public struct APIKey: Sendable {
     public var created: Timetoken
     /// The key's own rate limits, which apply in addition to its app's.
     public var rates = RatePolicies()
-    /// The version of its record; empty before it is stored.
+    /// The version of the key's record; empty before the key is stored.
     public internal(set) var etag = ""
-    /// When its record last changed; zero before it is stored.
+    /// The time at which the key's record last changed; zero before the key is stored.
     public internal(set) var updated = Timetoken.zero
 
-    /// A key that is not stored yet. By default it reaches every channel and every type.
+    /// Creates a key that is not stored yet. By default, it gives access to every channel and every type.
     init(
         id: String, app: AppID, name: String, proof: TokenEvidence, scopes: Scopes, channels: [NamePattern] = [.all],
         types: [NamePattern] = [.all], expires: Timetoken? = nil, created: Timetoken
@@ -77,7 +78,7 @@ extension APIKey {
         }
     }
 
-    /// Reads what `body` printed; nil for a record that is not a key.
+    /// Reads the JSON that `body` printed; nil for a record that is not a key.
     init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root, let proof = TokenEvidence(root),
             let scopes = root["scopes"]?.strings.flatMap(Scopes.init(names:))

@@ -2,45 +2,45 @@ public import ChatModel
 import JSON
 import Signing
 
-/// One tenant. Everything of an app is stored under its id.
+/// One tenant of the gateway. All data of an app is stored under the app's id.
 public struct AppRecord: Sendable {
-    /// The app's id, under which everything of the app is stored.
+    /// The app's id.
     public var id: AppID
     /// A name for display.
     public var name: String
-    /// The publish key of the PubNub-compatible interface. The app's admins can read it again.
+    /// The publish key of the PubNub-compatible interface. The app's admins can read it at any time.
     public var publishKey: String
     /// The subscribe key of the PubNub-compatible interface; unique in the gateway.
     public var subscribeKey: String
-    /// The secret that signs user tokens and PubNub access tokens, also in the app's own programs. So it must be
-    /// readable again: it is stored encrypted by the vault.
+    /// The secret that signs user tokens and PubNub access tokens. The app's own programs also use it to sign, so it
+    /// must be readable again. It is stored encrypted by the vault.
     public var secretKey: String
-    /// The secret before the last rotation, which stays valid beside the current one until a given time.
+    /// The secret before the last rotation. It stays valid beside the current secret until the given time.
     public var previousSecret: (key: String, until: Timetoken)?
-    /// True for the first app, whose admins are the operators.
+    /// True for the gateway's first app. The admins of that app are the operators of the gateway.
     public var isFirst: Bool
-    /// The retention of kept events; nil for no limit.
+    /// The time for which events are kept; nil for no limit.
     public var retention: Duration?
-    /// True to refuse events of undeclared types.
+    /// True to reject events of undeclared types.
     public var requiresDeclaredTypes = false
-    /// True when PubNub clients need an access token, or a signature, for every request.
+    /// True when every request of a PubNub client needs an access token or a signature.
     public var requiresTokens = false
-    /// True to store what PubNub clients publish without saying whether to store it.
+    /// True to store the messages of PubNub clients that do not say whether to store them.
     public var storesByDefault = true
     /// The fields of other users that a user's credential may see.
     public var publicUserFields = PublicUserFields.standard
     /// The time at which the app was created.
     public var created: Timetoken
-    /// The rate limits of all its callers together.
+    /// The rate limits of all callers of the app together.
     public var rates = RatePolicies()
-    /// The meters of these limits; nil when there are no limits, and before the key ring holds the app.
+    /// The meters of `rates`; nil when the app has no rate limits, and before the app is loaded into the keyring.
     public internal(set) var meters: RateMeters?
-    /// The version of its record; empty before it is stored.
+    /// The version of the app's record; empty before the app is stored.
     public internal(set) var etag = ""
-    /// When its record last changed; zero before it is stored.
+    /// The time at which the app's record last changed; zero before the app is stored.
     public internal(set) var updated = Timetoken.zero
 
-    /// An app that is not stored yet, with the default settings.
+    /// Creates an app that is not stored yet, with the default settings.
     public init(
         id: AppID, name: String, publishKey: String, subscribeKey: String, secretKey: String,
         isFirst: Bool = false, retention: Duration? = nil, created: Timetoken
@@ -57,13 +57,15 @@ public struct AppRecord: Sendable {
 }
 
 extension AppRecord {
-    /// The secrets whose signatures are valid now, the current one first, each with its end.
+    /// Returns the secrets whose signatures are valid now, the current one first. `until` is the time at which a secret
+    /// expires; nil for the current one.
     public func secrets(at now: Timetoken) -> [(key: String, until: Timetoken?)] {
         let previous = previousSecret.flatMap { now < $0.until ? $0 : nil }
         return [(secretKey, nil)] + (previous.map { [($0.key, $0.until)] } ?? [])
     }
 
-    /// A fingerprint that distinguishes secrets and reveals nothing about them.
+    /// Returns a fingerprint of a secret: the first 16 hex digits of its SHA-256 digest. It distinguishes secrets
+    /// without revealing them.
     public static func print(ofSecret key: String) -> String { String(Keyring.digest(of: key).prefix(16)) }
 
     var recordKey: RecordKey { RecordKey(.app, id.name, in: .gateway) }
@@ -91,10 +93,10 @@ extension AppRecord {
         }
     }
 
-    /// Reads what `body` printed; nil for a record that is not an app, or whose secret cannot be decrypted.
+    /// Reads the JSON that `body` printed; nil for a record that is not an app, or whose secret cannot be decrypted.
     init?(_ record: Record, _ vault: Vault) {
         guard let root = try? JSONDocument(record.body).root, let sealed = root["secret_key"]?.string,
-            // The vault lacks the key. `resealSecrets` has reported that before.
+            // Fails when the vault lacks the key. `resealSecrets` has already reported that.
             let secret = try? vault.openText(sealed, context: record.key.vaultContext)
         else { return nil }
         self.init(

@@ -1,6 +1,6 @@
 public import ChatModel
 
-/// A change of an app's settings. A nil member leaves its setting as it is.
+/// A change of an app's settings. A property that is nil leaves its setting unchanged.
 public struct AppChange: Sendable {
     /// ``AppRecord/name``; nil leaves it unchanged.
     public var name: String?
@@ -15,10 +15,10 @@ public struct AppChange: Sendable {
     /// ``AppRecord/retention``; nil leaves it unchanged.
     public var retention: Retention?
 
-    /// The retention of kept events.
+    /// The time for which events are kept.
     public enum Retention: Sendable, Equatable { case forever, limited(Duration) }
 
-    /// A change of the given settings.
+    /// Creates a change of the given settings.
     public init(
         requiresDeclaredTypes: Bool? = nil, requiresTokens: Bool? = nil, storesByDefault: Bool? = nil,
         publicUserFields: PublicUserFields? = nil, retention: Retention? = nil
@@ -51,16 +51,16 @@ extension AppChange.Retention {
 }
 
 extension ChatService {
-    /// Makes the new rates from the current ones. Called again when another change intervened.
+    /// Computes the new rate limits from the current ones. Runs again when another change intervened.
     public typealias RatesEdit = (RatePolicies) throws(ChatError) -> RatePolicies
 
-    /// Changes an app in one commit. When this returns, events older than a new retention are hidden. Events that were
-    /// hidden before stay hidden.
+    /// Changes an app in one commit. When this returns, events older than a new retention are hidden. A longer
+    /// retention does not show events again that were already hidden.
     ///
-    /// - Throws: `.notFound` for another app, unless the caller is an operator; `.forbidden` for a caller that does not
-    ///   reach the whole app; `.forbidden` for rates unless the caller is an operator, because the app's admins would
-    ///   lift them; `.forbidden` for types, tokens, storing and users' fields unless the caller is one of the app's own admins;
-    ///   `.stale` when the app is at another version than `etag`.
+    /// - Throws: `.notFound` for another app, unless the caller is an operator of the gateway; `.forbidden` for a
+    ///   caller without access to the whole app; `.forbidden` for rates, unless the caller is an operator, because the
+    ///   app's admins could otherwise lift their own limits; `.forbidden` for types, tokens, storing and users' fields,
+    ///   unless the caller is one of the app's own admins; `.stale` when the version of the app is not `etag`.
     @discardableResult public func change(
         _ app: AppID, _ change: AppChange = AppChange(), rates: RatesEdit? = nil, ifMatch etag: String? = nil,
         by caller: Caller
@@ -80,13 +80,14 @@ extension ChatService {
             change.apply(to: &app)
             if let rates { app.rates = try rates(app.rates) }
         }
-        // The retention in the log is authoritative. The record repeats it, so that the next start can set it again.
+        // The retention in the log is authoritative. The record has a copy of it, which the next start applies to the
+        // log.
         if let retention = change.retention { try await engine.log.setRetention(retention.age, of: app.id) }
         return app
     }
 
     /// Creates an admin key of the first app for an operator who is locked out, and writes an entry to the audit log.
-    /// The service must not run meanwhile.
+    /// The service must be stopped.
     ///
     /// - Returns: nil when there is no app.
     /// - Throws: `.unavailable` when the store cannot be read or written.
@@ -97,8 +98,8 @@ extension ChatService {
         return issued
     }
 
-    /// Sets the retentions of the app records in the log, in case the gateway stopped between the two writes of a
-    /// change.
+    /// Applies the retentions of the app records to the log. This completes a change that an earlier run wrote to the
+    /// record but not to the log.
     func applyRetentions() async throws(ChatError) {
         for app in keyring.apps where app.retention != nil {
             try await engine.log.setRetention(app.retention, of: app.id)

@@ -2,20 +2,20 @@ public import ChatModel
 import JSON
 import Locking
 
-/// The time of each key's last use, to the minute. Uses are noted in memory and written once a minute when there are
-/// new ones.
+/// The time of each key's last use, with a resolution of one minute. The times are recorded in memory. New times are
+/// written to the store once a minute.
 struct KeyUses {
-    /// The resolution of the times. A later use within it is not noted.
+    /// The resolution of the times. A use within this interval after the recorded one is not recorded.
     private static let grain: Duration = .seconds(60)
 
-    /// The times by app, so that writing the times of one app does not read the keys of another.
+    /// The times by app and key. Writing the times of one app reads only that app's entries.
     private var times: [AppID: [RecordKey: Timetoken]] = [:]
     /// The apps with times that are not written yet.
     private var unwritten: Set<AppID> = []
 
-    /// Notes a use of a key.
+    /// Records a use of a key.
     ///
-    /// - Returns: the time until which further uses of the key need not be noted.
+    /// - Returns: the time until which further uses of the key need not be recorded.
     mutating func record(_ key: RecordKey, at now: Timetoken) -> Timetoken {
         let next = self[key].map { $0.adding(Self.grain) } ?? .zero
         guard now >= next else { return next }
@@ -31,10 +31,10 @@ struct KeyUses {
 
     subscript(key: RecordKey) -> Timetoken? { times[key.app]?[key] }
 
-    /// The times of an app's keys; a copy that shares its storage.
+    /// The times of an app's keys, as a copy.
     subscript(app: AppID) -> [RecordKey: Timetoken] { times[app] ?? [:] }
 
-    /// Merges the stored times of an app's keys. Later times that were noted meanwhile are kept.
+    /// Merges the stored times of an app's keys. A later time in memory has precedence over the stored time.
     ///
     /// - Parameter isKnown: true when the key exists. The time of a deleted key is left out.
     mutating func merge(_ stored: Record, of isKnown: (RecordKey) -> Bool) {
@@ -45,7 +45,7 @@ struct KeyUses {
         }
     }
 
-    /// Some of the apps with times that are not written yet. They count as written from now on.
+    /// Returns at most `most` apps with times that are not written yet, and marks these apps as written.
     mutating func removeUnwritten(_ most: Int) -> [AppID] {
         let apps = Array(unwritten.prefix(most))
         unwritten.subtract(apps)
@@ -58,14 +58,14 @@ struct KeyUses {
 }
 
 extension Keyring {
-    /// The number of apps whose times are written in one commit.
+    /// The maximum number of apps whose times are written in one commit.
     private static let writtenAtOnce = 100
 
     /// The time of the last use of a key, or of a user token that depends on it, to the minute; nil for a key that was
     /// never used.
     public func lastUse(of key: APIKey) -> Timetoken? { contents.withLock { $0.uses[key.recordKey] } }
 
-    /// Notes the use of a token that depends on a key. Does nothing when there is no such key.
+    /// Records the use of a token that depends on a key. Does nothing when the key does not exist.
     public func recordUse(ofKey id: String, in app: AppID) {
         let (key, now) = (RecordKey(.key, id, in: app), clock.now)
         contents.withLock { contents in
@@ -87,7 +87,7 @@ extension Keyring {
         }
     }
 
-    /// Writes the new times. Times that the store does not accept now are written the next time.
+    /// Writes the new times. If the store rejects the write, the next call tries again.
     func writeUses() async {
         while true {
             let apps = contents.withLock { $0.uses.removeUnwritten(Self.writtenAtOnce) }

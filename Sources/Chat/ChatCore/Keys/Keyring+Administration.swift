@@ -4,11 +4,11 @@ import Locking
 public import Signing
 import Text
 
-/// A new key's text. It is shown once and never stored.
+/// A new key together with its text, which is shown once and never stored.
 public struct IssuedKey: Sendable {
     /// The key as it is stored.
     public var key: APIKey
-    /// The key itself. It is returned once and not stored.
+    /// The text of the key. It is returned once and not stored.
     public var text: String
 }
 
@@ -16,16 +16,17 @@ public struct IssuedKey: Sendable {
 public struct IssuedApp: Sendable {
     /// The stored app.
     public var app: AppRecord
-    /// Its first admin key.
+    /// The app's first admin key.
     public var admin: IssuedKey
 }
 
 extension Keyring {
-    /// Stores a key of an app, with either kind of evidence. A key never outlives the key that created it.
+    /// Stores a new key of the caller's app, with either kind of evidence. A key never expires later than the key that
+    /// created it.
     ///
-    /// - Parameter expires: nil to expire with the caller's own key.
-    /// - Throws: `.malformed` for a bad name; `.forbidden` for a caller that does not reach the whole app, and for a
-    ///   key that would outlive the caller's own.
+    /// - Parameter expires: the time at which the new key expires; nil to use the expiry of the caller's key.
+    /// - Throws: `.malformed` for a bad name; `.forbidden` for a caller without access to the whole app, and for an
+    ///   `expires` after the expiry of the caller's key.
     public func addKey(
         name: String, proof: APIKey.TokenEvidence, scopes: Scopes, channels: [NamePattern], types: [NamePattern],
         expires: Timetoken?, rates: RatePolicies = RatePolicies(), by caller: Caller
@@ -46,17 +47,17 @@ extension Keyring {
         return key
     }
 
-    /// Returns true when a caller may see its app's PubNub keys and its secret. These give access to the whole app and
-    /// do not expire, so the caller's key must have both properties.
+    /// Returns true when a caller may see its app's PubNub keys and secret. These give access to the whole app and do
+    /// not expire. So the caller's own key must give access to the whole app, and must not expire.
     public func showsSecrets(to caller: Caller) -> Bool { caller.reachesWholeApp && endOfKey(of: caller) == nil }
 
-    /// The end of the key behind a caller; nil for a key that does not expire. A dashboard session ends before its key
-    /// does.
+    /// Returns the expiry of the caller's key; nil for a key that does not expire. For a dashboard session, this is the
+    /// expiry of the key that opened the session, not of the session.
     private func endOfKey(of caller: Caller) -> Timetoken? { key(caller.credential, in: caller.app)?.expires }
 
     /// Returns the app's keys, oldest first.
     ///
-    /// - Throws: `.forbidden` for a caller that does not reach the whole app.
+    /// - Throws: `.forbidden` for a caller without access to the whole app.
     public func keys(of caller: Caller) throws(ChatError) -> [APIKey] {
         try caller.demandWholeApp()
         return contents.withLock { contents in
@@ -78,9 +79,9 @@ extension Keyring {
 
     /// Changes a key's name and rates.
     ///
-    /// - Parameter edit: runs again when another change intervened.
-    /// - Throws: `.forbidden` for a caller without `admin` in the whole app; `.notFound` when the app has no such key;
-    ///   `.stale` when the key is at another version than `etag`.
+    /// - Parameter edit: changes the key. Runs again when another change intervened.
+    /// - Throws: `.forbidden` for a caller without access to the whole app; `.notFound` when the app has no such key;
+    ///   `.stale` when the version of the key is not `etag`.
     public func changeKey(
         _ id: String, ifMatch etag: String? = nil, by caller: Caller,
         _ edit: (inout APIKey) throws(ChatError) -> Void
@@ -105,8 +106,8 @@ extension Keyring {
 
     /// Removes a key and closes the connections that it opened.
     ///
-    /// - Throws: `.forbidden` for a caller without `admin` in the whole app; `.notFound` when the app has no such key;
-    ///   `.conflict` for the caller's own key; `.stale` when the key is at another version than `etag`.
+    /// - Throws: `.forbidden` for a caller without access to the whole app; `.notFound` when the app has no such key;
+    ///   `.conflict` for the caller's own key; `.stale` when the version of the key is not `etag`.
     public func removeKey(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try caller.demandWholeApp()
         guard id != caller.credential else {
@@ -123,7 +124,7 @@ extension Keyring {
     private static let unknownKey = ChatError(.notFound, "no such key")
     private static let stale = ChatError(.stale, "it has changed since it was read; read it again")
 
-    /// Creates an app with an admin key that never expires. Requires an operator whose own key never expires.
+    /// Creates an app with an admin key that never expires. The caller must be an operator whose own key never expires.
     ///
     /// - Throws: `.forbidden` for any other caller; `.malformed` for a bad name.
     public func issueApp(
@@ -139,7 +140,7 @@ extension Keyring {
         return try await establish(newApp(id, name: name, retention: retention), keyText: nil)
     }
 
-    /// Creates an app unless it exists, for a program that embeds the chat and needs no key.
+    /// Creates an app unless it exists. For a program that embeds the gateway and uses no API key.
     ///
     /// - Throws: `.malformed` unless the id is 1 to 200 bytes long; the errors of the store.
     public func ensure(_ id: AppID) async throws(ChatError) {
@@ -164,7 +165,7 @@ extension Keyring {
     /// Removes an app.
     ///
     /// - Throws: `.forbidden` when the caller is not an operator of the gateway; `.notFound` when there is no such app;
-    ///   `.conflict` for the first app; `.stale` when it is at another version than `etag`.
+    ///   `.conflict` for the first app; `.stale` when the version of the app is not `etag`.
     public func removeApp(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try Self.requireOperator(caller)
         guard let app = app(AppID(id)) else { throw ChatError(.notFound, "no such app") }
@@ -175,16 +176,15 @@ extension Keyring {
                 + keys.map { RecordChange($0, body: nil) })
     }
 
-    /// The maximum time for which a previous secret stays valid beside its successor.
+    /// The maximum time for which the previous secret stays valid after a rotation.
     public static let longestOverlap: Duration = .seconds(7 * 24 * 3600)
 
-    /// Replaces the secret of the caller's app by a new one. Signatures of the current secret stay valid for `overlap`,
-    /// including signatures that programs without the new secret make meanwhile. Signatures of the secret before it
-    /// become invalid at once.
+    /// Replaces the secret of the caller's app by a new one. The current secret stays valid for `overlap`, so that
+    /// programs without the new secret can still sign. The secret before the current one becomes invalid at once.
     ///
     /// - Parameter overlap: zero to ``longestOverlap``.
-    /// - Throws: `.forbidden` for a caller that does not reach the whole app, and for a key that expires, because
-    ///   tokens signed with the secret would outlive it; `.malformed` for another overlap.
+    /// - Throws: `.forbidden` for a caller without access to the whole app, and for a caller whose key expires, because
+    ///   tokens signed with the new secret would outlive that key; `.malformed` for an overlap out of range.
     public func rotateSecret(overlap: Duration, by caller: Caller) async throws(ChatError) -> AppRecord {
         try caller.demandWholeApp()
         guard endOfKey(of: caller) == nil else {
@@ -203,9 +203,10 @@ extension Keyring {
         }
     }
 
-    /// Changes the stored app, so that neither of two concurrent changes undoes the other.
+    /// Applies `edit` to the stored app. Runs `edit` again when another change intervened, so that concurrent changes
+    /// do not overwrite each other.
     ///
-    /// - Throws: `.notFound`; `.stale` when it is at another version than `etag`.
+    /// - Throws: `.notFound` when there is no such app; `.stale` when the version of the app is not `etag`.
     func change(
         _ id: AppID, ifMatch etag: String? = nil, _ edit: (inout AppRecord) throws(ChatError) -> Void
     ) async throws(ChatError) -> AppRecord {
@@ -221,15 +222,16 @@ extension Keyring {
                 (app.etag, app.updated) = (stored.etag, stored.updated)
                 return app
             } catch  where error.code == .stale {
-                // Another change intervened. The number of competing changes decreases with each attempt.
+                // Another change intervened: try again. Each failed attempt means that one competing change has
+                // finished.
                 continue
             }
         }
     }
 
-    /// Stores an app and its first admin key. The gateway uses it at the first start.
+    /// Stores a new app and its first admin key. The first start of the gateway creates the first app with it.
     ///
-    /// - Parameter keyText: the key's text when the deployment sets it; nil to generate a random one.
+    /// - Parameter keyText: the text of the key from the configuration; nil to generate a random one.
     /// - Throws: `.conflict` when the app exists.
     public func establish(_ app: AppRecord, keyText: String?) async throws(ChatError) -> IssuedApp {
         let text = keyText ?? SystemRandomSource().token(prefix: "parley_")

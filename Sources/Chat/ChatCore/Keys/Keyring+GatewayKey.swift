@@ -4,19 +4,20 @@ import Locking
 public import Signing
 import Text
 
-/// The gateway's own key: 32 random bytes, generated at the first start and shared by all nodes of a store. It seals
-/// dashboard sessions and stream tickets. No route shows it; with a `secrets_key` it is stored encrypted.
+/// The gateway's own key: 32 random bytes, generated at the first start and shared by all nodes that use the store. It
+/// encrypts dashboard sessions and stream tickets. No route returns it. With the setting `secrets_key`, it is stored
+/// encrypted.
 extension Keyring {
     static let gatewayKeyRecord = RecordKey(.setting, "gateway-key", in: .gateway)
 
-    /// Returns a sealer for values that the gateway issues for one purpose, and reads back later.
+    /// Returns a sealer that encrypts the values that the gateway issues for one purpose, and later decrypts them.
     public func seal(for purpose: String) -> TextSealer {
         TextSealer(key: gatewayKey.withLock(\.self), purpose: purpose)
     }
 
-    /// Reads the stored key, or stores the generated one.
+    /// Loads the stored key. If there is none, stores the key that this process generated.
     ///
-    /// - Throws: `.unavailable` for a key that cannot be read.
+    /// - Throws: `.unavailable` when the key can be neither read nor stored.
     func loadGatewayKey() async throws(ChatError) {
         let record = Self.gatewayKeyRecord
         let drawn = gatewayKey.withLock(\.self)
@@ -34,7 +35,7 @@ extension Keyring {
                 _ = try await directory.write([RecordChange(record, body: body, precondition: .absent)])
                 return
             } catch  where error.code == .conflict {
-                // Another node has stored its key in between; that key is used.
+                // Another node stored its key first. The next attempt loads that key.
                 continue
             }
         }

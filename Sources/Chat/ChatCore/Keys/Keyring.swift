@@ -3,17 +3,17 @@ public import JSON
 import Locking
 public import Signing
 
-/// The apps and API keys, held in memory so that a request is authenticated without waiting for the store.
+/// The apps and API keys in memory, so that requests are authenticated without waiting for the store.
 ///
-/// The directory is authoritative; this follows it. A key added or removed on this node takes effect at once, on
-/// another node within a second.
+/// The records in the directory are authoritative; the keyring follows their changes. A key that is added or removed on
+/// this node takes effect at once on this node, and within a second on other nodes.
 public final class Keyring: Sendable {
     struct Contents {
         var apps: [AppID: AppRecord] = [:]
         var bySubscribeKey: [ExactText: AppID] = [:]
         var keys: [RecordKey: APIKey] = [:]
         var byDigest: [String: RecordKey] = [:]
-        /// The keys that sign tokens, by id. Their ids are unique in the gateway.
+        /// The keys that sign tokens, by id. These ids are unique in the gateway.
         var signing: [String: RecordKey] = [:]
         /// The deployment's rate limits for keys and apps that set none themselves.
         private var keyDefaults = RatePolicies()
@@ -40,12 +40,12 @@ public final class Keyring: Sendable {
         private struct CachedCaller {
             let caller: Caller
             let key: RecordKey
-            /// Uses before this time need not be noted.
+            /// The time until which uses of the key need not be recorded.
             var recordedUntil: Timetoken
         }
 
-        /// Returns the caller of a key's text and notes the use of the key; nil when there is no such key, or it has
-        /// expired.
+        /// Returns the caller of a key, and records the use of the key; nil when there is no such key, or when the key
+        /// has expired.
         mutating func caller(of credential: Secret, at now: Timetoken) -> Caller? {
             if let index = callers.index(forKey: credential) {
                 let known = callers.values[index]
@@ -66,7 +66,7 @@ public final class Keyring: Sendable {
             var caller = Caller(
                 app: key.app, credential: key.id, scopes: key.scopes, channels: key.channels, types: key.types,
                 expires: key.expires, isOperator: isOperator(key))
-            // A lookup in an empty table is cheap.
+            // A key without meters is the normal case, and its lookup is cheap.
             caller.meters = meters[key.recordKey]
             return caller
         }
@@ -90,15 +90,16 @@ public final class Keyring: Sendable {
             }
         }
 
-        /// The app with the meters of its policies. An unchanged policy keeps its bucket.
+        /// Returns the app with the meters of its rate limits. A limit that did not change keeps the state of its
+        /// meter.
         private func metered(_ app: AppRecord, former: AppRecord?) -> AppRecord {
             var app = app
             app.meters = RateMeters(app.rates.completed(by: appDefaults), name: "app", former: former?.meters)
             return app
         }
 
-        /// Updates the meters of a key to its policies and its app's. An operator's requests do not count against the
-        /// app, so that a client that floods an app cannot keep out the operator who can stop it.
+        /// Updates the meters of a key to the rate limits of the key and of its app. The requests of an operator do not
+        /// count against the app's limits, so that a client that floods an app cannot lock out the operator.
         mutating func meter(_ key: APIKey) {
             let app = apps[key.app]
             meters[key.recordKey] = RateMeters(
@@ -137,7 +138,7 @@ public final class Keyring: Sendable {
     let vault: Vault
     let contents: Lock<Contents>
     static let gatewayKeyBytes = 32
-    /// A random key until `load` has read the stored one.
+    /// The gateway's own key. It is random until `load` has read the stored one.
     let gatewayKey = Lock(Secret(SystemRandomSource().bytes(gatewayKeyBytes)))
     private let observers = Lock<[@Sendable (APIKey) -> Void]>([])
     private let appObservers = Lock<[@Sendable (AppID) -> Void]>([])
@@ -150,13 +151,14 @@ public final class Keyring: Sendable {
         self.vault = vault
     }
 
-    /// Sets the rate limits for keys and apps that set none themselves. Buckets whose rate is unchanged are kept.
+    /// Sets the default rate limits of keys and apps that set none themselves. A limit that did not change keeps the
+    /// state of its meter.
     public func replace(limits: Limits) { contents.withLock { $0.setDefaults(limits) } }
 
-    /// Returns the caller of a key; nil when there is no such key, or it has expired.
+    /// Returns the caller of a key; nil when there is no such key, or when the key has expired.
     ///
-    /// The time of the lookup reveals nothing about other keys: texts are compared in constant time, and stored keys are
-    /// found by their SHA-256 digest.
+    /// The duration of the lookup reveals nothing about a key: texts are compared in constant time, and a text that is
+    /// not in the cache is looked up by its SHA-256 digest.
     ///
     /// - Parameter credential: the text of the key, as UTF-8.
     public func caller(of credential: Secret) -> Caller? {
@@ -164,11 +166,12 @@ public final class Keyring: Sendable {
         return contents.withLock { $0.caller(of: credential, at: now) }
     }
 
-    /// The credential of user tokens signed with an app's `secret_key`. It limits what such a token can permit, and is
-    /// valid as long as the app exists.
+    /// The credential id of user tokens signed with an app's `secret_key`. The credential has the scopes `read` and
+    /// `emit`, and is valid as long as the app exists.
     public static let secretCredential = "secret_key"
 
-    /// Returns the caller of a key's id, for credentials derived from the key. The app's secret also counts as a key.
+    /// Returns the caller of the key with this id, for credentials derived from a key; nil when the key does not exist
+    /// or has expired. The id ``secretCredential`` stands for the app's secret.
     public func caller(key id: String, in app: AppID) -> Caller? {
         let now = clock.now
         return contents.withLock { contents in
@@ -185,7 +188,7 @@ public final class Keyring: Sendable {
         }
     }
 
-    /// Returns the signing key with an id, and its app; nil when the key does not exist or does not sign tokens.
+    /// Returns the signing key with this id, and its app; nil when the key does not exist or does not sign tokens.
     public func signingKey(_ id: String) -> (key: WebTokenKey, app: AppID)? {
         contents.withLock { contents in
             guard let record = contents.signing[id], let key = contents.keys[record],
@@ -195,20 +198,20 @@ public final class Keyring: Sendable {
         }
     }
 
-    /// Returns the key with an id, even if it has expired.
+    /// Returns the key with this id, even if it has expired; nil when it does not exist.
     public func key(_ id: String, in app: AppID) -> APIKey? {
         contents.withLock { $0.keys[RecordKey(.key, id, in: app)] }
     }
 
-    /// Returns the app with an id; nil when there is none.
+    /// Returns the app with this id; nil when there is none.
     public func app(_ app: AppID) -> AppRecord? { contents.withLock { $0.apps[app] } }
 
-    /// Returns the app with a subscribe key; nil when there is none.
+    /// Returns the app with this subscribe key; nil when there is none.
     public func app(subscribeKey key: String) -> AppRecord? {
         contents.withLock { contents in contents.bySubscribeKey[ExactText(key)].flatMap { contents.apps[$0] } }
     }
 
-    /// True when an app accepts events of declared types only.
+    /// Returns true when an app accepts only events of declared types.
     func requiresDeclaredTypes(_ app: AppID) -> Bool {
         contents.withLock { $0.apps[app]?.requiresDeclaredTypes ?? false }
     }
@@ -218,13 +221,14 @@ public final class Keyring: Sendable {
         contents.withLock { contents in contents.apps.values.sorted { $0.id.name < $1.id.name } }
     }
 
-    /// Calls `body` whenever a key was removed or changed. Connections that the key opened must then be checked again.
+    /// Calls `body` whenever a key is changed or removed. Then `body` must check the connections that the key opened
+    /// again.
     public func observe(_ body: @escaping @Sendable (APIKey) -> Void) {
         observers.withLock { $0.append(body) }
     }
 
-    /// Calls `body` for each app that was changed or removed, after the change took effect. For connections that depend
-    /// on the app's settings instead of a key.
+    /// Calls `body` for each app that is changed or removed, after the change took effect. For connections that depend
+    /// on the settings of an app instead of a key.
     public func observeApps(_ body: @escaping @Sendable (AppID) -> Void) {
         appObservers.withLock { $0.append(body) }
     }
@@ -235,7 +239,7 @@ extension Caller {
 }
 
 extension Keyring {
-    /// Reads every app and key. Must be called before the first request.
+    /// Reads all apps and keys. Must finish before the first request.
     ///
     /// - Returns: the revision to pass to `follow`.
     func load() async throws(ChatError) -> Revision {
@@ -250,7 +254,7 @@ extension Keyring {
     /// Applies changes of the directory, until the engine closes.
     func follow(from revision: Revision) async { await mirror.follow(from: revision, apply) }
 
-    /// Applies the current state of one record; nil when it was removed.
+    /// Applies the current state of one record. `record` is nil when the record was removed.
     func apply(_ key: RecordKey, _ record: Record?) {
         switch key.kind {
         case .app:
@@ -275,13 +279,13 @@ extension Keyring {
 }
 
 extension RatePolicies {
-    /// Prints the policies that are set as members of an object, both for records and for the native API.
+    /// Prints the rate limits that are set as members of a JSON object. Used for records and for the native API.
     func printMembers(to writer: inout JSONWriter) {
         if let requests { writer.member("rate_limit", requests.text) }
         if let events { writer.member("event_quota", events.text) }
     }
 
-    /// Reads what `printMembers` printed.
+    /// Reads the members that `printMembers` printed.
     init(_ root: JSONValue) {
         self.init(requests: RatePolicy(root["rate_limit"]), events: RatePolicy(root["event_quota"]))
     }

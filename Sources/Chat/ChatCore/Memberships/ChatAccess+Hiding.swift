@@ -2,13 +2,13 @@ public import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// Hides a channel from a member's own list. The user stays a member.
+    /// Hides a channel from a member's own channel list. The user remains a member.
     ///
     /// - Parameters:
-    ///   - hidesHistory: older messages are not shown again when the channel is shown again.
-    ///   - endsWithMessage: the next message shows the channel again.
-    /// - Throws: `.forbidden` when the caller does not speak for the user; `.notFound` when the user is not a member;
-    ///   `.invalid`, slug `no_members`, for an open channel.
+    ///   - hidesHistory: true to hide the messages sent before this call, even after the channel is shown again.
+    ///   - endsWithMessage: true to show the channel again when the next message arrives.
+    /// - Throws: `.forbidden` when the caller does not act for the user; `.notFound` when the user is not a member;
+    ///   `.invalid` with the slug `no_members` for an open channel.
     public func hide(
         _ channel: String, for user: String, hidesHistory: Bool = false, endsWithMessage: Bool = true,
         by named: String? = nil
@@ -24,9 +24,9 @@ extension ChatAccess {
         }.record
     }
 
-    /// Shows a hidden channel on the member's list again.
+    /// Shows a hidden channel in the member's list again.
     ///
-    /// - Throws: as ``hide(_:for:hidesHistory:endsWithMessage:by:)``.
+    /// - Throws: the errors of ``hide(_:for:hidesHistory:endsWithMessage:by:)``.
     public func unhide(
         _ channel: String, for user: String, by named: String? = nil
     ) async throws(ChatError) -> MembershipRecord {

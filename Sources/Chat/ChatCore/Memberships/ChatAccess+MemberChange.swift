@@ -2,7 +2,7 @@ public import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// Changes one user's membership.
+    /// Changes the membership of one user, and returns it as it is stored.
     func changeMember(
         _ user: String, of channel: String, by named: String?,
         _ body: @escaping @Sendable (inout MemberChange) throws(ChatError) -> Void
@@ -14,14 +14,14 @@ extension ChatAccess {
 
     /// The result of a change of members.
     struct MemberChangeResult: Sendable {
-        /// The memberships of the users named, as they are stored now.
+        /// The memberships of the given users after the change, by user.
         var value: [ExactText: MembershipRecord]
-        /// True when none of the users was a member before.
+        /// True when none of the given users was a member before.
         var wasAbsent: Bool
     }
 
-    /// Runs a decision about members of a channel in one step. Counts, records and events are exact, however many
-    /// changes run concurrently.
+    /// Changes memberships of a channel in one commit. Counts, records and events are exact, even when other changes
+    /// run concurrently.
     @discardableResult func withMembers(
         _ users: [String], of channel: String, by named: String?,
         _ body: @escaping @Sendable (inout MemberChange) throws(ChatError) -> Void
@@ -42,9 +42,9 @@ extension ChatAccess {
         return decided.value.stamped(by: decided)
     }
 
-    /// Removes duplicate users from a list.
+    /// Returns the users without duplicates, in the same order.
     ///
-    /// - Throws: `.malformed` for an empty list, `.invalid` over `Limits.membersPerCall`.
+    /// - Throws: `.malformed` for an empty list; `.invalid` for more than `Limits.membersPerCall` users.
     func distinct(_ users: [String]) throws(ChatError) -> [String] {
         var seen: Set<ExactText> = []
         let users = users.filter { seen.insert(ExactText($0)).inserted }
@@ -61,7 +61,7 @@ extension ChatAccess {
 }
 
 extension ChatAccess.MemberChangeResult {
-    /// The result with the versions and times that the store assigned.
+    /// Returns the result with the versions and times that the store has assigned.
     func stamped(by decided: Decided<Self>) -> Self {
         var after = self
         for record in decided.records where record.key.kind == .membership {
@@ -73,7 +73,9 @@ extension ChatAccess.MemberChangeResult {
 }
 
 extension MemberChange {
-    /// - Throws: `.invalid` over `Limits.operatorsPerChannel`.
+    /// Checks the number of operators.
+    ///
+    /// - Throws: `.invalid` for more than `Limits.operatorsPerChannel` operators.
     func checkOperators() throws(ChatError) { try chat.check(operators: channel.operators) }
 }
 
@@ -87,16 +89,16 @@ extension ChatAccess {
 }
 
 extension ChatAccess {
-    /// The members of a channel, including invited ones; empty for a channel without a record.
+    /// Returns one page of the members of a channel, including invited users; empty for a channel without a record.
     ///
-    /// - Throws: `.forbidden` without `read`, and when the caller may not see the channel; `.malformed` for a bad name
-    ///   or query.
+    /// - Throws: `.forbidden` without the scope `read`, and when the caller may not read the channel's members;
+    ///   `.malformed` for a bad name or query.
     public func members(of channel: String, _ list: RecordList) async throws(ChatError) -> Page<MembershipRecord> {
         try await requireVisible(of: channel)
         var query = try RecordQuery(.membership, list, .memberships, in: app, limits: limits)
         query.parent = channel
         var list = list
-        // The total would also count members of a deleted channel of the same name.
+        // The store's total would include members of a deleted channel with the same name.
         if service.pendingDeletions.concern(self.channel(channel)) { list.wantsTotal = false }
         return try await page(query, list) { !service.pendingDeletions.hide($0, in: app) }
     }
@@ -110,9 +112,10 @@ extension ChatAccess {
         }
     }
 
-    /// One member; nil when the user is not a member.
+    /// Returns the membership of one user; nil when the user is not a member.
     ///
-    /// - Throws: `.forbidden` without `read`, and when the caller may not see the channel; `.malformed` for a bad name.
+    /// - Throws: `.forbidden` without the scope `read`, and when the caller may not read the channel's members;
+    ///   `.malformed` for a bad name.
     public func member(_ user: String, of channel: String) async throws(ChatError) -> MembershipRecord? {
         try await requireVisible(of: channel)
         try Names.check(user: user)
@@ -121,10 +124,11 @@ extension ChatAccess {
         return member.flatMap { service.pendingDeletions.hide($0, in: app) ? nil : $0 }
     }
 
-    /// The memberships and invitations of a user, in the channels that the caller reaches.
+    /// Returns one page of the memberships and invitations of a user. Channels that the caller's patterns do not cover
+    /// are left out.
     ///
-    /// - Throws: `.forbidden` without `read`, and, slug `not_self`, for a user's credential of another user;
-    ///   `.malformed` for a bad name or query.
+    /// - Throws: `.forbidden` without the scope `read`; `.forbidden` with the slug `not_self` when a user's credential
+    ///   requests another user's memberships; `.malformed` for a bad name or query.
     public func memberships(of user: String, _ list: RecordList) async throws(ChatError) -> Page<MembershipRecord> {
         try caller.require(.read)
         try Names.check(user: user)
@@ -140,12 +144,12 @@ extension ChatAccess {
 }
 
 extension ChatAccess {
-    /// The events that show a whole membership to subscribers of PubNub's wire after a change: one on its channel and
-    /// one on its user's channel. Native readers receive the event that names the change.
+    /// Creates the events that send a changed membership to PubNub clients: one event on the channel, and one on the
+    /// user's own channel. Native clients receive the event that describes the change instead.
     ///
     /// - Parameters:
     ///   - isGone: true when the membership has ended.
-    ///   - version: the timetoken of the change, which is the record's `updated`.
+    ///   - version: the timetoken of the change, which is also the record's `updated`.
     func wireEvents(
         of membership: MembershipRecord, isGone: Bool = false, by user: String?, at version: Timetoken
     ) -> [EventDraft] {

@@ -1,9 +1,10 @@
 import ChatModel
 
 extension MemberChange {
-    /// Invites a user, makes the user a member, or changes the membership, depending on ``MembershipEdit/entry``.
+    /// Invites a user, makes the user a member, or edits the membership. ``MembershipEdit/entry`` determines which of
+    /// these is done.
     ///
-    /// - Throws: `.forbidden`, slug `banned`.
+    /// - Throws: `.forbidden` with the slug `banned` for a banned user who is not a member.
     mutating func set(_ user: String, _ edit: MembershipEdit) throws(ChatError) {
         let before = membership(of: user)
         switch (edit.entry, before?.state) {
@@ -21,9 +22,9 @@ extension MemberChange {
         announceChanged(membership, from: before)
     }
 
-    /// Makes users joined members. For users who have already joined, it only applies the edit.
+    /// Makes users joined members. If a user has already joined, only the edit is applied.
     ///
-    /// - Throws: `.forbidden`, slug `banned`.
+    /// - Throws: `.forbidden` with the slug `banned` for a banned user.
     mutating func join(_ users: [String], _ edit: MembershipEdit = MembershipEdit()) throws(ChatError) {
         var joiners: [String] = []
         for user in users {
@@ -41,9 +42,9 @@ extension MemberChange {
         announceJoined(joiners)
     }
 
-    /// Invites users who are not members. Users who accept invitations automatically become members at once.
+    /// Invites the users who are not members yet. Users who accept invitations automatically become members at once.
     ///
-    /// - Throws: `.forbidden`, slug `banned`.
+    /// - Throws: `.forbidden` with the slug `banned` for a banned user.
     mutating func invite(_ users: [String], _ edit: MembershipEdit = MembershipEdit()) throws(ChatError) {
         var invitees: [MembershipRecord] = []
         for user in users where membership(of: user) == nil {
@@ -60,7 +61,8 @@ extension MemberChange {
         announceJoined(invitees.filter { $0.state == .joined }.map(\.user))
     }
 
-    /// Adds or removes the user as an operator of the channel, and gives a member the matching role.
+    /// Makes a user an operator of the channel, or ends that, depending on the role. If the user is a member, the role
+    /// of the membership changes too.
     mutating func appoint(_ user: String, _ role: MemberRole) {
         guard let before = membership(of: user) else { return setOperator(user, role == .operator) }
         guard before.role != role else { return }
@@ -70,7 +72,7 @@ extension MemberChange {
         announceUpdated(membership, from: before)
     }
 
-    /// Ends a membership or an invitation. Does nothing when there is none.
+    /// Ends a membership or an invitation. Does nothing when the user has neither.
     mutating func leave(_ user: String, reason: String) {
         guard let membership = membership(of: user) else { return }
         remove(user)

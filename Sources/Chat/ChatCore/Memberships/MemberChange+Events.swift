@@ -2,10 +2,10 @@ import ChatModel
 import JSON
 
 extension MemberChange {
-    /// Adds one event on the channel with all invited users, and one on the channel of each user.
+    /// Adds an event on the channel that lists all invited users, and an event on the own channel of each of them.
     ///
-    /// - Parameter isOnWire: true when subscribers of PubNub's wire receive an invitation; false when the client
-    ///   publishes one itself.
+    /// - Parameter isOnWire: true to send the invitation to PubNub clients; false when the inviting client publishes it
+    ///   there itself.
     mutating func announceInvited(_ invitees: [MembershipRecord], onWire isOnWire: Bool = true) {
         guard !invitees.isEmpty else { return }
         add(invited(invitees, on: channel.id, audience: .rule(.members)))
@@ -22,7 +22,7 @@ extension MemberChange {
         for event in events { add(event) }
     }
 
-    /// Adds one event for each user who joined.
+    /// Adds an event for each user who joined. Every event lists all users who joined in the same step.
     mutating func announceJoined(_ joiners: [String]) {
         for joiner in joiners {
             let audience = Audience.rule(.joinedAndSubjects, subjects: [joiner])
@@ -30,8 +30,8 @@ extension MemberChange {
                 draft("member.joined", audience) { writer in
                     writer.key("user")
                     user(joiner).printReference(to: &writer)
-                    // Users are listed by id only. With full records, the events of a hundred joining users would
-                    // repeat each record a hundred times.
+                    // The list contains only ids. With full records, the events of 100 joining users would contain each
+                    // record 100 times.
                     writer.key("users")
                     writer.beginArray()
                     for joiner in joiners { UserRecord(id: joiner).printReference(to: &writer) }
@@ -66,11 +66,11 @@ extension MemberChange {
         addWireEvents(of: membership, isGone: true)
     }
 
-    /// Announces a moved read mark by `receipt.read`, and other changed fields by `membership.updated`.
+    /// Announces a moved read mark with `receipt.read`, and other changed fields with `membership.updated`.
     mutating func announceChanged(_ membership: MembershipRecord, from before: MembershipRecord) {
         if membership.state == .joined, before.read < membership.read {
             var receipt = chat.receipt(.read, membership, behind: nil, snapshot)
-            // A client that writes its mark with the membership also publishes a receipt.
+            // A client that moves its mark by writing the membership also publishes a receipt to PubNub clients itself.
             receipt.wire = .null
             add(receipt)
         }
@@ -80,7 +80,7 @@ extension MemberChange {
         addWireEvents(of: membership)
     }
 
-    /// Announces a changed push preference to the member only, and other changed fields to all members.
+    /// Announces a changed push preference to the member only, and changes of other fields to all members.
     mutating func announceUpdated(_ membership: MembershipRecord, from before: MembershipRecord) {
         var shared = before
         shared.push = membership.push
@@ -102,7 +102,7 @@ extension MemberChange {
         addWireEvents(of: membership)
     }
 
-    /// Announces a change that only one member sees. The event is not kept in history.
+    /// Announces a change that only one member may see. The event is not stored in the history.
     mutating func announceOwnChange(_ name: StaticString, of user: String, from old: JSONText, to new: JSONText) {
         var event = draft("channel.updated", .rule(.user, subjects: [user])) { writer in
             writer.key("changes")
@@ -132,7 +132,7 @@ extension MemberChange {
         }
     }
 
-    /// The membership with the version and the time that this change gives it.
+    /// Returns the membership with the version and the time that the commit will give it.
     func stamped(_ membership: MembershipRecord) -> MembershipRecord {
         var membership = membership
         (membership.etag, membership.updated) = (snapshot.etag, snapshot.next)
@@ -144,7 +144,7 @@ extension MemberChange {
         membership.showToMembers(to: &writer)
     }
 
-    /// Prints users under the given member name, and their memberships after this change as `memberships`.
+    /// Prints users under `name`, and their memberships after this change under `memberships`.
     func print(_ name: StaticString, _ memberships: [MembershipRecord], to writer: inout JSONWriter) {
         writer.key(name)
         writer.beginArray()
@@ -162,7 +162,7 @@ extension MemberChange {
         user(inviter).printReference(to: &writer)
     }
 
-    /// An event on the channel that contains the channel itself.
+    /// Creates an event on the channel. Its data also contains the channel.
     private func draft(
         _ type: String, _ audience: Audience, _ print: (inout JSONWriter) -> Void
     ) -> EventDraft {

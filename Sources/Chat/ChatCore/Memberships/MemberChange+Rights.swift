@@ -1,17 +1,17 @@
 import ChatModel
 
 extension MemberChange {
-    /// Requires a channel that has members.
+    /// Requires a channel of a kind that has members.
     ///
-    /// - Throws: `.invalid`, slug `no_members`, for an open channel.
+    /// - Throws: `.invalid` with the slug `no_members` for an open channel.
     func requireMembers() throws(ChatError) {
         guard !channel.kind.hasMembers else { return }
         throw ChatError(
             .invalid, "channel '\(channel.id)' is open and has no members; users enter and exit it", slug: "no_members")
     }
 
-    /// Requires the right to make a user a member. Anyone may join a public channel. Other channels require an
-    /// invitation or an operator.
+    /// Requires the right to make a user a member. Users may join a public channel themselves. A group channel requires
+    /// an invitation or an operator, and a direct channel accepts only its two users.
     ///
     /// - Throws: `.forbidden` with the slug `not_invited`, `not_operator` or `not_of_pair`.
     func requireJoining(_ user: String) throws(ChatError) {
@@ -25,7 +25,7 @@ extension MemberChange {
         }
     }
 
-    /// Requires the right to invite users, which joined members have.
+    /// Requires the right to invite users. Joined members and operators have it.
     ///
     /// - Throws: `.forbidden` with the slug `not_a_member` or `not_of_pair`.
     func requireInviting(_ users: [String]) throws(ChatError) {
@@ -36,7 +36,7 @@ extension MemberChange {
         }
     }
 
-    /// In a direct channel, requires that the user is one of its two users.
+    /// Requires, in a direct channel, that the user is one of its two users.
     private func requirePair(_ user: String) throws(ChatError) {
         guard channel.kind == .direct, !channel.isOfPair(user) else { return }
         throw ChatError(
@@ -44,33 +44,33 @@ extension MemberChange {
             slug: "not_of_pair")
     }
 
-    /// Requires an operator for a change of role. An edit that does not change the role needs no such right.
+    /// Requires an operator of the channel if an edit changes the role of a user.
     ///
-    /// - Throws: `.forbidden`, slug `not_operator`.
+    /// - Throws: `.forbidden` with the slug `not_operator`.
     func requireRole(_ role: MemberRole?, of user: String) throws(ChatError) {
         guard let role, role != membership(of: user)?.role ?? .member else { return }
         try actor.requireOperator(of: channel)
     }
 
-    /// Requires the member for a change of the push preference.
+    /// Requires that the actor is the member if an edit changes the push preference.
     ///
-    /// - Throws: `.forbidden`, slug `not_self`, for an edit that alters it.
+    /// - Throws: `.forbidden` with the slug `not_self`.
     func requirePush(_ edit: MembershipEdit, of user: String) throws(ChatError) {
         let present = membership(of: user)?.push ?? .all
         if edit.push.applied(to: present) ?? .all != present { try actor.require(self: user) }
     }
 
-    /// The membership of a user, which only the user may change.
+    /// Returns the membership of a user, for a change that only this user may make.
     ///
-    /// - Throws: `.forbidden`, slug `not_self`; `.notFound` when there is no such member.
+    /// - Throws: `.forbidden` with the slug `not_self` for another actor; `.notFound` when the user is not a member.
     func ownMembership(of user: String) throws(ChatError) -> MembershipRecord {
         try actor.require(self: user)
         return try existing(user)
     }
 
-    /// The membership of a user.
+    /// Returns the membership of a user.
     ///
-    /// - Throws: `.notFound`, slug `no_such_member`.
+    /// - Throws: `.notFound` with the slug `no_such_member` when the user is not a member.
     func existing(_ user: String) throws(ChatError) -> MembershipRecord {
         guard let membership = membership(of: user) else {
             throw ChatError(
@@ -83,9 +83,9 @@ extension MemberChange {
 extension Actor {
     func isUser(_ name: String) -> Bool { user.map { ExactText($0) == ExactText(name) } ?? false }
 
-    /// Requires that the actor is the user, or a program of the app that acts for the user.
+    /// Requires that the actor is the given user, or a program with the scope `manage`.
     ///
-    /// - Throws: `.forbidden`, slug `not_self`.
+    /// - Throws: `.forbidden` with the slug `not_self` for another actor.
     func require(self owner: String) throws(ChatError) {
         guard !isManager, user.map({ ExactText($0) != ExactText(owner) }) ?? true else { return }
         throw ChatError(

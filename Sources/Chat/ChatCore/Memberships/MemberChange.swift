@@ -1,25 +1,26 @@
 import ChatModel
 import JSON
 
-/// A change of a channel's members, while it is being made.
+/// A change of a channel's members that is being prepared in a decision.
 ///
-/// It reads the snapshot of a decision and collects records and events: first those of the change itself, then the
-/// counts, then the channel's own record. Bans and deletions use it too, so that counts are exact.
+/// It reads the snapshot of the decision, and collects records and events in this order: those of the memberships,
+/// those of the member counts, and those of the channel's own record. Bans and deletions use it too, so that the counts
+/// are always exact.
 struct MemberChange {
     let chat: ChatAccess
     let snapshot: RecordSnapshot
     let actor: Actor
-    /// The channel after the change. A user who is not a member is not an operator.
+    /// The channel's record, including the changes made so far.
     private(set) var channel: ChannelRecord
     private(set) var counts: MemberCounts
     private(set) var events: [EventDraft] = []
     private let channelBefore: ChannelRecord?
     private let countsBefore: MemberCounts
     private var memberships: [ExactText: MembershipRecord?] = [:]
-    /// The changed users in order; `memberships` has no order.
+    /// The users whose memberships changed, in the order of the changes. The dictionary `memberships` has no order.
     private var changed: [String] = []
 
-    /// The keys of all records that a change of these users' memberships reads.
+    /// Returns the keys of all records that a change of these users' memberships reads.
     static func keys(of channel: String, users: [String], by actor: Actor, in app: AppID) -> [RecordKey] {
         var keys = [
             ChannelRecord.key(channel, in: app), MemberCounts.key(channel, in: app),
@@ -37,7 +38,7 @@ struct MemberChange {
         return keys
     }
 
-    /// Begins a change of an existing channel.
+    /// Creates a change of the members of an existing channel.
     ///
     /// - Throws: `.notFound` for a channel without a record.
     init(of name: String, _ snapshot: RecordSnapshot, by actor: Actor, in chat: ChatAccess) throws(ChatError) {
@@ -46,7 +47,7 @@ struct MemberChange {
         counts = countsBefore
     }
 
-    /// Begins a change that adds the first members of a new channel.
+    /// Creates a change that adds the first members of a new channel.
     init(making channel: ChannelRecord, _ snapshot: RecordSnapshot, by actor: Actor, in chat: ChatAccess) {
         self.init(chat, snapshot, actor, channel: channel, before: nil)
     }
@@ -65,33 +66,33 @@ struct MemberChange {
 
     // MARK: Reading
 
-    /// The membership of a user, including changes made so far.
+    /// Returns the membership of a user, including the changes made so far; nil when the user is not a member.
     func membership(of user: String) -> MembershipRecord? {
         if let changed = memberships[ExactText(user)] { return changed }
-        // A channel that does not exist yet has no members.
+        // A channel that is being created has no stored members.
         guard channelBefore != nil else { return nil }
         return snapshot.membership(of: user, in: channel.id, chat.app)
     }
 
-    /// The user's record; one with only the id when there is none.
+    /// Returns the user's record. If there is none, returns a record with only the id.
     func user(_ id: String) -> UserRecord {
         snapshot[UserRecord.key(id, in: chat.app)].flatMap(UserRecord.init) ?? UserRecord(id: id)
     }
 
-    /// Prints the member `channel`: the channel with the changes made so far.
+    /// Prints the member `channel` with the channel's record, including the changes made so far.
     func printChannel(to writer: inout JSONWriter) {
         writer.key("channel")
         (channel == channelBefore ? channel : channel.stamped(in: snapshot)).show(counts, to: &writer)
     }
 
-    /// The changed users who are members after this change.
+    /// The memberships of the changed users, without the users who are no longer members.
     var members: [MembershipRecord] { changed.compactMap { membership(of: $0) } }
 
     func isOperator(_ user: String) -> Bool { channel.isOperator(user) }
 
     /// Requires that the user is not banned.
     ///
-    /// - Throws: `.forbidden`, slug `banned`.
+    /// - Throws: `.forbidden` with the slug `banned` for a banned user.
     func refuseBanned(_ user: String) throws(ChatError) {
         guard snapshot.rights(of: user, in: channel.id, chat.app).access(at: snapshot.now).contains(.banned) else {
             return
@@ -102,7 +103,7 @@ struct MemberChange {
 
     // MARK: Writing
 
-    /// Writes the membership and updates the counts and the operators.
+    /// Stores a membership in the change, and updates the member counts and the operators.
     mutating func put(_ membership: MembershipRecord) {
         let before = self.membership(of: membership.user)
         if before == nil { endDistinct() }
@@ -112,7 +113,7 @@ struct MemberChange {
         store(membership, of: membership.user)
     }
 
-    /// Removes the membership, and the user's operator rights.
+    /// Removes a membership, and the user from the operators.
     mutating func remove(_ user: String) {
         guard let membership = membership(of: user) else { return }
         count(membership, -1)
@@ -121,7 +122,8 @@ struct MemberChange {
         endDistinct()
     }
 
-    /// Ends the channel's distinctness, because its set of members differs from the one that it was created for.
+    /// Ends the channel's distinctness. A distinct channel can be found by the set of its first members, and that set
+    /// has changed now.
     private mutating func endDistinct() {
         if channelBefore != nil { channel.isDistinct = false }
     }
@@ -147,7 +149,7 @@ struct MemberChange {
         if membership.state == .joined { counts.joined += step }
     }
 
-    /// The decision that carries out the change; empty when nothing changed.
+    /// Returns the decision with all collected records and events; empty when nothing changed.
     func decision<Value>(_ value: Value) -> Decision<Value> {
         var changes = changed.map { user in
             RecordChange(

@@ -1,34 +1,35 @@
 public import ChatModel
 public import JSON
 
-/// An edit of a membership.
+/// An edit of a membership. A field with the value `keep` is not changed.
 public struct MembershipEdit: Sendable {
-    /// A type, as free text of the app, at most `Limits.recordTextLength` characters.
+    /// A type, defined by the app: a text of at most `Limits.recordTextLength` characters.
     public var type = FieldEdit<String>.keep
-    /// A state, as free text of the app, at most `Limits.recordTextLength` characters.
+    /// A status, defined by the app: a text of at most `Limits.recordTextLength` characters.
     public var status = FieldEdit<String>.keep
-    /// An object of the app, at most `Limits.recordValueBytes` bytes of JSON.
+    /// A JSON object, defined by the app: at most `Limits.recordValueBytes` bytes.
     public var custom = FieldEdit<JSONText>.keep
-    /// The push preference, which only the member may set; clearing it means ``PushPreference/all``.
+    /// The push preference. Only the member may change it. Clearing it sets ``PushPreference/all``.
     public var push = FieldEdit<PushPreference>.keep
-    /// The role, which only an operator of the channel may change.
+    /// The role; nil leaves it unchanged. Only an operator of the channel may change it.
     public var role: MemberRole?
-    /// Moves the read mark forward to this position. A mark after it stays.
+    /// The timetoken to which the read mark moves forward; nil leaves it unchanged. A mark after this timetoken does
+    /// not move.
     public var read: Timetoken?
-    /// The treatment of a user who has not joined, in ``ChatAccess/change(membersOf:setting:removing:by:)``.
+    /// The state to give to a user who has not joined, in ``ChatAccess/change(membersOf:setting:removing:by:)``.
     public var entry = Entry.join
 
-    /// The state that an edit gives to a membership. A user who has joined stays joined.
+    /// The state that an edit gives to a membership. A user who has already joined stays joined.
     public enum Entry: Sendable {
-        /// Joined: a new member, or an accepted invitation.
+        /// The user joins: as a new member, or by accepting the invitation.
         case join
-        /// Invited, by a client that publishes the invitation to PubNub's subscribers itself.
+        /// The user is invited. The inviting client publishes the invitation to PubNub clients itself.
         case invite
-        /// Unchanged; a new member joins.
+        /// An invited user stays invited; any other user joins.
         case keep
     }
 
-    /// An edit that leaves every field unchanged.
+    /// Creates an edit that changes no field.
     public init() {}
 
     func apply(to membership: inout MembershipRecord) {
@@ -40,9 +41,10 @@ public struct MembershipEdit: Sendable {
         if let read { ReceiptKind.read.set(read, on: &membership) }
     }
 
-    /// Checks the fields against the limits.
+    /// Checks the fields of the app against the limits.
     ///
-    /// - Throws: `.malformed` or `.tooLarge` for values that a membership cannot have.
+    /// - Throws: `.malformed` for a text that is too long or a `custom` that is no object; `.tooLarge` for a `custom`
+    ///   above the size limit.
     public func check(_ limits: Limits) throws(ChatError) {
         try limits.check(type.applied(to: nil), "type")
         try limits.check(status.applied(to: nil), "status")
@@ -51,13 +53,13 @@ public struct MembershipEdit: Sendable {
 }
 
 extension ChatAccess {
-    /// Makes a user a joined member: a user who joins a public channel, accepts an invitation, or is added by an
-    /// operator. For a user who has joined already, it only applies `edit`. An edit by another user that clears the
-    /// push preference leaves it unchanged.
+    /// Makes a user a joined member: the user joins a public channel, accepts an invitation, or is added by an
+    /// operator. If the user has already joined, only `edit` is applied. If another user's edit clears the push
+    /// preference, the preference stays unchanged.
     ///
-    /// - Parameter named: the acting user, when the credential may name one.
-    /// - Throws: `.notFound` for a channel without a record; `.forbidden` with a slug for the reason; `.invalid`, slug
-    ///   `no_members`, for an open channel.
+    /// - Parameter named: the acting user that the request names; nil when it names none.
+    /// - Throws: `.notFound` for a channel without a record; `.forbidden`, with the reason as the slug; `.invalid` with
+    ///   the slug `no_members` for an open channel.
     public func join(
         _ user: String, to channel: String, _ edit: MembershipEdit = MembershipEdit(),
         precondition: RecordChange.Precondition = .none, by named: String? = nil
@@ -75,9 +77,10 @@ extension ChatAccess {
         }
     }
 
-    /// Accepts an invitation. Repeating it changes nothing.
+    /// Accepts an invitation. Repeating the call changes nothing more.
     ///
-    /// - Throws: as `join`; `.notFound`, slug `no_such_member`, without an invitation.
+    /// - Throws: the errors of `join`; `.notFound` with the slug `no_such_member` when the user is neither invited nor
+    ///   a member.
     public func acceptInvite(
         of user: String, to channel: String, by named: String? = nil
     ) async throws(ChatError) -> MembershipRecord {
@@ -89,7 +92,8 @@ extension ChatAccess {
 
     /// Declines an invitation.
     ///
-    /// - Throws: `.notFound`, slug `no_such_member`, without an invitation; `.conflict`, slug `already_joined`.
+    /// - Throws: `.notFound` with the slug `no_such_member` when the user is not invited; `.conflict` with the slug
+    ///   `already_joined` for a member who has joined.
     public func declineInvite(of user: String, to channel: String, by named: String? = nil) async throws(ChatError) {
         try await withMembers([user], of: channel, by: named) { change throws(ChatError) in
             let membership = try change.ownMembership(of: user)
@@ -103,12 +107,12 @@ extension ChatAccess {
         }
     }
 
-    /// Changes fields of a membership: the app's own fields by the member or an operator, the role by an operator, the
-    /// push preference by the member.
+    /// Changes fields of a membership. The member or an operator may change the app's own fields, only an operator may
+    /// change the role, and only the member may change the push preference.
     ///
-    /// - Parameter demand: the required version, if any.
+    /// - Parameter etag: the required version of the membership; nil accepts any version.
     /// - Throws: `.notFound` when the user is not a member or the channel has no record; `.stale` for another version;
-    ///   `.forbidden` without the right to a field; `.malformed` or `.tooLarge` for a value.
+    ///   `.forbidden` without the right to change a field; `.malformed` or `.tooLarge` for an invalid value.
     public func update(
         memberOf channel: String, _ user: String, _ edit: MembershipEdit, precondition etag: String? = nil,
         by named: String? = nil
@@ -130,11 +134,12 @@ extension ChatAccess {
         }.record
     }
 
-    /// Ends a membership: the user leaves or declines the invitation, or an operator removes the user.
+    /// Ends a membership or an invitation: the user leaves or declines, or an operator removes the user.
     ///
-    /// - Parameter reason: the operator's reason, as free text.
+    /// - Parameter reason: a text that the event contains as the reason; nil for a default.
     /// - Returns: true when there was a membership.
-    /// - Throws: `.stale` when `precondition` names a version and the membership has another or does not exist.
+    /// - Throws: `.stale` when `precondition` names a version that the membership does not have, or when there is no
+    ///   membership.
     @discardableResult
     public func leave(
         _ user: String, from channel: String, reason: String? = nil, precondition: RecordChange.Precondition = .none,
@@ -148,10 +153,10 @@ extension ChatAccess {
         }.wasAbsent
     }
 
-    /// Adds or invites users, edits existing memberships, and ends the memberships of other users, in one step. A read
-    /// mark after the app's newest event is set to that event's timetoken.
+    /// Adds or invites users, edits existing memberships, and ends the memberships of other users, in one commit. A
+    /// read mark after the app's newest event is set to that event's timetoken.
     ///
-    /// - Throws: as `join`, `invite` and `leave`; `.invalid` over `Limits.membersPerCall`.
+    /// - Throws: the errors of `join`, `invite` and `leave`; `.invalid` for more than `Limits.membersPerCall` users.
     public func change(
         membersOf channel: String, setting: [(user: String, edit: MembershipEdit)], removing: [String],
         by named: String? = nil
@@ -180,11 +185,11 @@ extension ChatAccess {
         for (user, edit) in setting where edit.read != nil { await service.unread.notify(UserID(user, in: app)) }
     }
 
-    /// Invites users to a channel. Users who are members or invited already are left unchanged.
+    /// Invites users to a channel. Users who are already members or invited are not changed.
     ///
     /// - Returns: the memberships in the order of `users`, without duplicates.
-    /// - Throws: `.invalid` over `Limits.membersPerCall`; `.forbidden` with a slug for the reason; then no user is
-    ///   invited.
+    /// - Throws: `.invalid` for more than `Limits.membersPerCall` users; `.forbidden`, with the reason as the slug.
+    ///   After an error, no user is invited.
     public func invite(
         _ users: [String], to channel: String, by named: String? = nil
     ) async throws(ChatError) -> [MembershipRecord] {
@@ -198,8 +203,8 @@ extension ChatAccess {
 }
 
 extension MemberChange {
-    /// Ends a membership: its user declines the invitation or leaves, and any other actor removes the user. Without a
-    /// membership, nothing happens.
+    /// Ends a membership. If the actor is the user, this declines an invitation or leaves the channel; otherwise, it
+    /// removes the user. Does nothing without a membership.
     fileprivate mutating func end(_ user: String, reason: String? = nil) {
         guard let membership = membership(of: user) else { return }
         let isOwn = actor.user.map { ExactText($0) == ExactText(user) } ?? false
@@ -212,7 +217,7 @@ extension MemberChange {
 }
 
 extension Actor {
-    /// The default reason for the end of a membership.
+    /// Returns the default reason for the end of a membership.
     fileprivate func reason(isOwn: Bool) -> String {
         if isOwn { return "LEFT_BY_OWN_CHOICE" }
         return isManager ? "ADMIN_REMOVED" : "CHANNEL_OPERATOR_REMOVED"

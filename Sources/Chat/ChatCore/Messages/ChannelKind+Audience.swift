@@ -1,8 +1,9 @@
 import ChatModel
 
 extension ChannelKind? {
-    /// The audience of events in a channel: the rule for its members or for the users inside. In a public channel or
-    /// one without a record, it is everyone with access.
+    /// Returns the audience of an event in a channel of this kind: a rule for the members of a direct or group channel,
+    /// or a rule for the users inside an open channel. In a public channel or a channel without a record, the audience
+    /// is everyone with access.
     func audience(members: AudienceRule, inside: AudienceRule, subjects: [String] = []) -> Audience {
         switch self {
         case .direct, .group: .rule(members, subjects: subjects)

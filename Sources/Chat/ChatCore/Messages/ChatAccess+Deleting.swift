@@ -2,15 +2,19 @@ public import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// Deletes a message; allowed for its author and for moderators of the channel. A pinned message is also unpinned.
+    /// Deletes a message. Allowed for its author and for operators of the channel. A pinned message is also unpinned.
     ///
-    /// Repeating it is harmless. A message that is only marked as deleted can still be removed permanently.
+    /// Repeating the call changes nothing more. A message that is only marked as deleted can still be removed
+    /// permanently.
+    ///
     /// - Parameters:
-    ///   - isHard: false marks the message, and `undo` can restore it; true removes it from the log.
-    ///   - isAction: true when the message may also be an event of an app's own types, as for any action.
-    /// - Returns: true when there was something to delete.
-    /// - Throws: `.notFound` when there is no such message; `.forbidden` for another user than the author or a
-    ///   moderator; `.stale` for another version.
+    ///   - isHard: false to mark the message as deleted, so that `undo` can restore it; true to remove it from the log
+    ///     permanently.
+    ///   - isAction: true when the deletion is added as an action. The message may then also be an event of an app's
+    ///     own types.
+    /// - Returns: true when the call deleted something.
+    /// - Throws: `.notFound` when there is no such message; `.forbidden` for a user who is neither the author nor an
+    ///   operator of the channel; `.stale` when the version of the message is not `etag`.
     @discardableResult
     public func delete(
         _ timetoken: Timetoken, in channel: String, isHard: Bool, by named: String?, ifMatch etag: String? = nil,
@@ -25,13 +29,13 @@ extension ChatAccess {
             context = try await self.context(
                 timetoken, in: channel, for: "message.deleted", by: named, nil, orTyped: isAction)
         } catch {
-            // Another caller has removed it since the record was read.
+            // Another caller removed the message after the record was read.
             guard error.code == .notFound, let now = try await directory.read(key).flatMap({ MessageRecord($0) }),
                 now.isGone
             else { throw error }
             return false
         }
-        // Also needed after an unknown outcome.
+        // The deletion is counted even after an error, because its outcome may be unknown.
         defer { service.countDeletion() }
         let root = known?.threadKey(in: app)
         for _ in 0..<Self.tries {
@@ -51,7 +55,7 @@ extension ChatAccess {
         throw ThreadReplyRemoval.isBusy
     }
 
-    /// The number of attempts of a deletion whose thread changes concurrently.
+    /// The maximum number of attempts to delete a message while other requests change its thread.
     private static let tries = 20
 
     private func deletion(
@@ -62,7 +66,7 @@ extension ChatAccess {
         try context.requireAuthority(in: channel)
         var record = context.record(snapshot)
         let wasThere = record.deletion == nil
-        // A deletion that is already done must not change anything again.
+        // The message is already deleted in this way: change nothing.
         guard wasThere || isHard && record.deletion?.isHard == false else { return Decision(false) }
         try record.require(etag)
         var removals: [(channel: ChannelID, timetoken: Timetoken)] = []
@@ -109,14 +113,14 @@ extension ChatAccess {
 }
 
 extension MessageRecord {
-    /// The key of the record of the message that this one replies to; nil for a message that is not a reply.
+    /// Returns the key of the record of the thread's first message; nil for a message that is not a reply.
     func threadKey(in app: AppID) -> RecordKey? {
         threadOf == .zero ? nil : MessageRecord.key(channel, threadOf, in: app)
     }
 
-    /// The message that this one replies to; nil for a message that is not a reply.
+    /// The timetoken of the thread's first message; nil for a message that is not a reply.
     var replied: Timetoken? { threadOf == .zero ? nil : threadOf }
 
-    /// True when the message was removed from the log.
+    /// True when the message was permanently removed from the log.
     fileprivate var isGone: Bool { deletion?.isHard ?? false }
 }

@@ -2,20 +2,21 @@ public import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// The number of events per step of a deletion by range; other writes run between two steps.
+    /// The maximum number of events that one step of a deletion by range removes. Other writes run between the steps.
     private static let stepEvents = 500
-    /// The number of attempts of a step whose events change concurrently.
+    /// The maximum number of attempts of a step while other requests change the same events.
     private static let stepTries = 20
 
-    /// Removes the kept events strictly between the bounds permanently, oldest first. Requires `manage`. Events emitted
-    /// during the call stay.
+    /// Permanently removes the stored events of a channel between two timetokens, oldest first. Both bounds are
+    /// exclusive. Events emitted during the call are not removed.
     ///
-    /// It works in steps of 500 events, each of them one commit. A step removes the events and every stored copy of
-    /// their messages' text, subtracts replies from their threads, unpins a removed message, and emits
+    /// The deletion runs in steps of 500 events, and each step is one commit. A step removes the events and every
+    /// stored copy of their text, subtracts removed replies from their threads, unpins a removed message, and emits
     /// `channel.events_deleted` with the removed range.
-    /// - Returns: the number of events removed.
-    /// - Throws: `.forbidden` without `manage`, and when the caller does not reach the channel. After a failure, the
-    ///   steps before it are done.
+    ///
+    /// - Returns: the number of removed events.
+    /// - Throws: `.forbidden` without the scope `manage`, and when the caller's patterns do not cover the channel. When
+    ///   a step fails, the steps before it remain done.
     public func deleteEvents(
         after: Timetoken, before: Timetoken, in name: String
     ) async throws(ChatError) -> Int {
@@ -30,7 +31,7 @@ extension ChatAccess {
             do throws(ChatError) {
                 if !page.items.isEmpty { try await remove(page.items, after: request.after, before: bound, in: name) }
             } catch {
-                // One of the events was removed, or a thread changed, since they were read.
+                // Another request removed one of the events, or changed a thread, after they were read: try again.
                 tries += 1
                 guard error.code == .notFound || error.code == .conflict else { throw error }
                 guard tries < Self.stepTries else { throw ThreadReplyRemoval.isBusy }
@@ -40,12 +41,12 @@ extension ChatAccess {
             guard let rest = request.rest(behind: page) else { break }
             request = rest
         }
-        // Removes events that are no longer readable but still in the file.
+        // Also removes events that are hidden by the retention but still stored.
         _ = try await log.delete(after: after, before: end, in: channel(name))
         return count
     }
 
-    /// Runs one step.
+    /// Runs one step of a deletion by range.
     private func remove(
         _ events: [Event], after: Timetoken, before: Timetoken, in name: String
     ) async throws(ChatError) {
@@ -55,7 +56,7 @@ extension ChatAccess {
         let keys = messages.flatMap {
             [MessageRecord.key(name, $0.timetoken, in: app), reportsKey($0.timetoken, name)]
         }
-        // Also needed after an unknown outcome.
+        // The deletion is counted even after an error, because its outcome may be unknown.
         defer { service.countDeletion() }
         let edited = try await decide([channelKey, MemberCounts.key(name, in: app)] + keys + threads.flatMap(\.keys)) {
             snapshot throws(ChatError) in
@@ -103,7 +104,7 @@ extension ChatAccess {
         for message in edited.value { try await service.answers.forget(about: message, in: channel(name)) }
     }
 
-    /// The threads that lose replies and whose first message stays.
+    /// Reads the threads that lose replies and whose first message is not removed.
     private func threads(losing messages: [Event], in name: String) async throws(ChatError) -> [ThreadReplyRemoval] {
         let places = Set(messages.map(\.timetoken))
         let records = try await directory.read(messages.map { MessageRecord.key(name, $0.timetoken, in: app) })
@@ -118,15 +119,15 @@ extension ChatAccess {
 }
 
 extension Event {
-    /// True for a message, or an event that counts as one.
+    /// True for a message, and for an event of an app's own type that counts as a message.
     var isMessage: Bool { type == BuiltInTypes.messageCreated || kind == .message }
 }
 
 extension MessageRecord {
-    /// Changes the record to that of a message that was removed from the log.
+    /// Marks the record as that of a message that is permanently removed from the log.
     ///
-    /// - Returns: the copies of the message's text that are removed with it: events of the log, and records of earlier
-    ///   edits.
+    /// - Returns: the copies of the message's text to remove together with it: events of the log, and records of
+    ///   earlier edits.
     mutating func remove(
         at timetoken: Timetoken, by user: String?, in app: AppID
     ) -> (events: [(channel: ChannelID, timetoken: Timetoken)], records: [RecordChange]) {

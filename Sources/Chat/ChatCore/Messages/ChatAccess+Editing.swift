@@ -3,21 +3,21 @@ public import JSON
 
 /// The new content of an edited message.
 public enum MessageContent: Sendable {
-    /// A JSON string that replaces the text; other members of the payload stay.
+    /// A JSON string that replaces the text of the payload. The other members of the payload stay unchanged.
     case text(JSONText)
-    /// The whole payload.
+    /// A payload that replaces the whole payload.
     case data(JSONText)
 }
 
 extension ChatAccess {
-    /// Changes the content of a message; allowed for its author and for moderators of the channel. A message that has
-    /// this content already stays as it is, and no event is emitted.
+    /// Changes the content of a message. Allowed for its author and for operators of the channel. If the message
+    /// already has this content, nothing is changed and no event is emitted.
     ///
     /// - Parameter isAction: true when the edit is added as an action. The message may then also be an event of an
-    ///   app's own types, and each user's edit to the same text is accepted only once while it is recorded.
-    /// - Throws: `.notFound` when there is no such message; `.forbidden` for another user than the author or a
-    ///   moderator; `.tooLarge` for a long payload; `.gone` when the message is deleted; `.stale` for another version;
-    ///   `.conflict` for an action that exists.
+    ///   app's own types. An edit with the same text by the same user is then rejected while the first one is stored.
+    /// - Throws: `.notFound` when there is no such message; `.forbidden` for a user who is neither the author nor an
+    ///   operator of the channel; `.tooLarge` for a payload above the size limit; `.gone` when the message is deleted;
+    ///   `.stale` when the version of the message is not `etag`; `.conflict` for an action that exists.
     public func edit(
         _ timetoken: Timetoken, in channel: String, to content: MessageContent, by named: String?,
         ifMatch etag: String? = nil, asAction isAction: Bool = false
@@ -55,14 +55,17 @@ extension ChatAccess {
         return Message(context.event, decided)
     }
 
-    /// Undoes an edit or a soft deletion, so that the message has its earlier content again. An edit that was followed
-    /// by others is only forgotten. Allowed for the user who made the change and for moderators of the channel.
+    /// Undoes an edit or a soft deletion, so that the message has its previous content again. Undoing an edit that is
+    /// not the newest only removes the stored edit. Allowed for the user who made the change and for operators of the
+    /// channel.
     ///
     /// - Parameters:
     ///   - deed: the timetoken of the edit or the deletion.
-    ///   - isAction: as in `edit`.
-    /// - Throws: `.notFound` when the message has no change with that timetoken; `.gone` for an edit of a deleted
-    ///   message; `.stale` when the message was edited at the same moment.
+    ///   - isAction: true when the edit or deletion is removed as an action; see
+    ///     ``edit(_:in:to:by:ifMatch:asAction:)``.
+    /// - Throws: `.notFound` when the message has no edit or deletion with that timetoken; `.forbidden` for any other
+    ///   user; `.gone` for an edit of a deleted message; `.stale` when another request changed the edits at the same
+    ///   time.
     public func undo(
         _ deed: Timetoken, to timetoken: Timetoken, in channel: String, by named: String?,
         asAction isAction: Bool = false
@@ -129,7 +132,7 @@ extension ChatAccess {
         return Message(context.event, decided)
     }
 
-    /// The keys of the recorded edits of a message, without the newest.
+    /// Returns the keys of the stored edits of a message, except the newest edit.
     private func earlierEditKeys(of context: MessageContext) async throws(ChatError) -> [RecordKey] {
         guard let known = try await directory.read(context.key).flatMap({ MessageRecord($0) }) else { return [] }
         return known.earlierEdits.map { known.key(ofEdit: $0, in: app) }
@@ -166,7 +169,7 @@ extension ChatAccess {
 }
 
 extension MessageRecord.Edit {
-    /// True when both edits have the same text and the same user, and would be the same action.
+    /// Returns true when both edits have the same text and the same user. As actions, they would be equal.
     fileprivate func repeats(_ other: Self) -> Bool {
         ExactText(text) == ExactText(other.text) && by.map { ExactText($0) } == other.by.map { ExactText($0) }
     }
@@ -180,7 +183,7 @@ extension MessageContent {
         }
     }
 
-    /// True when a payload has this content already: the same text, or the same tokens of JSON.
+    /// Returns true when a payload already has this content: the same text, or JSON with the same tokens.
     fileprivate func repeats(_ present: JSONText) -> Bool {
         switch self {
         case .text(let text):
@@ -191,7 +194,7 @@ extension MessageContent {
 }
 
 extension Message {
-    /// The message as the decision left it.
+    /// Creates the message as it is after a decision.
     init(_ event: Event, _ decided: Decided<MessageRecord>) {
         var record = decided.value
         if let stored = decided.records.first(where: { $0.key.kind == .message }) {

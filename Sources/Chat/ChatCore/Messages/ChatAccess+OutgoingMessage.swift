@@ -1,19 +1,19 @@
 public import ChatModel
 import JSON
 
-/// A message with links to others, as prepared before the decision.
+/// A message with links to other messages or users, prepared before the decision that stores it.
 private struct LinkedPost: Sendable {
     let draft: EventDraft
     let links: MessageLinks
-    /// The message that this one replies to.
+    /// The first message of the thread; nil for a message that is not a reply.
     let root: Event?
     let channelKey: RecordKey
     let rootKey: RecordKey?
-    /// The keys of the records that decide whether the author may write.
+    /// The keys of the records that determine whether the author may write in the channel.
     let rightsKeys: [RecordKey]
 
     var channel: String { draft.channel.name }
-    /// The keys of the authors of the thread's replies, whom the thread's event contains.
+    /// The keys of the records of the thread's authors, whom the event `thread.updated` contains.
     let authorKeys: [RecordKey]
 
     var keys: [RecordKey] {
@@ -21,7 +21,7 @@ private struct LinkedPost: Sendable {
             + memberships + authorKeys
     }
 
-    /// The keys of the records that decide which mentioned users are notified.
+    /// The keys of the records that determine which mentioned users are notified.
     private var memberships: [RecordKey] {
         guard !links.mentioned.isEmpty else { return [] }
         let app = draft.channel.app
@@ -33,11 +33,11 @@ private struct LinkedPost: Sendable {
 }
 
 extension ChatAccess {
-    /// Sends a message that quotes another, replies to one or mentions users. The notifications of mentioned users and
-    /// of the thread are part of the same commit.
+    /// Sends a message that quotes a message, replies to a message, or mentions users. The same commit stores the
+    /// events that notify the mentioned users and the thread.
     ///
-    /// - Throws: as `emit`; `.notFound` for a missing message to quote or reply to; `.gone` when it is deleted;
-    ///   `.conflict` when it is a reply itself.
+    /// - Throws: the errors of `emit`; `.notFound` when the quoted message or the first message of the thread does not
+    ///   exist; `.gone` when it is deleted; `.conflict` when the first message of the thread is itself a reply.
     public func post(
         _ draft: EventDraft, _ links: MessageLinks, claim: Claim? = nil
     ) async throws(ChatError) -> AppendOutcome {
@@ -48,7 +48,7 @@ extension ChatAccess {
             let decided = try await decide(post.keys) { snapshot throws(ChatError) in
                 var decision = try self.posting(post, snapshot)
                 decision.claim = claim
-                // A repeat returns the same version.
+                // The version is stored with the claim, so that a repeated call returns the same version.
                 if let etag = decision.value { decision.claim?.note = JSONText(string: etag) }
                 return decision
             }
@@ -56,7 +56,7 @@ extension ChatAccess {
             outcome.messageETag = decided.value
             return outcome
         } catch {
-            // Another call made the same claim in the meantime.
+            // A concurrent call with the same claim was committed first: return its outcome.
             guard error.code == .conflict, let claim, let earlier = try await earlier(claim) else { throw error }
             return outcome(ofPost: earlier, draft)
         }
@@ -70,7 +70,7 @@ extension ChatAccess {
 
     private func linked(_ draft: EventDraft, _ links: MessageLinks) async throws(ChatError) -> LinkedPost {
         try links.check(limits)
-        // Rights come first: a user who may not write here must not see the quoted message.
+        // Rights are checked first, because a user who may not write here must not see the quoted message.
         _ = try await prepare(draft)
         let channel = draft.channel.name
         var quoted: Message?
@@ -103,7 +103,9 @@ extension ChatAccess {
         return names
     }
 
-    /// - Returns: the decision, with the etag of the message's record; nil for a message that needs none.
+    /// Decides on the message and the events that it causes.
+    ///
+    /// - Returns: the decision. Its value is the etag of the message's record; nil for a message without a record.
     private func posting(_ post: LinkedPost, _ snapshot: RecordSnapshot) throws(ChatError) -> Decision<String?> {
         try require(.writing, of: post.draft.user, in: post.channel, snapshot)
         let channel = snapshot[post.channelKey].flatMap { ChannelRecord($0) }
@@ -125,8 +127,8 @@ extension ChatAccess {
         return decision
     }
 
-    /// Adds an event for each mentioned user who has access, on the user's own channel, or one event on the channel
-    /// when everyone is mentioned.
+    /// Adds a `user.mentioned` event for each mentioned user with access, on the user's own channel. If everyone is
+    /// mentioned, adds one such event on the message's channel.
     private func mention(
         _ post: LinkedPost, _ draft: EventDraft, _ record: inout MessageRecord, in channel: ChannelRecord?,
         _ snapshot: RecordSnapshot, _ decision: inout Decision<String?>
@@ -147,7 +149,8 @@ extension ChatAccess {
                 let rule = channel?.kind == .open ? AudienceRule.mentioned : .mentionedButOrigin
                 return (user, .rule(rule, subjects: [user]))
             }
-        // A passing event cannot be found when the message is deleted.
+        // An ephemeral message is not in the log. A later deletion could not find the copies of its text, so the copies
+        // contain only a reference.
         let isKept = draft.retention == .kept
         if isKept {
             for (index, target) in targets.enumerated() {
@@ -158,7 +161,7 @@ extension ChatAccess {
         (shown.etag, shown.updated) = (snapshot.etag, snapshot.next)
         let message = Message(Event(timetoken: snapshot.next, draft: draft), shown)
         for target in targets {
-            // An invited user may not read the channel's messages yet.
+            // A user who is only invited may not read the channel's messages, and gets a reference to the message.
             let mayRead =
                 everybody
                 || snapshot.rights(of: target.channel, in: post.channel, app).access(at: snapshot.now)
@@ -198,8 +201,8 @@ extension ChatAccess {
                 action: naming))
     }
 
-    /// The action that names the thread's channel for clients of other services. Its user is the author of the first
-    /// reply.
+    /// Creates the action that tells PubNub clients the name of the thread's channel. The user of the action is the
+    /// author of the first reply.
     private func naming(of root: inout MessageRecord, by user: String?, at place: Timetoken) -> MessageActionRecord {
         let name = MappedThread(parent: root.channel, root: root.timetoken).name
         var action = MessageActionRecord(

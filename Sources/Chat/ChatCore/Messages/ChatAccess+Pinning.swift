@@ -2,11 +2,11 @@ public import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// Pins a message to its channel, replacing any other. Allowed for both users of a direct channel, and for
-    /// moderators elsewhere.
+    /// Pins a message to its channel, and unpins any other message. Allowed for both users of a direct channel, and for
+    /// operators of other channels.
     ///
     /// - Throws: `.notFound` when the message does not exist or the channel has no record; `.forbidden` when the caller
-    ///   may not pin there; `.gone` when the message is deleted.
+    ///   may not pin messages in the channel; `.gone` when the message is deleted.
     public func pin(_ timetoken: Timetoken, in channel: String, by named: String?) async throws(ChatError) {
         let context = try await context(timetoken, in: channel, for: "channel.updated", by: named, nil)
         try await pin(timetoken, in: channel, context.actor, [context.key, context.channelKey]) {
@@ -15,16 +15,19 @@ extension ChatAccess {
         }
     }
 
-    /// Unpins a channel's message. Harmless when none is pinned.
+    /// Unpins the pinned message of a channel. Does nothing when no message is pinned.
     ///
-    /// - Parameter timetoken: the message to unpin; another pinned message stays.
-    /// - Throws: `.notFound` when the channel has no record; `.forbidden` when the caller may not pin there.
+    /// - Parameter timetoken: the message to unpin. Does nothing when another message is pinned.
+    /// - Throws: `.notFound` when the channel has no record; `.forbidden` when the caller may not pin messages in the
+    ///   channel.
     public func unpin(_ timetoken: Timetoken, in channel: String, by named: String?) async throws(ChatError) {
         let actor = try acting(named, in: channel, for: "channel.updated")
         try await pin(.zero, in: channel, actor, [ChannelRecord.key(channel, in: app)], instead: timetoken)
     }
 
-    /// - Parameter old: the message to replace; nil replaces any.
+    /// Pins a message, or unpins one when `timetoken` is zero.
+    ///
+    /// - Parameter old: the pinned message that may be replaced; nil for any message.
     private func pin(
         _ timetoken: Timetoken, in channel: String, _ actor: Actor, _ keys: [RecordKey], instead old: Timetoken? = nil,
         _ check: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Void = { _ in }
@@ -49,8 +52,8 @@ extension ChatAccess {
         }
     }
 
-    /// Adds the change of a channel's pinned message to a decision, if it changes. The snapshot must contain the member
-    /// counts.
+    /// Adds the change of a channel's pinned message to a decision, unless the message is already pinned. The snapshot
+    /// must contain the channel's member counts.
     func pin<Value>(
         _ timetoken: Timetoken, in channel: inout ChannelRecord?, _ actor: Actor, _ decision: inout Decision<Value>,
         _ snapshot: RecordSnapshot
@@ -80,7 +83,8 @@ extension ChatAccess {
 }
 
 extension ChannelRecord {
-    /// The channel after a decision that pins another message, or none.
+    /// Returns the channel's record with another pinned message; zero removes the pinned message. The record has the
+    /// version that the commit will give it.
     func pinning(_ timetoken: Timetoken, _ snapshot: RecordSnapshot) -> ChannelRecord {
         var channel = stamped(in: snapshot)
         channel.pinned = timetoken
@@ -89,10 +93,11 @@ extension ChannelRecord {
 }
 
 extension ChatAccess {
-    /// Sends the content of a message to another channel, with its origin in `meta`.
+    /// Sends a copy of a message's content to another channel. The copy names the original author and channel in
+    /// `meta`.
     ///
-    /// - Parameter claim: makes the call idempotent; see `emit(_:claim:)`.
-    /// - Throws: as `message` and `emit`; `.gone` when the message is deleted.
+    /// - Parameter claim: an idempotency key of the call; see `emit(_:claim:)`.
+    /// - Throws: the errors of `message` and `emit`; `.gone` when the message is deleted.
     public func forward(
         _ timetoken: Timetoken, in channel: String, to target: String, by named: String?, claim: Claim? = nil
     ) async throws(ChatError) -> AppendOutcome {
@@ -104,7 +109,7 @@ extension ChatAccess {
         return try await emit([draft], claim: claim)
     }
 
-    /// The quotes, mentions and thread of the message are not forwarded.
+    /// Returns the `meta` of a forwarded message. The quotes, mentions and thread of the original message are left out.
     private static func origin(of message: Message) -> JSONText {
         let left = [
             "quotedMessage", "mentionedUsers", "mentionType", "threadOf", "originalPublisher", "originalChannelId",

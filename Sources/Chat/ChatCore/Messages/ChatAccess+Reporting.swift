@@ -2,25 +2,27 @@ public import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// The channel for reports of a channel's messages. Chat clients of other gateways use this name.
+    /// Returns the name of the channel that receives the reports of a channel's messages. PubNub chat clients use the
+    /// same name.
     static func moderationChannel(of channel: String) -> String { moderationPrefix + channel }
 
-    /// The channel on which chat clients of other gateways receive restrictions of this user.
+    /// Returns the name of the channel on which PubNub chat clients receive the restrictions of a user.
     static func moderationChannel(ofUser user: String) -> String { "PUBNUB_INTERNAL_MODERATION." + user }
 
-    /// The channel whose reports are on this one; nil for any other channel.
+    /// Returns the channel whose reports are on the channel `name`; nil when `name` is not a channel of reports.
     static func channel(moderatedOn name: String) -> String? {
-        // Compares bytes: a combining mark after the prefix would hide it from a comparison of characters.
+        // Compares bytes, because a combining mark after the prefix would change its last character.
         guard name.utf8.starts(with: moderationPrefix.utf8) else { return nil }
         return String(decoding: name.utf8.dropFirst(moderationPrefix.utf8.count), as: UTF8.self)
     }
 
     private static let moderationPrefix = "PUBNUB_INTERNAL_MODERATION_"
 
-    /// Reports a message to the channel's moderators. Repeated reports of a message by one user within a day count
-    /// once.
+    /// Reports a message to the operators of its channel. Repeated reports of a message by the same user within a day
+    /// count once.
     ///
-    /// - Parameter rule: the id of the automatic moderation that reports, 1 to 255 characters; nil when a user does.
+    /// - Parameter rule: the id of the automatic moderation that reports the message, 1 to 255 characters long; nil for
+    ///   a report by a user.
     /// - Throws: `.notFound` when there is no such message; `.malformed` for a reason that is not 1 to 1000 bytes long;
     ///   `.gone` when the message is deleted.
     public func report(
@@ -35,7 +37,8 @@ extension ChatAccess {
         let users = [context.event.user, context.actor.user].compactMap(\.self).map { UserRecord.key($0, in: app) }
         let decided = try await decide(context, [key] + users) { snapshot throws(ChatError) in
             let record = try context.present(snapshot)
-            // A report that could not be found when the message is removed contains none of its text.
+            // The record lists a limited number of reports, so that they can be removed with the message. Further
+            // reports do not contain the text of the message.
             var reports =
                 self.reports(key, snapshot)
                 ?? MessageRecord(
@@ -49,8 +52,8 @@ extension ChatAccess {
         return decided.events[0]
     }
 
-    /// The key of the record that lists the reports of a message, which contain its text. It is the record of a message
-    /// with the same timetoken on the channel of the reports.
+    /// Returns the key of the record that lists the reports of a message. The record has the type of a message record:
+    /// its channel is the channel of the reports, and its timetoken is that of the reported message.
     func reportsKey(_ timetoken: Timetoken, _ channel: String) -> RecordKey {
         MessageRecord.key(Self.moderationChannel(of: channel), timetoken, in: app)
     }
@@ -59,7 +62,7 @@ extension ChatAccess {
         snapshot[key].flatMap { MessageRecord($0) }
     }
 
-    /// Adds the removal of a message's reports to a decision.
+    /// Adds the removal of a message's reports, which contain its text, to a decision.
     func removeReports<Value>(
         of timetoken: Timetoken, in channel: String, _ snapshot: RecordSnapshot, _ decision: inout Decision<Value>
     ) {
@@ -70,8 +73,10 @@ extension ChatAccess {
         decision.changes.append(RecordChange(key, body: nil))
     }
 
-    /// - Parameter isNoted: true when the report is removed with the message; otherwise it contains none of the
-    ///   message's text.
+    /// Creates the event of a report.
+    ///
+    /// - Parameter isNoted: true when the report will be removed together with the message. Otherwise the event does
+    ///   not contain the text of the message.
     private func report(
         of context: MessageContext, _ record: MessageRecord, isNoted: Bool, for cause: (reason: String, rule: String?),
         _ snapshot: RecordSnapshot
@@ -98,10 +103,10 @@ extension ChatAccess {
         return report
     }
 
-    /// The reports of a channel's messages, for the channel's moderators.
+    /// Returns the reports of a channel's messages, for the channel's operators.
     ///
-    /// - Parameter request: a request for the channel itself.
-    /// - Throws: `.forbidden` when the caller may not moderate the channel; `.malformed` for a limit out of range.
+    /// - Parameter request: a history request whose channel is the reported channel.
+    /// - Throws: `.forbidden` when the caller is not an operator of the channel; `.malformed` for a limit out of range.
     public func reports(_ request: HistoryRequest, by named: String?) async throws(ChatError) -> Page<Event> {
         let name = request.channel.name
         try caller.require(.read)

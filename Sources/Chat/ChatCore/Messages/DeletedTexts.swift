@@ -1,19 +1,19 @@
 public import ChatModel
 import JSON
 
-/// Removes the texts of messages that are marked as deleted from events: the event of the message, and those of its
-/// edits, mentions and reports. The texts stay stored, so that a deletion can be undone.
+/// Removes the texts of messages marked as deleted from events: from the event of the message itself, and from events
+/// about its edits, mentions and reports. The stored events are not changed, so that a deletion can be undone.
 ///
-/// It also removes messages that are no longer in the log from `channel.activity`, because deletions in the log do not
-/// reach these events.
+/// It also removes messages that are no longer in the log from `channel.activity` events, because deleting an event
+/// from the log does not change these events.
 struct DeletedTexts: Sendable {
     let log: any EventLog
     let directory: any Directory
 
-    /// The events in their order, without the texts of deleted messages.
+    /// Returns the events in the same order, without the texts of deleted messages.
     ///
-    /// - Parameter mayRead: decides, with the channel's record, whether the text of a deleted message stays; nil
-    ///   removes all such texts.
+    /// - Parameter mayRead: returns true when the text of a deleted message may stay, from the deletion and the
+    ///   channel's record; nil removes all such texts.
     func withheld(
         from events: [Event],
         unless mayRead: (@Sendable (MessageRecord.Deletion, ChannelRecord?) -> Bool)? = nil
@@ -43,8 +43,8 @@ struct DeletedTexts: Sendable {
         return shown
     }
 
-    /// The indexes of `channel.activity` events whose message is no longer in the log. A deletion by range leaves no
-    /// record for a message that had none.
+    /// Returns the indexes of `channel.activity` events whose message is no longer in the log. The log must be read,
+    /// because a deletion by range leaves no record for a message that had no record.
     private func removed(_ places: [Int], of events: [Event]) async throws(ChatError) -> [Int] {
         var (indices, requests): ([Int], [HistoryRequest]) = ([], [])
         for index in places where events[index].isNamedOnly {
@@ -62,8 +62,8 @@ struct DeletedTexts: Sendable {
 }
 
 extension ChatAccess {
-    /// The events as the caller may read them. The text of a message that is marked as deleted stays for callers who
-    /// may undo the deletion.
+    /// Returns the events in the form in which the caller may read them. The text of a message marked as deleted is
+    /// removed, unless the caller may undo the deletion.
     func withoutDeletedTexts(_ events: [Event]) async throws(ChatError) -> [Event] {
         let reader: Actor? =
             if let user = caller.user {
@@ -71,7 +71,7 @@ extension ChatAccess {
             } else {
                 caller.scopes.allow(.manage) ? Actor(user: nil, isManager: true) : nil
             }
-        // Most programs may read everything, which costs nothing.
+        // Managers may read all texts. Most programs are managers, so no records are read for them.
         if showsDeletedTexts || reader?.isManager == true { return events }
         let texts = DeletedTexts(log: log, directory: directory)
         guard let reader else { return try await texts.withheld(from: events) }
@@ -87,18 +87,19 @@ extension ChatAccess {
 }
 
 extension Actor {
-    /// Requires the right to undo a change of a message. The user who made the change and operators over that user have
-    /// it; the author of the message does not, so that authors cannot undo a moderator's change.
+    /// Requires the right to undo a change of a message. The user who made the change has this right, and so do
+    /// operators of the channel. The author of the message does not, so that authors cannot undo a change of an
+    /// operator.
     ///
     /// - Parameter doer: the user who made the change; nil for an operator of the app.
-    /// - Throws: `.forbidden`.
+    /// - Throws: `.forbidden` without the right.
     func requireUndoing(of doer: String?, in channel: ChannelRecord?) throws(ChatError) {
         if let doer { try require(over: doer, in: channel) } else { try requireOperator(of: channel) }
     }
 }
 
 extension Event {
-    /// The message whose text the event contains; nil when it contains none.
+    /// The channel and timetoken of the message whose text the event contains; nil when it contains no such text.
     fileprivate var quotedMessage: (channel: String, timetoken: Timetoken)? {
         if isNamedOnly {
             let message = data.rawMember("last_message").flatMap { try? JSONDocument($0) }?.root
@@ -112,8 +113,8 @@ extension Event {
         return (channel, timetoken)
     }
 
-    /// The event as it may be copied out of the log. A deletion does not reach copies of a passing event, so the text
-    /// of the last message in `channel.activity` is left out.
+    /// The event in the form in which it may be copied out of the log. An ephemeral `channel.activity` event cannot be
+    /// found when its last message is deleted. So its copies do not contain the text of the message.
     public var forCopies: Event {
         guard isNamedOnly else { return self }
         var draft = draft
@@ -123,7 +124,7 @@ extension Event {
         return Event(timetoken: timetoken, draft: draft)
     }
 
-    /// The event with null in place of the message's text.
+    /// The event without the text of the message: the text is replaced by null.
     fileprivate var withoutText: Event {
         var draft = draft
         draft.wire = nil
@@ -136,26 +137,26 @@ extension Event {
         return Event(timetoken: timetoken, draft: draft)
     }
 
-    /// The object with null for the message's payload, and without the changes of the payload.
+    /// Returns the data of an event with null instead of the message's payload, and without the changes of the payload.
     private static func withoutText(_ data: JSONText) -> JSONText {
         data.replacing { name, value in
             switch name {
             case "message": value.replacing { $0 == "data" || $0 == "meta" ? .null : $1 }
             case "changes": JSONText(trusted: Array("[]".utf8))
             case "undone": value.replacing { $0 == "value" ? .null : $1 }
-            // The member that contains the text in reports of another service's clients.
+            // Reports by PubNub clients have the text in this member.
             case "text": .null
             default: value
             }
         }
     }
 
-    /// The types of events that repeat a message's text.
+    /// The types of events that contain a copy of a message's text.
     private static let copies: Set<String> = ["message.updated", "user.mentioned", "report.created"]
 }
 
 extension JSONText {
-    /// The object with some members' values replaced.
+    /// Returns the object with new values for its members.
     fileprivate func replacing(_ value: (_ name: String, _ old: JSONText) -> JSONText) -> JSONText {
         JSONText(capacity: count) { writer in
             writer.beginObject()

@@ -1,22 +1,22 @@
 public import ChatModel
 
-/// The channel that clients of another service give to a thread. Its name contains the message replied to and that
-/// message's channel. In the native API the replies are in the message's channel.
+/// The channel by which PubNub clients address a thread. Its name contains the channel and the timetoken of the
+/// thread's first message. In the native API, the replies are in the channel of that first message.
 public struct MappedThread: Sendable, Equatable {
-    /// The channel of the message replied to.
+    /// The channel of the thread's first message.
     public let parent: String
-    /// The message replied to.
+    /// The timetoken of the thread's first message.
     public let root: Timetoken
 
-    /// The thread of the message `root` in the channel `parent`.
+    /// Creates the thread whose first message is `root` in the channel `parent`.
     public init(parent: String, root: Timetoken) {
         self.parent = parent
         self.root = root
     }
 
-    /// Reads a channel name; nil for the name of any other channel.
+    /// Parses the name of a thread's channel; nil for any other name.
     public init?(_ name: String) {
-        // Compares bytes: a combining mark after the prefix would hide it from a comparison of characters.
+        // Compares bytes, because a combining mark after the prefix would change its last character.
         let bytes = name.utf8
         guard bytes.starts(with: Self.prefix.utf8), let end = bytes.lastIndex(of: UInt8(ascii: "_")),
             let root = Timetoken(text: name[bytes.index(after: end)...]), root.description.utf8.count == 17
@@ -27,26 +27,27 @@ public struct MappedThread: Sendable, Equatable {
         self.root = root
     }
 
-    /// The name of the channel for the replies.
+    /// The name of the channel by which PubNub clients address the thread.
     public var name: String { "\(Self.prefix)\(parent)_\(root)" }
 
-    /// The prefix of these channels' names.
+    /// The prefix of the names of such channels.
     public static let prefix = "PUBNUB_INTERNAL_THREAD_"
 }
 
 extension ChatAccess {
-    /// A message with its changes.
+    /// Returns a message with its edits, deletion, reactions and replies.
     ///
-    /// - Throws: `.notFound` when it does not exist or the caller may not read it.
+    /// - Throws: `.notFound` when the message does not exist, or its type is not among the caller's types; `.forbidden`
+    ///   when the caller may not read the channel.
     public func message(_ timetoken: Timetoken, in channel: String) async throws(ChatError) -> Message {
         try await requireAccess(of: channel)
         guard caller.types.match(BuiltInTypes.messageCreated) else { throw Self.noMessage }
         return try await messages(of: [try await sent(timetoken, in: channel)])[0]
     }
 
-    /// A page of a channel's messages, including replies; see `EventLog.history`.
+    /// Returns one page of a channel's messages, including replies; see `EventLog.history`.
     ///
-    /// - Throws: as ``history(_:onWire:)``.
+    /// - Throws: the errors of ``history(_:onWire:)``.
     public func messages(_ request: HistoryRequest) async throws(ChatError) -> Page<Message> {
         var request = request
         request.types = [.exact(BuiltInTypes.messageCreated)]
@@ -54,7 +55,7 @@ extension ChatAccess {
         return Page(items: try await messages(of: page.items), hasMore: page.hasMore, position: page.position)
     }
 
-    /// The messages of events that were read elsewhere, with their changes, in the same order.
+    /// Returns the messages of events that were already read, with their changes and in the same order.
     ///
     /// - Throws: the errors of the store.
     public func messages(of events: [Event]) async throws(ChatError) -> [Message] {
@@ -64,9 +65,9 @@ extension ChatAccess {
         return zip(events, records).map { Message($0, $1.flatMap { MessageRecord($0) }) }
     }
 
-    /// The replies to a message, oldest first by default.
+    /// Returns the replies to a message, oldest first by default.
     ///
-    /// - Throws: `.notFound` when there is no such message or the caller may not read it; `.malformed` for a bad query.
+    /// - Throws: the errors of ``message(_:in:)``; `.malformed` for a bad query.
     public func replies(
         to timetoken: Timetoken, in channel: String, _ list: RecordList
     ) async throws(ChatError) -> Page<Message> {
@@ -76,7 +77,7 @@ extension ChatAccess {
         return try await page(query, list, created: \.timetoken) { records async throws(ChatError) in
             var replies: [Message?] = []
             for record in records {
-                // A reply whose event has expired or was deleted by range is left out.
+                // A reply whose event has expired or was deleted by range is not returned.
                 guard let reply = MessageRecord(record), let event = try await log.event(at: reply.timetoken, in: app)
                 else {
                     replies.append(nil)
@@ -88,11 +89,10 @@ extension ChatAccess {
         }
     }
 
-    /// The event of a kept message.
+    /// Returns the event of a stored message.
     ///
-    /// - Parameter isTyped: true when an event of an app's own types, which is a message with a label, is also
-    ///   accepted.
-    /// - Throws: `.notFound`.
+    /// - Parameter isTyped: true to also accept an event of an app's own type that counts as a message.
+    /// - Throws: `.notFound` when the channel has no such message.
     func sent(
         _ timetoken: Timetoken, in channel: String, orTyped isTyped: Bool = false
     ) async throws(ChatError) -> Event {
@@ -103,7 +103,7 @@ extension ChatAccess {
         return event
     }
 
-    /// True when the message at `timetoken` is a reply in `thread`. False if there is no such message.
+    /// Returns true when the message at `timetoken` is a reply in `thread`; false when there is no such message.
     ///
     /// - Throws: the errors of the store.
     public func isReply(_ timetoken: Timetoken, in thread: MappedThread) async throws(ChatError) -> Bool {

@@ -1,11 +1,12 @@
 public import ChatModel
 public import JSON
 
-/// A message with its changes: the event that was sent and its record.
+/// A message with its changes. It consists of the event that was sent and the record of its changes.
 public struct Message: Sendable {
     /// The event as it was sent.
     public let event: Event
-    /// The changes: edits, the deletion, counts of reactions and replies. Empty for a message that never changed.
+    /// The record of the message's changes: edits, the deletion, and counts of reactions and replies. Empty for a
+    /// message without changes.
     public private(set) var record: MessageRecord
 
     init(_ event: Event, _ record: MessageRecord?) {
@@ -13,31 +14,33 @@ public struct Message: Sendable {
         self.record = record ?? MessageRecord(channel: event.channel.name, timetoken: event.timetoken)
     }
 
-    /// The message right after it was sent.
+    /// Creates a message that was just sent.
     ///
-    /// - Parameter etag: the etag of the record that was stored with it; nil for none (`AppendOutcome.messageETag`).
+    /// - Parameter etag: the etag of the record that was stored with the message (`AppendOutcome.messageETag`); nil
+    ///   when no record was stored.
     public init(sent event: Event, etag: String?) {
         self.init(event, nil)
         record.threadOf = event.draft.thread ?? .zero
         if let etag { record.etag = etag }
     }
 
-    /// The timetoken of the event, which is the message's id in its channel.
+    /// The timetoken of the event. It identifies the message in its channel.
     public var timetoken: Timetoken { event.timetoken }
-    /// The version. It changes with every edit, deletion, reaction, action and reply.
+    /// The version of the message. It changes with every edit, deletion, reaction, action and reply.
     public var etag: String { record.etag }
-    /// True when the message is marked as deleted; its event then remains in the history.
+    /// True when the message is deleted. A message that is only marked as deleted remains in the history.
     public var isDeleted: Bool { record.deletion != nil }
-    /// The newest payload; null once the message is deleted.
+    /// The current payload; null when the message is deleted.
     public var data: JSONText { isDeleted ? .null : record.edit?.data ?? event.data }
-    /// The metadata that was sent with the payload; null once the message is deleted.
+    /// The metadata of the message; null when there is none or the message is deleted.
     private var meta: JSONText { isDeleted ? .null : event.meta ?? .null }
-    /// The text of the message, when the payload has one.
+    /// The text of the payload; nil when the payload has no text.
     public var text: String? { data.saying }
 
-    /// Prints the message as the REST API shows it and events contain it (`$defs/message` of the catalogue).
+    /// Prints the message in the form of the REST API and of events (`$defs/message` of the built-in schemas).
     ///
-    /// - Parameter included: the objects that the reader requested, printed as the member `included`; nil prints none.
+    /// - Parameter included: the objects that the reader requested, printed as the member `included`; nil to leave the
+    ///   member out.
     public func print(to writer: inout JSONWriter, included: JSONText? = nil) {
         let updated = record.updated == .zero ? timetoken : record.updated
         writer.record(id: event.id, created: timetoken, etag: etag, updated: updated) { writer in
@@ -62,7 +65,7 @@ public struct Message: Sendable {
         printHistory(to: &writer)
     }
 
-    /// Prints the members that identify the message to readers who may not read it.
+    /// Prints the members that identify the message. Used for readers who may not read its content.
     func printReference(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("id", event.id)
@@ -73,7 +76,8 @@ public struct Message: Sendable {
         writer.endObject()
     }
 
-    /// The members that an edit or its undoing changes.
+    /// Returns the differences from an earlier state of the message, in the members that an edit or its undoing
+    /// changes.
     func changes(since before: Message) -> RecordDifference {
         RecordDifference(from: before.changeableMembers, to: changeableMembers)
     }
@@ -115,13 +119,14 @@ public struct Message: Sendable {
 }
 
 extension JSONText {
-    /// The text of a payload: its member `text`, or the payload itself when it is a string.
+    /// The text of a message payload: its member `text`, or the payload itself when it is a string; nil when there is
+    /// none.
     var saying: String? {
         guard let root = try? JSONDocument(self).root else { return nil }
         return root.string ?? root["text"]?.string
     }
 
-    /// The payload with another text; its other members are unchanged.
+    /// Returns the payload with another text. Its other members are unchanged.
     func saying(_ text: JSONText) -> JSONText {
         if bytes.first == UInt8(ascii: "\"") { return text }
         let others = (rawMembers() ?? []).filter { $0.name != "text" }

@@ -1,26 +1,27 @@
 import ChatModel
 import JSON
 
-/// A message that is about to be changed: its event, the acting user, and the keys of the records that decide.
+/// The context of a change of a message: the message's event, the acting user, and the keys of the records that the
+/// decision reads.
 struct MessageContext: Sendable {
     let event: Event
     let actor: Actor
     let key: RecordKey
     let channelKey: RecordKey
-    /// The permission that the actor needs; nil for none.
+    /// The permission that the acting user needs in the channel; nil when no permission is needed.
     let permission: ChannelPermission?
 
     var timetoken: Timetoken { event.timetoken }
     var channel: String { event.channel.name }
 
-    /// The message's record, as the decision sees it.
+    /// Returns the message's record in the snapshot of the decision; an empty record when none is stored.
     func record(_ snapshot: RecordSnapshot) -> MessageRecord {
         snapshot[key].flatMap { MessageRecord($0) } ?? MessageRecord(channel: channel, timetoken: timetoken)
     }
 
-    /// The message's record, for changes that require an existing message.
+    /// Returns the message's record, and requires that the message is not deleted.
     ///
-    /// - Throws: `.gone` when it is deleted; `.stale` when it does not have the required version.
+    /// - Throws: `.gone` when the message is deleted; `.stale` when its version is not `etag`.
     func present(_ snapshot: RecordSnapshot, ifMatch etag: String? = nil) throws(ChatError) -> MessageRecord {
         let record = record(snapshot)
         guard record.deletion == nil else { throw ChatError(.gone, "the message is deleted") }
@@ -32,17 +33,17 @@ struct MessageContext: Sendable {
         snapshot[channelKey].flatMap { ChannelRecord($0) }
     }
 
-    /// The message with a decision's changes, as the REST API shows it from then on.
+    /// Returns the message with a changed record, in the form that it has after the commit.
     func message(_ record: MessageRecord, _ snapshot: RecordSnapshot) -> Message {
         var record = record
         (record.etag, record.updated) = (snapshot.etag, snapshot.next)
         return Message(event, record)
     }
 
-    /// Limits the expiry of an event that repeats the message's text to that of the message.
+    /// Lets an event that contains the message's text expire together with the message.
     func limit(_ copy: inout EventDraft) { copy.end(with: event.draft) }
 
-    /// Requires the author of the message or a moderator of the channel.
+    /// Requires that the actor is the author of the message, or an operator of the channel.
     func requireAuthority(in channel: ChannelRecord?) throws(ChatError) {
         guard let author = event.user else { return try actor.requireOperator(of: channel) }
         try actor.require(over: author, in: channel)
@@ -50,16 +51,16 @@ struct MessageContext: Sendable {
 }
 
 extension EventDraft {
-    /// Limits the event's expiry to that of a message whose text it repeats.
+    /// Lets the event expire together with a message whose text it contains.
     mutating func end(with message: EventDraft) {
         (expires, isEndedByType) = (message.expires, message.isEndedByType)
     }
 }
 
 extension MessageRecord {
-    /// Requires a version.
+    /// Requires that the message has this version; nil accepts any version.
     ///
-    /// - Throws: `.stale` when the record has another version.
+    /// - Throws: `.stale` when the message has another version.
     func require(_ etag: String?) throws(ChatError) {
         guard let etag, etag != self.etag else { return }
         throw ChatError(.stale, "the message has changed since it was read; read it again")
@@ -67,12 +68,12 @@ extension MessageRecord {
 }
 
 extension ChatAccess {
-    /// Makes every check that precedes a change of a message.
+    /// Makes all checks that precede a change of a message.
     ///
     /// - Parameters:
-    ///   - type: the type of the resulting event, which the caller must reach.
-    ///   - named: the acting user, if the caller names one.
-    ///   - permission: the permission that the acting user needs in the channel; nil for none.
+    ///   - type: the type of the event that the change causes. The caller's patterns must match it.
+    ///   - named: the acting user that the request names; nil when it names none.
+    ///   - permission: the permission that the acting user needs in the channel; nil when none is needed.
     ///   - isTyped: true when the operation also accepts events of an app's own types.
     func context(
         _ timetoken: Timetoken, in channel: String, for type: String, by named: String?,
@@ -87,9 +88,11 @@ extension ChatAccess {
             permission: permission)
     }
 
-    /// Runs a decision about a message, if the actor still has permission and the message still exists.
+    /// Runs a decision about a message. Fails when the actor no longer has the permission, or when the message no
+    /// longer exists.
     ///
-    /// - Parameter keys: the records that the decision reads in addition to the message's and its channel's.
+    /// - Parameter keys: the keys of the records that the decision reads in addition to those of the message and its
+    ///   channel.
     func decide<Value: Sendable>(
         _ context: MessageContext, _ keys: [RecordKey] = [],
         _ body: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
@@ -102,7 +105,7 @@ extension ChatAccess {
                 try self.require(permission, of: context.actor.user, in: context.channel, snapshot)
             }
             var decision = try body(snapshot)
-            // A decision without changes may be about a message that is gone.
+            // A decision that changes nothing does not require that the message still exists.
             if !decision.changes.isEmpty || !decision.events.isEmpty {
                 decision.requires.append((context.event.channel, context.timetoken))
             }
@@ -110,18 +113,19 @@ extension ChatAccess {
         }
     }
 
-    /// Prints the member `channel`: the channel as the REST API shows it; nothing for a channel without a record. The
-    /// snapshot must contain the member counts.
+    /// Prints the member `channel` with the channel in the form of the REST API. Prints nothing for a channel without a
+    /// record. The snapshot must contain the channel's member counts.
     func printChannel(_ channel: ChannelRecord?, _ snapshot: RecordSnapshot, to writer: inout JSONWriter) {
         guard let channel else { return }
         writer.key("channel")
         channel.show(MemberCounts(snapshot[MemberCounts.key(channel.id, in: app)]), to: &writer)
     }
 
-    /// The actor of an operation in a channel that emits an event of this type.
+    /// Returns the actor of an operation in a channel, and checks the caller's rights for it.
     ///
-    /// - Throws: `.malformed` for an invalid channel name; `.forbidden` when the caller does not reach the channel or
-    ///   the type.
+    /// - Parameter type: the type of the event that the operation emits.
+    /// - Throws: `.malformed` for an invalid channel name; `.forbidden` when the caller's patterns do not cover the
+    ///   channel or the type.
     func acting(_ named: String?, in channel: String, for type: String) throws(ChatError) -> Actor {
         try Names.check(channel: channel)
         guard channel != ChannelID.systemName else {

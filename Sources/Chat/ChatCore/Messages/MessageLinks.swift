@@ -1,30 +1,31 @@
 public import ChatModel
 import JSON
 
-/// The links of a message to other messages and to users. A message without links requires no reading of records.
+/// The links of a message to other messages and to users. For a message without links, no records of messages and users
+/// are read.
 ///
-/// Links are stored in the message's `meta` under the names that chat clients of other gateways use, so that a message
-/// has the same form through every interface.
+/// Links are stored in the message's `meta`, under the names that PubNub chat clients use. So a message has the same
+/// form in every interface.
 public struct MessageLinks: Sendable {
     /// The users that a message mentions.
     public enum Mentions: Sendable {
-        /// Users in the order of the text, at most `Limits.mentionsPerMessage`.
+        /// The ids of the mentioned users in the order of the text, at most `Limits.mentionsPerMessage`.
         case users([String])
-        /// Everyone in the channel.
+        /// All users in the channel.
         case channel
     }
 
-    /// The message that this one quotes.
+    /// The timetoken of the quoted message; nil for none.
     public var quote: Timetoken?
-    /// The message that this one replies to.
+    /// The timetoken of the thread's first message; nil for a message that is not a reply.
     public var threadOf: Timetoken?
     /// The users whom the message mentions; nil for none.
     public var mentions: Mentions?
-    /// True when `meta` may already contain quotes and mentions: clients of another service write them there, and
-    /// publish the mentions themselves.
+    /// True when `meta` may already contain quotes and mentions. PubNub clients write them to `meta`, and send the
+    /// events about mentions themselves.
     public var keepsMeta = false
 
-    /// Links to the given messages and users.
+    /// Creates links to the given messages and users.
     public init(quote: Timetoken? = nil, threadOf: Timetoken? = nil, mentions: Mentions? = nil) {
         self.quote = quote
         self.threadOf = threadOf
@@ -46,11 +47,11 @@ public struct MessageLinks: Sendable {
         }
     }
 
-    /// The sender's `meta` with the links added.
+    /// Returns the sender's `meta` with the links added.
     ///
     /// - Parameters:
-    ///   - quoted: the quoted message, with its changes.
-    ///   - names: the names of mentioned users, as far as they are known.
+    ///   - quoted: the quoted message; nil for none.
+    ///   - names: the names of mentioned users by id. For a user without a name, the id is printed.
     func meta(
         beside meta: JSONText?, quoting quoted: Message?, names: [ExactText: String]
     ) throws(ChatError) -> JSONText {
@@ -74,7 +75,7 @@ public struct MessageLinks: Sendable {
         (meta?.rawMembers() ?? []).filter { $0.name != threadName }
     }
 
-    /// The member of `meta` that names the message replied to.
+    /// The member of `meta` that contains the timetoken of the thread's first message.
     public static let threadName = "threadOf"
 
     private static func members(of meta: JSONText?) throws(ChatError) -> [(name: String, value: JSONText)] {

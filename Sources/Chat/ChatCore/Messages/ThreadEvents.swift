@@ -4,14 +4,14 @@ import JSON
 enum ThreadOperation: String { case replyCreated = "reply_created", replyDeleted = "reply_deleted" }
 
 extension ChatAccess {
-    /// The event of a changed thread.
+    /// Creates the event `thread.updated` for a changed thread.
     ///
     /// - Parameters:
-    ///   - root: the message replied to, with its changed thread.
-    ///   - reply: the reply; zero when only the thread's channel was named.
-    ///   - action: the action that named the thread's channel, if that is the change.
-    ///   - snapshot: contains the records of ``threadAuthorKeys(_:replying:)``; an author without a record appears with
-    ///     the id only.
+    ///   - root: the record of the thread's first message, with the changed thread.
+    ///   - reply: the timetoken of the reply; zero when the change is not about one reply.
+    ///   - action: the action that names the channel of the thread for PubNub clients; nil for any other change.
+    ///   - snapshot: contains the records of ``threadAuthorKeys(_:replying:)``. For an author without a record, the
+    ///     event contains only the id.
     func threadUpdated(
         _ root: MessageRecord, _ operation: ThreadOperation, _ reply: Timetoken, by user: String?,
         in channel: ChannelRecord?, _ snapshot: RecordSnapshot, action: MessageActionRecord? = nil
@@ -41,19 +41,19 @@ extension ChatAccess {
         }
     }
 
-    /// The maximum number of authors of replies in the event.
+    /// The maximum number of reply authors in the event.
     private static let authorsNamed = 5
 
-    /// The keys of the users whom an event of the thread may contain.
+    /// Returns the keys of the records of all users that an event of the thread may contain.
     ///
-    /// - Parameter user: the author of a new reply, if there is one.
+    /// - Parameter user: the author of a new reply; nil when there is none.
     func threadAuthorKeys(_ root: MessageRecord, replying user: String? = nil) -> [RecordKey] {
         (root.thread.authors.map(\.user) + [user].compactMap(\.self)).map { UserRecord.key($0, in: app) }
     }
 }
 
 extension RecordSnapshot {
-    /// The user's record; one with only the id when there is none or the decision did not request it.
+    /// Returns the record of a user. If the snapshot has no such record, returns a record with only the id.
     func user(_ id: String, in app: AppID) -> UserRecord {
         self[UserRecord.key(id, in: app)].flatMap { UserRecord($0) } ?? UserRecord(id: id)
     }

@@ -1,12 +1,12 @@
 import ChatModel
 
-/// The data of a thread that loses replies, for a decision about them.
+/// The data for a decision that removes replies from a thread.
 struct ThreadReplyRemoval: Sendable {
-    /// The key of the record of the message replied to.
+    /// The key of the record of the thread's first message.
     let root: RecordKey
-    /// The replies to remove.
+    /// The timetokens of the replies to remove.
     private let replies: Set<Timetoken>
-    /// The newest reply that stays, when the newest reply is removed.
+    /// The reply that becomes the newest of the thread, if the decision removes the current newest reply.
     private let newest: Newest
 
     private enum Newest: Sendable {
@@ -14,21 +14,21 @@ struct ThreadReplyRemoval: Sendable {
         case reply(RecordKey, Timetoken)
     }
 
-    /// The error when the thread changed between reading and decision; the caller reads again.
+    /// The error when the thread changed after it was read. The caller must read the thread again.
     static let isOutdated = ChatError(.conflict, "the thread has changed since it was read")
-    /// The error when the thread changes in every attempt.
+    /// The error when the thread changed in every attempt.
     static let isBusy = ChatError(
         .overloaded, "other requests are changing the same messages; send the request again", retryAfter: .seconds(1))
 
-    /// The keys of the authors of the thread's replies, whom its event contains.
+    /// The keys of the records of the thread's authors, whom the event `thread.updated` contains.
     private let authors: [RecordKey]
 
-    /// The keys that the decision reads.
+    /// The keys of the records that the decision must read.
     var keys: [RecordKey] {
         if case .reply(let key, _) = newest { [root, key] + authors } else { [root] + authors }
     }
 
-    /// Reads the thread.
+    /// Reads the thread whose first message has the record `root`.
     init(of root: RecordKey, losing replies: Set<Timetoken>, in directory: any Directory) async throws(ChatError) {
         self.root = root
         self.replies = replies
@@ -55,9 +55,10 @@ struct ThreadReplyRemoval: Sendable {
         newest = .none
     }
 
-    /// The record of the message replied to, without the removed replies by `authors`; nil when there is none.
+    /// Returns the record of the thread's first message, with the replies by `authors` subtracted; nil when the record
+    /// does not exist or the message was removed.
     ///
-    /// - Throws: ``isOutdated``.
+    /// - Throws: ``isOutdated`` when the thread changed after it was read.
     func rest(_ snapshot: RecordSnapshot, without authors: [String?]) throws(ChatError) -> MessageRecord? {
         guard var record = snapshot[root].flatMap({ MessageRecord($0) }), record.deletion?.isHard != true else {
             return nil

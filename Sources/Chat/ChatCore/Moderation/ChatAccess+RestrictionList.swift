@@ -1,10 +1,11 @@
 public import ChatModel
 
 extension ChatAccess {
-    /// The restriction in force for a user in a channel.
+    /// Returns the restriction in force for a user in a channel.
     ///
-    /// - Throws: `.notFound`, slug `no_restriction`, when none is in force; `.forbidden` when a user's credential
-    ///   requests another user's restriction and is not an operator's.
+    /// - Throws: `.notFound` with the slug `no_restriction` when no restriction is in force; `.forbidden` with the slug
+    ///   `not_operator` when a user's credential requests another user's restriction, unless its user is an operator of
+    ///   the channel.
     public func restriction(of user: String, in channel: String) async throws(ChatError) -> RestrictionRecord {
         try await requireVisibleRestrictions(of: user, in: channel)
         let record = try await directory.read(RestrictionRecord.key(user, channel, in: app))
@@ -15,8 +16,8 @@ extension ChatAccess {
         return restriction
     }
 
-    /// The restrictions that ban a user from channels now; the user may not read those channels. Reads nothing in an
-    /// app without restrictions.
+    /// Returns the bans of a user that are in force, in all channels. The user may not read these channels. In an app
+    /// without restrictions, this reads nothing from the store.
     ///
     /// - Throws: the errors of the store.
     public func bans(of user: String) async throws(ChatError) -> [RestrictionRecord] {
@@ -30,10 +31,10 @@ extension ChatAccess {
         return bans
     }
 
-    /// The restrictions in force in a channel, by user.
+    /// Returns one page of the restrictions in force in a channel, ordered by user.
     ///
-    /// - Throws: `.forbidden` without `read`, when the caller does not reach the channel, and for a user's credential
-    ///   unless the user is an operator of the channel; `.malformed` for a bad name or query.
+    /// - Throws: `.forbidden` without the scope `read`, when the caller's patterns do not cover the channel, and for a
+    ///   user's credential, unless the user is an operator of the channel; `.malformed` for a bad name or query.
     public func restrictions(in channel: String, _ list: RecordList) async throws(ChatError) -> Page<RestrictionRecord>
     {
         try await requireVisibleRestrictions(in: channel)
@@ -42,10 +43,11 @@ extension ChatAccess {
         return try await restrictions(query, list)
     }
 
-    /// The restrictions in force for a user, by channel, in the channels that the credential reaches.
+    /// Returns one page of the restrictions in force for a user, ordered by channel. Channels that the caller's
+    /// patterns do not cover are left out.
     ///
-    /// - Throws: `.forbidden` without `read`, and, slug `not_self`, for a user's credential of another user;
-    ///   `.malformed` for a bad name or query.
+    /// - Throws: `.forbidden` without the scope `read`; `.forbidden` with the slug `not_self` when a user's credential
+    ///   requests another user's restrictions; `.malformed` for a bad name or query.
     public func restrictions(of user: String, _ list: RecordList) async throws(ChatError) -> Page<RestrictionRecord> {
         try caller.require(.read)
         try Names.check(user: user)
@@ -55,8 +57,8 @@ extension ChatAccess {
         return try await restrictions(query, list)
     }
 
-    /// Lists restrictions in force. A page contains fewer than its limit when some have expired and are not yet
-    /// removed.
+    /// Returns one page of the restrictions in force. Expired restrictions that are still stored are left out, so the
+    /// page may be shorter than its limit.
     private func restrictions(
         _ query: RecordQuery, _ list: RecordList
     ) async throws(ChatError) -> Page<RestrictionRecord> {
@@ -73,8 +75,8 @@ extension ChatAccess {
         !restriction.isOver(at: service.clock.now) && !service.pendingDeletions.hide(restriction, in: app)
     }
 
-    /// Requires the right to see restrictions. A user's credential sees the user's own, and all restrictions in
-    /// channels that the user moderates.
+    /// Requires the right to see restrictions in a channel. A user's credential may see the user's own restriction, and
+    /// all restrictions in channels of which the user is an operator.
     private func requireVisibleRestrictions(of user: String? = nil, in name: String) async throws(ChatError) {
         try caller.require(.read)
         try requireRecord(of: name)

@@ -2,17 +2,19 @@ public import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// Bans a user from a channel, mutes the user there, or both; replaces the restriction in force. Repeating it
-    /// changes nothing. A banned user loses the membership and the operator role.
+    /// Bans a user from a channel, mutes the user there, or both. Replaces a restriction in force. Repeating the call
+    /// changes nothing more. A banned user is no longer a member or operator of the channel.
     ///
-    /// The restriction lasts until it is lifted or expires. It is also possible in a channel without a record, and for
-    /// a user who is not a member.
+    /// The restriction is in force until it is lifted or expires. It does not require that the channel has a record, or
+    /// that the user is a member.
+    ///
     /// - Parameters:
-    ///   - demand: the required stored version, if any.
-    ///   - named: the moderator, when the credential may name one.
-    ///   - announces: true when readers of PubNub's wire receive an event; false when the client publishes it itself.
-    /// - Throws: `.malformed` for a request without a restriction, or one that ends before it begins; `.forbidden`,
-    ///   slug `not_operator`, when the caller may not moderate the channel; the errors of
+    ///   - precondition: the required version of the stored restriction.
+    ///   - named: the operator who restricts, when the request names one; nil otherwise.
+    ///   - announces: true to send an event to PubNub clients; false when the requesting client publishes it there
+    ///     itself.
+    /// - Throws: `.malformed` for a request without a ban or mute, or with an end in the past; `.forbidden` with the
+    ///   slug `not_operator` when the caller is not an operator of the channel; the errors of
     ///   `RecordChange.Precondition.check`.
     public func restrict(
         _ user: String, in channel: String, _ restrictionRequest: RestrictionRequest,
@@ -31,15 +33,16 @@ extension ChatAccess {
         }
         let stored = decided.record(key).flatMap(RestrictionRecord.init) ?? decided.value.record
         service.restrictionEnds.expect(stored, at: key)
-        // The user's presence entries are removed from memory; their events follow the event of the ban.
+        // Ends the banned user's presence. Its events follow the event of the ban.
         if restrictionRequest.isBan { try await expel(user, from: channel, by: try actor(named).user) }
         return Written(record: stored, isNew: decided.value.isNew)
     }
 
-    /// Ends a restriction before its expiry; does nothing when there is none.
+    /// Ends a restriction before it expires. Does nothing when there is none.
     ///
-    /// - Throws: `.forbidden`, slug `not_operator`, when the caller may not moderate the channel; the errors of
-    ///   `RecordChange.Precondition.check`.
+    /// - Returns: true when a restriction was ended.
+    /// - Throws: `.forbidden` with the slug `not_operator` when the caller is not an operator of the channel; the
+    ///   errors of `RecordChange.Precondition.check`.
     @discardableResult
     public func lift(
         restrictionOf user: String, in channel: String, precondition: RecordChange.Precondition = .none,
@@ -87,10 +90,11 @@ extension ChatAccess {
 }
 
 extension ChatAccess {
-    /// Freezes a channel, so that only operators may write, or unfreezes it. Repeating it changes nothing.
+    /// Freezes a channel, so that only its operators may write in it, or unfreezes it. Repeating the call changes
+    /// nothing more.
     ///
-    /// - Throws: `.notFound` when the channel has no record; `.forbidden`, slug `not_operator`, when the caller may not
-    ///   moderate it.
+    /// - Throws: `.notFound` when the channel has no record; `.forbidden` with the slug `not_operator` when the caller
+    ///   is not an operator of the channel.
     public func freeze(
         _ channel: String, _ isFrozen: Bool, by named: String? = nil
     ) async throws(ChatError) -> ChannelRecord {

@@ -1,16 +1,16 @@
 public import ChatModel
 import JSON
 
-/// A change of one user's restriction while it is being made, with its effects on the channel's members.
+/// A change of one user's restriction that is being prepared in a decision, with its effects on the channel's members.
 ///
-/// Works for channels without a record as well. Such a channel has no members, and everyone on it receives the events.
+/// The channel may be without a record. Such a channel has no members, and all its subscribers receive the events.
 struct RestrictionChange {
     let chat: ChatAccess
     let snapshot: RecordSnapshot
     let actor: Actor
     let user: String
     let channel: String
-    /// True when readers of another service's protocol receive an event; false when the client publishes it itself.
+    /// True to send an event to PubNub clients; false when the requesting client publishes it there itself.
     var announcesOnWire = true
     private let record: ChannelRecord?
     private var members: MemberChange?
@@ -33,9 +33,9 @@ struct RestrictionChange {
         if record != nil { members = try MemberChange(of: channel, snapshot, by: actor, in: chat) }
     }
 
-    /// Requires a moderator who is not under a restriction.
+    /// Requires that the actor is an operator of the channel, or a manager, and is not banned or muted in it.
     ///
-    /// - Throws: `.forbidden`.
+    /// - Throws: `.forbidden` for any other actor.
     func requireRights() throws(ChatError) {
         try actor.requireOperator(of: record)
         guard !actor.isManager, let own = actor.user else { return }
@@ -47,7 +47,8 @@ struct RestrictionChange {
 
     var stored: RestrictionRecord? { snapshot.restriction(of: user, in: channel, chat.app) }
 
-    /// The restriction in force. An expired one is lifted first, so that its end is announced before later events.
+    /// Returns the restriction in force; nil when there is none. Announces the end of an expired restriction first, so
+    /// that this event comes before later ones.
     mutating func current() -> RestrictionRecord? {
         guard let stored else { return nil }
         guard stored.isOver(at: snapshot.now) else { return stored }
@@ -60,7 +61,7 @@ struct RestrictionChange {
         var after = restriction(restrictionRequest, after: before)
         if let before, RestrictionRequest(before) == restrictionRequest { return Decision(before) }
         (after.etag, after.updated) = (snapshot.etag, snapshot.next)
-        // The end of a restriction is announced before the beginning of another.
+        // The end of a previous ban or mute is announced before the beginning of a new one.
         if let before, before.isBanned, !after.isBanned { report("user.unbanned", after, endReason: "request") }
         if let before, before.isMuted, !after.isMuted { report("user.unmuted", after, endReason: "request") }
         if after.isBanned { report("user.banned", after) }
@@ -69,7 +70,7 @@ struct RestrictionChange {
         return decision(after, writing: after)
     }
 
-    /// Ends the restriction; does nothing when there is none.
+    /// Ends the restriction. Does nothing when there is none.
     mutating func lift(reason: String) -> Decision<RestrictionRecord?> {
         guard let stored else { return Decision(nil) }
         reportEnd(of: stored, reason: stored.isOver(at: snapshot.now) ? "expired" : reason)
@@ -118,7 +119,8 @@ struct RestrictionChange {
 }
 
 extension RestrictionChange {
-    /// Announces the restriction in force on the user's moderation channel: a message in the form that clients publish.
+    /// Announces the restriction to PubNub clients, on the user's moderation channel. The event has the form in which
+    /// these clients publish restrictions themselves.
     private mutating func announce(_ restriction: RestrictionRecord) {
         guard announcesOnWire else { return }
         let type = restriction.isBanned ? "user.banned" : restriction.isMuted ? "user.muted" : "user.unbanned"
@@ -131,7 +133,9 @@ extension RestrictionChange {
             })
     }
 
-    /// - Parameter endReason: the reason why a restriction ended; nil when one began.
+    /// Adds the event of a restriction that began or ended.
+    ///
+    /// - Parameter endReason: the reason why the restriction ended; nil when it began.
     private mutating func report(_ type: String, _ restriction: RestrictionRecord, endReason: String? = nil) {
         events.append(
             chat.draft(type, on: channel, by: actor.user, audience: audience) { writer in
@@ -153,10 +157,10 @@ extension RestrictionChange {
         reference(to: moderator).printReference(to: &writer)
     }
 
-    /// The audience of the events: the users inside an open channel, the joined members of another, or the users on a
-    /// channel without a record. The restricted user receives them on every device.
+    /// The audience of the events: the users inside an open channel, the joined members of any other channel, or all
+    /// subscribers of a channel without a record. The restricted user also receives them, on every device.
     private var audience: Audience {
-        // A rule, because streams read only rules of events that change an audience.
+        // The audience is a rule, because streams evaluate events that change an audience only when they have a rule.
         guard let record else { return .rule(.channelList, subjects: [user]) }
         return .rule(record.kind.hasMembers ? .joinedAndSubjects : .participantsAndSubjects, subjects: [user])
     }
@@ -175,20 +179,20 @@ extension RestrictionRequest {
 }
 
 extension ChatService {
-    /// Lifts restrictions when they expire, until cancelled.
+    /// Ends restrictions when they expire, until cancelled.
     func endRestrictions() async {
         for await _ in restrictionEnds.arrivals {
             while !Task.isCancelled, restrictionEnds.isExpecting {
-                // The wall clock may jump, and a nearer expiry may be added. A check per second is cheap and handles
-                // both.
+                // Waiting for the next expiry would miss a jump of the wall clock, or an earlier expiry that is added.
+                // A check each second is cheap and handles both.
                 try? await Task.sleep(for: .seconds(1))
                 await sweepRestrictions()
             }
         }
     }
 
-    /// Lifts expired restrictions. Each end is announced once: nothing is announced when the restriction was removed or
-    /// prolonged.
+    /// Ends expired restrictions. Each end is announced once. Nothing is announced for a restriction that was lifted or
+    /// extended meanwhile.
     func sweepRestrictions() async {
         await restrictionEnds.sweep { key throws(ChatError) in
             let record = try await engine.directory.read(key)
@@ -210,19 +214,18 @@ extension ChatService {
     }
 }
 
-/// A moderator's restriction of a user in a channel. It replaces an earlier one.
+/// A request to restrict a user in a channel. It replaces a previous restriction.
 public struct RestrictionRequest: Sendable, Equatable {
-    /// The user may neither write nor receive events, and is no longer a member.
+    /// True to ban the user: the user may not write or receive events, and is no longer a member.
     public var isBan: Bool
-    /// The user may not write.
+    /// True to mute the user: the user may not write.
     public var isMute: Bool
-    /// The moderator's reason, as free text.
+    /// The reason for the restriction, as free text; nil for none.
     public var reason: String?
-    /// The end of the restriction; nil: until it is lifted.
+    /// The time at which the restriction ends; nil when it is in force until it is lifted.
     public var until: Timetoken?
 
-    /// A restriction that lasts until `until`, or until it is lifted. At least one of `isBan` and `isMute` must be
-    /// true.
+    /// Creates a request. At least one of `isBan` and `isMute` must be true.
     public init(isBan: Bool = false, isMute: Bool = false, reason: String? = nil, until: Timetoken? = nil) {
         self.isBan = isBan
         self.isMute = isMute

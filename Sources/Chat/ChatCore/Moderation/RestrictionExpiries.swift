@@ -1,16 +1,18 @@
 import ChatModel
 import Locking
 
-/// The expiry times of restrictions, so that their ends are announced on time. An expired restriction has no effect
-/// even without this, because every check compares the expiry.
+/// The expiry times of restrictions, used to announce their ends on time. An expired restriction has no effect even
+/// before that, because every check compares the expiry with the current time.
 ///
-/// The nearest expiries are held in memory, and the next ones are read when those are done: an app may have any number.
+/// An app may have any number of restrictions, so only the next expiries are in memory. When they have passed, the next
+/// ones are read from the store.
 final class RestrictionExpiries: Sendable {
     fileprivate struct End: Sendable {
         var moment: Timetoken
-        /// The beginning of the restriction. A restriction that began later has replaced it.
+        /// The time at which the restriction began. It distinguishes the restriction from a later one that has replaced
+        /// it.
         var since: Timetoken
-        /// The key of the restriction.
+        /// The key of the restriction's record.
         var key: RecordKey
 
         init?(_ restriction: RestrictionRecord?, _ key: RecordKey) {
@@ -20,14 +22,15 @@ final class RestrictionExpiries: Sendable {
     }
 
     fileprivate struct State: Sendable {
-        /// In order, nearest last. Most expiries are far away, so an insertion moves few entries.
+        /// The expiries in descending order of time. Most new expiries are far in the future, so an insertion near the
+        /// start moves few entries.
         var ends: [End] = []
-        /// The same by restriction; each restriction has one end.
+        /// The expiries by the key of the restriction. Each restriction has at most one.
         var held: [RecordKey: End] = [:]
-        /// Expiries after it are only in the store.
+        /// The time after which expiries are only in the store.
         var horizon = Timetoken.distantFuture
-        /// The number of reads of the store under way. Meanwhile every new expiry is held, because the read may miss
-        /// it.
+        /// The number of reads of the store that are running. During a read, every new expiry is stored in memory,
+        /// because the read may miss it.
         var loads = 0
     }
 
@@ -45,13 +48,13 @@ final class RestrictionExpiries: Sendable {
         capacity = limits.restrictionEndsHeld
     }
 
-    /// Signals that there may be an expiry to wait for. For a single task.
+    /// Yields an element when there may be an expiry to wait for. The sequence supports one consumer.
     var arrivals: AsyncStream<Void> { arrival.stream }
 
-    /// True when an expiry is still to come.
+    /// True when a restriction may expire later.
     var isExpecting: Bool { state.withLock { !$0.ends.isEmpty || $0.horizon != .distantFuture } }
 
-    /// Adds the expiry of a restriction, replacing an earlier one of the same key.
+    /// Adds the expiry of a restriction, and replaces a previous expiry of the same key.
     func expect(_ restriction: RestrictionRecord, at key: RecordKey) {
         state.withLock { state in
             guard state.held[key].map({ $0.since <= restriction.since }) ?? true else { return }
@@ -63,7 +66,7 @@ final class RestrictionExpiries: Sendable {
         if restriction.until != nil { arrival.continuation.yield() }
     }
 
-    /// Removes the expiry of a lifted restriction, but keeps the expiry of a restriction that replaced it.
+    /// Removes the expiry of a lifted restriction. Does nothing when a later restriction has replaced it.
     func lifted(_ restriction: RestrictionRecord, at key: RecordKey) {
         state.withLock { state in
             guard state.held[key].map({ $0.since <= restriction.since }) ?? false else { return }
@@ -71,7 +74,7 @@ final class RestrictionExpiries: Sendable {
         }
     }
 
-    /// Reads the nearest expiries of all apps.
+    /// Reads the next expiries of all apps from the store.
     func load() async throws(ChatError) {
         state.withLock { $0.loads += 1 }
         defer { state.withLock { $0.loads -= 1 } }
@@ -90,7 +93,7 @@ final class RestrictionExpiries: Sendable {
         found.shorten(to: capacity)
         let loaded = found
         state.withLock { state in
-            // The read may have missed expiries that were added meanwhile.
+            // Add the expiries that were added during the read, because the read may have missed them.
             let (ends, loads) = (state.ends, state.loads)
             state = loaded
             state.loads = loads
@@ -103,17 +106,18 @@ final class RestrictionExpiries: Sendable {
         arrival.continuation.yield()
     }
 
-    /// Lifts expired restrictions, and reads the next expiries when those in memory are done.
+    /// Ends expired restrictions, and reads the next expiries when none are left in memory.
     ///
-    /// - Parameter lift: lifts a restriction if it has expired, and returns the one in force afterwards. That may be a
-    ///   restriction that seemed to have expired, because the wall clock can step back.
+    /// - Parameter lift: ends a restriction if it has expired, and returns the restriction that is still in force; nil
+    ///   when there is none. A restriction may still be in force although its expiry was reached, because the wall
+    ///   clock can be set back.
     func sweep(_ lift: (_ restriction: RecordKey) async throws(ChatError) -> RestrictionRecord?) async {
         var left: [(restriction: RestrictionRecord, key: RecordKey)] = []
         while let end = next() {
             do throws(ChatError) {
                 if let restriction = try await lift(end.key) { left.append((restriction, end.key)) }
             } catch {
-                // The store cannot be reached; the next sweep tries again.
+                // The store cannot be read or written. The next sweep tries again.
                 state.withLock { $0.insert(end) }
                 break
             }
@@ -134,7 +138,7 @@ final class RestrictionExpiries: Sendable {
 }
 
 extension RestrictionExpiries.State {
-    /// Adds an expiry; one that is already present stays.
+    /// Adds an expiry. Does nothing if there is already an expiry of the same key.
     fileprivate mutating func insert(_ end: RestrictionExpiries.End) {
         guard held[end.key] == nil else { return }
         held[end.key] = end
@@ -147,7 +151,7 @@ extension RestrictionExpiries.State {
         if let index { ends.remove(at: index) }
     }
 
-    /// The index of the first end at or before `moment`; later ends are before it.
+    /// Returns the index of the first expiry at or before `moment`. Later expiries come before it.
     private func place(of moment: Timetoken) -> Int {
         var (low, high) = (0, ends.count)
         while low < high {
@@ -157,7 +161,7 @@ extension RestrictionExpiries.State {
         return low
     }
 
-    /// Drops all but the nearest.
+    /// Removes the latest expiries until at most `capacity` are left.
     fileprivate mutating func shorten(to capacity: Int) {
         guard ends.count > capacity else { return }
         for end in ends.prefix(ends.count - capacity) { held[end.key] = nil }

@@ -1,15 +1,16 @@
 public import ChatModel
 public import JSON
 
-/// Presence on many channels at once, for clients that multiplex channels.
+/// Presence on many channels at once, for clients that use one connection for many channels.
 extension ChatAccess {
-    /// Sends a heartbeat on all of these channels. Channels where the user may not be present are left out.
+    /// Sends a heartbeat for a user on all of these channels. Channels where the user may not be present are left out.
     ///
     /// - Parameters:
-    ///   - duration: the time until the user is gone, clamped to 2 s to a day; nil for the gateway's default.
-    ///   - holder: a poll that keeps the user present until it is concluded; nil for a heartbeat only.
+    ///   - duration: the time for which the heartbeat keeps the user present, limited to between 2 seconds and one day.
+    ///   - holder: the poll that keeps the user present until it is answered; nil for a heartbeat without a poll.
     ///   - states: the user's new states by channel.
-    /// - Throws: `.overloaded` when too many requests wait; `.tooLarge` for a long state.
+    /// - Throws: `.forbidden` when the caller may not report the user's presence on a channel; `.overloaded` when too
+    ///   many requests wait; `.tooLarge` for a state above the size limit.
     public func appear(
         _ user: String, onAll names: [String], for duration: Duration, by holder: HolderID? = nil,
         showing states: [(channel: String, state: JSONText)] = []
@@ -45,8 +46,8 @@ extension ChatAccess {
 
     /// Makes the user leave all of these channels.
     ///
-    /// - Throws: `.forbidden` when the caller may not report the user's presence on one of the channels; then the user
-    ///   stays on all of them. `.malformed` for a bad name.
+    /// - Throws: `.forbidden` when the caller may not report the user's presence on one of the channels, and
+    ///   `.malformed` for a bad name. After these errors, the user has left none of the channels.
     public func disappear(_ user: String, fromAll names: [String]) async throws(ChatError) {
         var presenceKeys: [PresenceKey] = []
         for name in names {
@@ -58,9 +59,10 @@ extension ChatAccess {
         }
     }
 
-    /// The channels with users present, with their numbers, as far as the caller may know of them.
+    /// Returns the channels where users are present, with the number of users in each. Channels that the caller may not
+    /// read are left out.
     ///
-    /// - Throws: `.forbidden` without `read`; the errors of the store.
+    /// - Throws: `.forbidden` without the scope `read`; the errors of the store.
     public func occupied() async throws(ChatError) -> [(channel: String, count: Int)] {
         try caller.require(.read)
         var occupied: [(channel: String, count: Int)] = []
@@ -76,7 +78,8 @@ extension ChatAccess {
         return occupied
     }
 
-    /// A user who is present was checked on arrival, and a ban removes the user.
+    /// Returns true when the user may be present on a channel. A user who is already present was checked before, and a
+    /// ban ends the presence.
     private func mayAppear(_ user: String, on name: String) async throws(ChatError) -> Bool {
         guard !tracker.isPresent(user, channel(name)) else { return true }
         return try await refusal(to: .being, of: user, in: name) == nil
@@ -86,7 +89,7 @@ extension ChatAccess {
 }
 
 extension [PresenceChange] {
-    /// Adds the state to the event of the user's arrival.
+    /// Adds the user's state to the event that announces the user's arrival.
     fileprivate mutating func showing(_ state: JSONText?, of presenceKey: PresenceKey) {
         for index in indices where self[index].happening == .joined && self[index].presenceKey == presenceKey {
             self[index].state = state

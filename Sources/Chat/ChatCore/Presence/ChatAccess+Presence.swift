@@ -5,11 +5,11 @@ extension ChatAccess {
     /// Sends a heartbeat: the user is present on the channel for the duration, or until the user leaves.
     ///
     /// - Parameters:
-    ///   - duration: 2 s to a day; nil for the gateway's default.
-    ///   - state: the user's new state on the channel; nil leaves it unchanged.
+    ///   - duration: the time for which the user is present, from 2 seconds to one day; nil for `Limits.presenceAge`.
+    ///   - state: the user's new state on the channel; nil leaves the state unchanged.
     /// - Returns: true when the user was not present before.
-    /// - Throws: `.forbidden` for a banned user, and on a private channel for a user who is not a member; `.tooLarge`
-    ///   for a state.
+    /// - Throws: `.forbidden` for a banned user, and on a private channel for a user who is not a member; `.malformed`
+    ///   for a duration out of range; `.tooLarge` for a state above the size limit.
     public func appear(
         _ user: String, on name: String, for duration: Duration? = nil, state: JSONText? = nil
     ) async throws(ChatError) -> Bool {
@@ -22,7 +22,7 @@ extension ChatAccess {
         let presenceKey = presenceKey(.occupant, user, name)
         let duration = duration ?? limits.presenceAge
         let changes = try await tracker.perform(presenceOrigin) { store throws(ChatError) in
-            // Checked again in the queue that also removes banned users.
+            // Checked again in the queue of presence changes, which also removes banned users.
             try await require(.being, of: user, in: name)
             var changes = try await store.renew([presenceKey], for: duration)
             if let state { changes += try await store.setState(Self.visible(state), of: presenceKey) }
@@ -31,18 +31,20 @@ extension ChatAccess {
         return changes.contains { $0.happening == .joined }
     }
 
-    /// Makes the user leave the channel, with all devices. Harmless for a user who is not present.
+    /// Makes the user leave the channel, on all devices. Does nothing for a user who is not present.
     ///
-    /// - Throws: `.forbidden` when the caller may not report the user's presence there; `.malformed` for a bad name.
+    /// - Throws: `.forbidden` when the caller may not report the user's presence on the channel; `.malformed` for a bad
+    ///   name.
     public func disappear(_ user: String, from name: String) async throws(ChatError) {
         try requireOwn(user, on: name, for: "presence.left")
         let presenceKey = presenceKey(.occupant, user, name)
         try await tracker.perform(presenceOrigin) { store throws(ChatError) in try await store.leave([presenceKey]) }
     }
 
-    /// Sets the user's state on the channel, replacing the earlier one. An empty object clears it.
-    /// - Parameter tellsAgain: true when an unchanged state is announced as well.
-    /// - Throws: `.notFound`, slug `not_present`, for a user who is not present.
+    /// Sets the user's state on the channel, which replaces the previous state. An empty object clears the state.
+    ///
+    /// - Parameter tellsAgain: true to send an event even when the state is unchanged.
+    /// - Throws: `.notFound` with the slug `not_present` for a user who is not present.
     public func show(
         _ state: JSONText, as user: String, on name: String, tellsAgain: Bool = false
     ) async throws(ChatError) {
@@ -58,8 +60,9 @@ extension ChatAccess {
         }
     }
 
-    /// The users present on the channel, after a user, by name.
+    /// Returns one page of the users present on the channel, ordered by id.
     ///
+    /// - Parameter user: the last user of the previous page; nil for the first page.
     /// - Throws: `.forbidden` when the caller may not read the channel; `.malformed` for a bad name, or a limit that is
     ///   not 0 to `Limits.pageMost`.
     public func occupants(
@@ -68,7 +71,7 @@ extension ChatAccess {
         try await presenceEntries(.occupant, name, after: user, order, limit: limit)
     }
 
-    /// One present user; nil when the user is not present.
+    /// Returns one user who is present on the channel; nil when the user is not present.
     ///
     /// - Throws: `.forbidden` when the caller may not read the channel; `.malformed` for a bad name.
     public func occupant(_ user: String, of name: String) async throws(ChatError) -> Occupancy.Occupant? {
@@ -76,9 +79,9 @@ extension ChatAccess {
         return try await tracker.store.occupant(presenceKey(.occupant, user, name))
     }
 
-    /// The channels on which a user is present, as far as the caller may know of them.
+    /// Returns the channels on which a user is present. Channels that the caller may not read are left out.
     ///
-    /// - Throws: `.forbidden` without `read`; `.malformed` for a bad name.
+    /// - Throws: `.forbidden` without the scope `read`; `.malformed` for a bad name.
     public func presentChannels(of user: String) async throws(ChatError) -> [String] {
         try caller.require(.read)
         try Names.check(user: user)
@@ -93,10 +96,10 @@ extension ChatAccess {
         return channels
     }
 
-    /// Removes a user from a channel in every form (present, inside, typing), for a ban. The events follow the event of
-    /// the ban.
+    /// Removes a banned user from a channel in every form of presence: present, inside and typing. The events of the
+    /// removal follow the event of the ban.
     ///
-    /// - Parameter moderator: nil for an operator of the app.
+    /// - Parameter moderator: the user who banned; nil for an operator of the app.
     func expel(_ user: String, from name: String, by moderator: String?) async throws(ChatError) {
         let presenceKeys = PresenceKind.allCases.map { presenceKey($0, user, name) }
         var origin = presenceOrigin
@@ -123,10 +126,10 @@ extension ChatAccess {
             of: PresenceScope(kind, channel(name)), after: user, order, limit: limit)
     }
 
-    /// Requires that the caller may report the user's presence: the user's own credential, or one that may emit for any
-    /// user.
+    /// Requires that the caller may report the user's presence: with the user's own credential, or with a credential
+    /// that may emit for any user.
     ///
-    /// - Parameter type: the event type of the report.
+    /// - Parameter type: the type of the event that the report causes.
     func requireOwn(_ user: String, on name: String, for type: String) throws(ChatError) {
         try Names.check(channel: name)
         try caller.require(channel: name)

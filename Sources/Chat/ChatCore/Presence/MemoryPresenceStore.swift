@@ -2,12 +2,14 @@ public import ChatModel
 public import JSON
 public import Locking
 
-/// The presence store of one process, in memory. No call blocks: a lock is held for microseconds.
+/// A presence store in the memory of one process. Its lock is held for microseconds at a time.
 public final class MemoryPresenceStore: PresenceStore {
     private let table: Lock<PresenceTable>
     private let uptime: @Sendable () -> UInt64
 
-    /// - Parameter uptime: a monotonic time in nanoseconds, for the ends of entries.
+    /// Creates an empty store.
+    ///
+    /// - Parameter uptime: returns a monotonic time in nanoseconds, which determines when entries time out.
     public init(limits: Limits, uptime: @escaping @Sendable () -> UInt64 = { MonotonicTime.now.nanoseconds }) {
         table = Lock(PresenceTable(limit: limits.presenceEntries))
         self.uptime = uptime

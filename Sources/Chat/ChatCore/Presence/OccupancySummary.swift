@@ -1,11 +1,12 @@
 import ChatModel
 import JSON
 
-/// The users who joined and left a busy channel since the last summary, which is the event `presence.interval`.
+/// The changes of a busy channel since its last summary: the users who joined and left. A summary is the event
+/// `presence.interval`.
 struct OccupancySummary {
-    /// The size beyond which the event omits the names. Clients then request the list of present users.
+    /// The size in bytes above which the event omits the names. Clients then request the list of present users.
     static let bytesMost = 30_000
-    /// The number of names that certainly does not fit.
+    /// A number of names that cannot fit into the event.
     private static let namesMost = bytesMost / 4
 
     let due: Timetoken
@@ -15,7 +16,8 @@ struct OccupancySummary {
 
     init(due: Timetoken) { self.due = due }
 
-    /// Joins and leaves of a user alternate, so a second change of the same user cancels the first.
+    /// Records a change. Joins and leaves of a user alternate, so a second change of the same user cancels the first
+    /// one.
     mutating func record(_ change: PresenceChange) {
         occupancy = change.occupancy
         guard !hasOverflown else { return }
@@ -25,7 +27,7 @@ struct OccupancySummary {
         if hasOverflown { net = [:] }
     }
 
-    /// The event's data; nil when nothing changed on balance.
+    /// The data of the event; nil when all changes cancelled each other.
     var data: JSONText? {
         if !hasOverflown, net.isEmpty { return nil }
         let full = hasOverflown ? nil : print { writer in names(to: &writer) }

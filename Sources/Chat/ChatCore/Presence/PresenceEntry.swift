@@ -1,36 +1,38 @@
 import ChatModel
 import JSON
 
-/// One user in one scope, from the first sign of presence to the last.
+/// The presence of one user in one scope: a channel and a kind of presence. It exists from the user's arrival to the
+/// user's departure.
 final class PresenceEntry {
     let presenceKey: PresenceKey
     var state: JSONText?
-    /// The connections that hold the entry explicitly; usually few.
+    /// The connections that keep the user present in this scope, usually one or two.
     var holders: [HolderID] = []
-    /// The end of the last heartbeat, as uptime; zero without a heartbeat.
+    /// The uptime at which the last heartbeat expires; zero when there was no heartbeat.
     var renewedUntil: UInt64 = 0
-    /// The queued deadline of the entry. A later deadline is queued when this one is reached.
+    /// The deadline of the entry in the queue of deadlines. When it is reached, a later deadline is queued if the entry
+    /// was renewed.
     var queued = UInt64.max
-    /// The time until which a connection that ends may be older than the user's departure, as uptime; zero for an entry
-    /// that does not follow a departure.
+    /// The uptime until which a poll that ends may have begun before the user's last departure. Such a poll must not
+    /// extend the user's presence. Zero for an entry that does not follow a departure.
     var doubtedUntil: UInt64 = 0
 
     init(_ presenceKey: PresenceKey) { self.presenceKey = presenceKey }
 }
 
-/// One connection of a user.
+/// One connection of a user: a stream or a poll.
 final class Link {
     let user: UserID
-    /// The entries that it holds explicitly.
+    /// The entries that the connection keeps.
     var entries = PresenceIndex<PresenceScope>()
-    /// The time at which it counts as gone; `max` while it is connected.
+    /// The uptime at which the connection counts as gone; `max` while it is connected.
     var ends = UInt64.max
     var queued = UInt64.max
 
     init(_ user: UserID) { self.user = user }
 }
 
-/// The presence of one user: the entries and the connections.
+/// The presence of one user: the user's entries and connections.
 struct UserPresence {
     var entries = PresenceIndex<PresenceScope>()
     /// The number of connections.
@@ -39,10 +41,11 @@ struct UserPresence {
     var isGone: Bool { entries.isEmpty && links == 0 }
 }
 
-/// The entries in one scope.
+/// The entries of all users in one scope.
 struct PresenceGroup {
     private var entries = PresenceIndex<ExactText>()
-    /// The sorted names, made on demand, so that a burst of joins and leaves costs no sorting.
+    /// The sorted names of the users; nil after a change. They are sorted only when a page is requested, so that many
+    /// joins and leaves need no sorting.
     private var names: [ExactText]?
 
     var count: Int { entries.count }
@@ -73,7 +76,8 @@ struct PresenceGroup {
 }
 
 extension [ExactText] {
-    /// The index of the first element after `name`, or at it, in this sorted list.
+    /// Returns the index of the first element above `name` in this sorted list; with `orAt`, of the first element that
+    /// is not below `name`.
     fileprivate func firstIndex(above name: ExactText, orAt: Bool = false) -> Int {
         var (low, high) = (0, count)
         while low < high {
@@ -84,7 +88,7 @@ extension [ExactText] {
     }
 }
 
-/// The part of a presence key by which an index finds an entry.
+/// The part of a presence key that an index uses as its key.
 protocol PresenceKeyPart: Hashable {
     init(of presenceKey: PresenceKey)
 }
@@ -98,17 +102,17 @@ extension ExactText: PresenceKeyPart {
     init(of presenceKey: PresenceKey) { self.init(presenceKey.user) }
 }
 
-/// Presence entries by a part of their keys.
+/// An index of presence entries by a part of their keys.
 ///
-/// Most indexes have one entry: a user is in one place, a connection holds one key, a channel has one user. A single
-/// entry is stored without a dictionary, which would take more memory than everything else stored about the entry.
+/// Most indexes have one entry: most users are in one channel, most connections keep one entry, and most channels have
+/// one user. A single entry is stored without a dictionary, which would take more memory than the rest of the entry.
 struct PresenceIndex<Key: PresenceKeyPart> {
     private var first: PresenceEntry?
     private var others: [Key: PresenceEntry] = [:]
 
     var count: Int { others.count + (first == nil ? 0 : 1) }
     var isEmpty: Bool { first == nil && others.isEmpty }
-    /// All entries, unordered.
+    /// All entries, in no particular order.
     var all: [PresenceEntry] { (first.map { [$0] } ?? []) + others.values }
 
     subscript(key: Key) -> PresenceEntry? {
@@ -118,7 +122,7 @@ struct PresenceIndex<Key: PresenceKeyPart> {
                 first = newValue
             } else {
                 others[key] = newValue
-                // Frees the memory of a large dictionary when it becomes empty.
+                // Frees the memory of a dictionary that was large and is now empty.
                 if others.isEmpty { others = [:] }
             }
         }

@@ -1,22 +1,22 @@
 import ChatModel
 import JSON
 
-/// Makes events of changes in the presence store, in the store's order.
+/// Converts changes of the presence store to events, in the order of the store.
 ///
-/// Used by a single task. Events that the log does not accept are kept for the next attempt, up to a limit. These
-/// events are for current listeners, and the store can always be queried.
+/// Used by a single task. Events that the log rejects are stored for the next attempt, up to a limit; the oldest are
+/// then dropped. Losing such an event is acceptable, because clients can always query the store.
 struct PresenceEvents {
-    /// The number of events per append.
+    /// The maximum number of events in one append to the log.
     private static let batch = 500
-    /// The maximum number of typing users listed in an event.
+    /// The maximum number of typing users that an event lists.
     static let typingNamed = 20
 
-    /// A change, with the facts that are only known at the time of the change.
+    /// A change, with the facts that are known only at the time of the change.
     struct Report {
         var change: PresenceChange
         var origin: PresenceOrigin
         var at: Timetoken
-        /// The users who type after the change, for events that list them.
+        /// The users who are typing after the change, for events that list them.
         var typing: [String] = []
     }
 
@@ -27,7 +27,7 @@ struct PresenceEvents {
 
     init(limits: Limits) { self.limits = limits }
 
-    /// True when no event is being collected or waits to be emitted.
+    /// True when no summary is in progress and no event waits to be appended.
     var isIdle: Bool { intervals.isEmpty && reports.isEmpty && untold.isEmpty }
 
     mutating func record(
@@ -49,15 +49,16 @@ struct PresenceEvents {
         }
     }
 
-    /// True when the change is part of a summary. A change after changes that are being collected must be part of their
-    /// summary: otherwise listeners would see a user leave whose arrival was not yet announced.
+    /// Returns true when the change becomes part of a summary. After a change that is part of an unfinished summary,
+    /// all changes of the channel must be part of it. Otherwise a client could see a user leave whose arrival was not
+    /// announced.
     private func isOfBusyChannel(_ change: PresenceChange) -> Bool {
         guard change.presenceKey.kind == .occupant, change.happening != .stateChanged else { return false }
         let before = change.occupancy + (change.happening == .joined ? -1 : 1)
         return max(before, change.occupancy) > limits.announcedOccupants || intervals[change.presenceKey.channel] != nil
     }
 
-    /// Makes events of summaries whose interval has ended. A clock that was set back ends all of them.
+    /// Creates the events of the summaries whose interval has ended. If the clock was set back, ends all summaries.
     mutating func closeIntervals(at now: Timetoken) {
         let longest = now.adding(limits.presenceInterval)
         for (channel, interval) in intervals where interval.due <= now || interval.due > longest {
@@ -73,7 +74,7 @@ struct PresenceEvents {
     mutating func report(_ engine: any Engine, at now: Timetoken) async {
         if !reports.isEmpty {
             let printer = PresencePrinter(
-                // Without records the events contain only ids, which is correct but less complete.
+                // If the records cannot be read, the events contain only ids.
                 records: (try? await PresencePrinter.records(of: reports, engine.directory)) ?? [:])
             untold += printer.drafts(of: reports)
             reports = []
@@ -83,8 +84,8 @@ struct PresenceEvents {
             do throws(ChatError) {
                 _ = try await engine.log.append(part, claim: nil)
             } catch {
-                // The events may have been stored. They are dropped, because a missing event is better than a repeated
-                // one.
+                // The events may have been stored. They are dropped, because a missing event does less harm than a
+                // repeated one.
                 guard error.code != .outcomeUnknown else {
                     untold.removeFirst(part.count)
                     continue

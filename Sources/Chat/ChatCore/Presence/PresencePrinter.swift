@@ -1,7 +1,7 @@
 import ChatModel
 import JSON
 
-/// Prints presence changes as events of the catalogue.
+/// Prints presence changes as events of built-in types.
 struct PresencePrinter {
     /// The records of channels and users that the events contain.
     let records: [RecordKey: Record]
@@ -35,7 +35,8 @@ struct PresencePrinter {
             switch report.change.presenceKey.kind {
             case .occupant: [occupant(report)]
             case .typingUser: [typingUser(report)]
-            // The count follows the last of simultaneous changes; the counts in between were never visible.
+            // The event with the count follows only the last of several changes at once, because the counts between
+            // them were never visible.
             case .participant:
                 [participant(report)]
                     + (last[report.change.presenceKey.channel] == index ? [participantCount(report)] : [])
@@ -124,7 +125,7 @@ struct PresencePrinter {
         _ type: String, _ report: PresenceEvents.Report, kind: EventKind = .other,
         _ print: (inout JSONWriter) -> Void
     ) -> EventDraft {
-        // The events are kept for catching up, thousands at a time, so the capacity is that of a typical event.
+        // Readers keep thousands of these events in memory, so the capacity is only that of a typical event.
         let data = JSONText(capacity: 64) { writer in
             writer.beginObject()
             print(&writer)
@@ -143,7 +144,7 @@ struct PresencePrinter {
         records[UserRecord.key(name, in: app)].flatMap { UserRecord($0) } ?? UserRecord(id: name)
     }
 
-    /// Prints the member `channel`; nothing for a channel without a record.
+    /// Prints the member `channel`. Prints nothing for a channel without a record.
     private func printChannel(_ id: ChannelID, to writer: inout JSONWriter) {
         guard let channel = channel(id) else { return }
         writer.key("channel")

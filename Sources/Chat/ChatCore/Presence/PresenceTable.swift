@@ -2,8 +2,8 @@ import ChatModel
 import JSON
 import Locking
 
-/// The data of the presence store: entries, connections and their deadlines. Times are passed in, as uptime in
-/// nanoseconds.
+/// The data of the presence store in memory: entries, connections and their deadlines. All times are arguments, as
+/// uptime in nanoseconds.
 struct PresenceTable {
     private let limit: Int
     private var groups: [PresenceScope: PresenceGroup] = [:]
@@ -11,9 +11,10 @@ struct PresenceTable {
     private var links: [HolderID: Link] = [:]
     private var deadlines = Heap<PresenceDeadline>()
     private var entryCount = 0
-    /// The times at which users left, as uptime.
+    /// The uptime at which each user last left, for users who left recently.
     private var departures = GenerationCache<PresenceKey, UInt64>(capacity: 8192)
-    /// The time after a departure during which a late poll does not extend presence, in nanoseconds.
+    /// The time in nanoseconds after a departure during which the end of an older poll does not extend the user's
+    /// presence.
     private static let departureWindow = Duration.seconds(2).nanoseconds
 
     var mayExpire: Bool { deadlines.first != nil }
@@ -26,7 +27,7 @@ struct PresenceTable {
         try admit(presenceKeys)
         let link = links[holder] ?? begin(holder, of: user)
         link.ends = .max
-        // From now on the connections determine how long the participant entries last.
+        // From now on, participant entries last as long as the user has a connection, and heartbeats no longer count.
         for entry in participations(of: user) { entry.renewedUntil = 0 }
         var changes: [PresenceChange] = []
         for presenceKey in presenceKeys {
@@ -63,8 +64,8 @@ struct PresenceTable {
     mutating func conclude(_ holder: HolderID, for duration: UInt64, now: UInt64) -> [PresenceChange] {
         guard let link = links[holder] else { return [] }
         for entry in link.entries.all + participations(of: link.user) {
-            // A client that leaves aborts its poll, and the leave can overtake the poll. Such a poll must not keep the
-            // user present, and a client that continues renews the entry within this time.
+            // A client that leaves aborts its poll, and the request to leave may be processed before the poll. Such a
+            // late poll must not keep the user present. A client that continues renews the entry within this time.
             let isDoubted = now < entry.doubtedUntil && entry.renewedUntil == 0
             entry.renewedUntil = now + (isDoubted ? min(duration, Self.departureWindow) : duration)
             queue(entry)
@@ -128,7 +129,7 @@ extension PresenceTable {
 
     func count(of presenceScope: PresenceScope) -> Int { groups[presenceScope]?.count ?? 0 }
 
-    /// Unordered: there may be very many scopes, too many to sort under a lock.
+    /// Returns the scopes in no particular order: there may be too many to sort under the lock.
     func presenceScopes(of kind: PresenceKind, in app: AppID) -> [(channel: ChannelID, count: Int)] {
         groups.lazy.filter { $0.key.kind == kind && $0.key.channel.app == app }
             .map { ($0.key.channel, $0.value.count) }
@@ -252,8 +253,8 @@ extension PresenceTable {
         return []
     }
 
-    /// Queues a deadline for an entry, at most one per entry. A renewal moves no queued deadline; one that is reached
-    /// too early is queued again.
+    /// Queues a deadline for an entry, at most one per entry. A renewal does not change the queued deadline. When that
+    /// deadline is reached, the new one is queued.
     private mutating func queue(_ entry: PresenceEntry) {
         guard entry.renewedUntil < entry.queued else { return }
         entry.queued = entry.renewedUntil
@@ -268,7 +269,7 @@ extension PresenceTable {
 
     private mutating func push(_ deadline: PresenceDeadline) {
         deadlines.push(deadline)
-        // Alternating long and short heartbeats leave obsolete deadlines behind.
+        // Alternating long and short heartbeats leave obsolete deadlines in the queue.
         if deadlines.count > 2 * (entryCount + links.count) + 64 { compact() }
     }
 
@@ -304,7 +305,7 @@ extension PresenceKey {
 }
 
 extension [PresenceEntry] {
-    /// Sorted by channel, so that the order of events does not depend on a hash.
+    /// The entries sorted by channel, so that the order of events does not depend on hash values.
     fileprivate var inOrder: [PresenceEntry] {
         sorted { ExactText($0.presenceKey.channel.name) < ExactText($1.presenceKey.channel.name) }
     }

@@ -2,11 +2,11 @@ public import ChatModel
 import JSON
 import Locking
 
-/// The access to the presence store of this process: it runs all requests and emits the resulting events.
+/// Runs all requests to the presence store, and appends the resulting events to the log.
 ///
-/// One task processes the queued requests in rounds, and the changes of a round become events before the next round.
-/// The log therefore has joins and leaves in the store's order, and thousands of clients that appear in the same second
-/// cost a few appends.
+/// One task processes the queued requests in rounds. The changes of a round become events before the next round begins.
+/// So the log has joins and leaves in the order of the store, and thousands of clients that arrive in the same second
+/// need only a few appends.
 public final class PresenceTracker: Sendable {
     typealias Act = @Sendable (any PresenceStore) async throws(ChatError) -> [PresenceChange]
     private typealias Answer = Result<[PresenceChange], ChatError>
@@ -19,9 +19,9 @@ public final class PresenceTracker: Sendable {
 
     private struct State {
         var requests: [PresenceRequest] = []
-        /// True when no entry can time out and no event waits, so that no check per second is necessary.
+        /// True when no entry can time out and no event waits to be appended. Then the check each second is suspended.
         var isQuiet = true
-        /// True until the tracker stops. Requests that arrive before it runs wait.
+        /// True until the tracker stops. Requests that arrive before it runs are queued.
         var isOpen = true
     }
 
@@ -32,7 +32,7 @@ public final class PresenceTracker: Sendable {
     private let accessCache: ChannelAccessCache
     private let state = Lock(State())
     private let wakes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    /// Signals that a request has arrived, so that the checks per second resume.
+    /// Signals that a request has arrived, which resumes the check each second.
     private let stirs = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     init(
@@ -51,11 +51,12 @@ public final class PresenceTracker: Sendable {
 extension PresenceTracker {
     /// Registers a stream or poll of a user's device. Also called when channels are added to it.
     ///
-    /// Every device calls this: the user stays inside the open channels that the user has entered while one of the
-    /// user's connections lasts. Like all methods of this extension, it returns at once, and the calls are carried out
-    /// in order.
-    /// - Parameter channels: the exact names of the channels where it makes the user present; empty for a stream
-    ///   without presence.
+    /// Call this for every device: a user stays inside the open channels that the user has entered while the user has
+    /// at least one connection. Like all methods of this extension, it returns at once. The calls are processed in
+    /// order.
+    ///
+    /// - Parameter channels: the names of the channels on which the connection makes the user present; empty for a
+    ///   stream without presence.
     public func opened(_ holder: HolderID, of user: UserID, presentOn channels: [String] = []) {
         let presenceKeys = presenceKeys(of: user, on: channels)
         enqueue { store throws(ChatError) in
@@ -63,8 +64,8 @@ extension PresenceTracker {
         }
     }
 
-    /// The keys without those of users who were banned since they arrived and have already been removed. Must be called
-    /// in the queue of requests.
+    /// Returns the keys whose users are not banned from their channel. A user may have been banned after the request
+    /// was queued. Must be called in the queue of requests.
     func permitted(_ presenceKeys: [PresenceKey]) async -> [PresenceKey] {
         var permitted: [PresenceKey] = []
         for presenceKey in presenceKeys where await !isBanned(presenceKey.user, from: presenceKey.channel) {
@@ -79,13 +80,14 @@ extension PresenceTracker {
         return channelAccess?.user.access(at: clock.now).contains(.banned) ?? false
     }
 
-    /// Removes channels from a stream that continues.
+    /// Removes channels from a stream that stays open.
     public func narrowed(_ holder: HolderID, of user: UserID, without channels: [String]) {
         let presenceKeys = presenceKeys(of: user, on: channels)
         enqueue { store throws(ChatError) in try await store.release(presenceKeys, by: holder) }
     }
 
-    /// Reports a broken connection. Its entries last for the grace period.
+    /// Reports that a connection broke. The entries of the connection end after `Limits.presenceGrace`, unless the
+    /// client reconnects.
     public func disconnected(_ holder: HolderID) {
         let grace = limits.presenceGrace
         enqueue { store throws(ChatError) in
@@ -94,22 +96,22 @@ extension PresenceTracker {
         }
     }
 
-    /// Reports that a poll was answered. Its entries last for the duration, unless the next poll arrives.
+    /// Reports that a poll was answered. The entries of the poll end after `duration`, unless the next poll arrives.
     public func concluded(_ holder: HolderID, lasting duration: Duration) {
         enqueue { store throws(ChatError) in try await store.conclude(holder, for: duration) }
     }
 
-    /// Reports a connection that was closed intentionally. Its entries end at once.
+    /// Reports that a connection was closed intentionally. The entries of the connection end at once.
     public func closed(_ holder: HolderID) {
         enqueue { store throws(ChatError) in try await store.release(nil, by: holder) }
     }
 
-    /// True when the user is inside the open channel, as far as this node knows. Costs nothing.
+    /// Returns true when the user is inside the open channel, according to this node's memory.
     func isInside(_ user: String, _ channel: ChannelID) -> Bool {
         store.isTaken(PresenceKey(.participant, of: user, on: channel))
     }
 
-    /// True when the user is present on the channel, as far as this node knows. Costs nothing.
+    /// Returns true when the user is present on the channel, according to this node's memory.
     public func isPresent(_ user: String, _ channel: ChannelID) -> Bool {
         store.isTaken(PresenceKey(.occupant, of: user, on: channel))
     }
@@ -132,9 +134,9 @@ extension PresenceTracker {
 // MARK: - Calls
 
 extension PresenceTracker {
-    /// Runs a request and waits until its changes are emitted.
+    /// Runs a request, and waits until the events of its changes are appended.
     ///
-    /// - Throws: the errors of the store; `.overloaded` when too many requests wait, `.unavailable` when the gateway
+    /// - Throws: the errors of the store; `.overloaded` when too many requests wait; `.unavailable` when the gateway
     ///   stops.
     @discardableResult
     func perform(
@@ -155,9 +157,9 @@ extension PresenceTracker {
         return try answer.get()
     }
 
-    /// Ends the entries that have timed out and emits their events, at once.
+    /// Ends the entries that have timed out, and appends their events.
     ///
-    /// - Throws: the errors of the store; `.overloaded` when too many requests wait, `.unavailable` when the gateway
+    /// - Throws: the errors of the store; `.overloaded` when too many requests wait; `.unavailable` when the gateway
     ///   stops.
     public func tick() async throws(ChatError) {
         try await perform { store throws(ChatError) in try await store.expire() }
@@ -167,7 +169,7 @@ extension PresenceTracker {
 // MARK: - Running
 
 extension PresenceTracker {
-    /// Processes requests until cancelled. Call it once.
+    /// Processes requests until cancelled. Must be called only once.
     func run() async {
         var teller = PresenceEvents(limits: limits)
         await withDiscardingTaskGroup { group in
@@ -182,11 +184,11 @@ extension PresenceTracker {
         for request in rest { request.promise?.resume(returning: .failure(.presenceStopped)) }
     }
 
-    /// Checks for timeouts every second. While none is possible, it sleeps until the next request.
+    /// Checks for timeouts every second. While no timeout is possible, waits for the next request.
     private func runTimer() async {
         for await _ in stirs.stream {
             while !Task.isCancelled {
-                // The loop condition checks for cancellation.
+                // If the task was cancelled, the condition of the loop ends it.
                 try? await Task.sleep(for: .seconds(1))
                 guard state.withLock({ !$0.isQuiet }) else { break }
                 checkChanges()
@@ -211,7 +213,7 @@ extension PresenceTracker {
         teller.closeIntervals(at: clock.now)
         await teller.report(engine, at: clock.now)
         let isQuiet = teller.isIdle && !store.mayExpire
-        // Requests that arrived meanwhile are part of the next round.
+        // If requests arrived meanwhile, the check stays active for the next round.
         state.withLock { $0.isQuiet = isQuiet && $0.requests.isEmpty }
         for (request, answer) in zip(requests, answers) { request.promise?.resume(returning: answer) }
     }
@@ -227,13 +229,13 @@ extension PresenceTracker {
     }
 }
 
-/// The origin of a presence change.
+/// The origin of a presence change: the device, the request and the user.
 struct PresenceOrigin: Sendable {
     var device: String?
     var cause: String?
-    /// The user who made the change, if it is not the user concerned.
+    /// The user who made the change; nil when the user changed their own presence.
     var user: String?
-    /// The event's form on PubNub's wire, as a client published it; nil for the standard form.
+    /// The JSON of the event for PubNub's wire protocol, as the client published it; nil for the standard form.
     var wire: JSONText?
 }
 

@@ -1,15 +1,17 @@
 public import ChatModel
 import JSON
 
-/// The actions on messages, in the order of their timetokens. Edits and deletions are included, as actions of the users
-/// who made them.
+/// Lists of the actions on messages, in the order of their timetokens. Edits and deletions are listed as actions of the
+/// users who made them.
 extension ChatAccess {
-    /// The newest actions of a channel between two timetokens, oldest first, and whether earlier ones follow.
+    /// Returns the newest actions of a channel between two timetokens, oldest first, and whether there are earlier
+    /// actions in the range.
     ///
     /// - Parameters:
-    ///   - after: exclusive, as is `before`.
-    ///   - limit: 1 to `Limits.pageMost`.
-    ///   - thread: the thread of the messages.
+    ///   - after: the exclusive lower bound.
+    ///   - before: the exclusive upper bound.
+    ///   - limit: the maximum number of actions: 1 to `Limits.pageMost`.
+    ///   - thread: restricts the messages to a thread, or to messages outside of threads.
     /// - Throws: `.forbidden` when the caller may not read the channel; `.malformed` for a bad name.
     public func actions(
         in channel: String, after: Timetoken, before: Timetoken, limit: Int, thread: HistoryRequest.Thread = .any
@@ -26,8 +28,8 @@ extension ChatAccess {
         }
     }
 
-    /// The actions whose message still exists. Records of removed messages are cleaned up later; see
-    /// `ChatService.keepGleaning`.
+    /// Returns the actions whose message still exists. The records of the actions of removed messages are deleted
+    /// later; see `ChatService.keepGleaning`.
     private func present(
         _ actions: [MessageActionRecord], _ thread: HistoryRequest.Thread
     ) async throws(ChatError) -> [MessageActionRecord] {
@@ -54,13 +56,13 @@ extension ChatAccess {
             }
             hasMore = hasMore || page.hasMore
         }
-        // A message that was edited and deleted is in two of the lists.
+        // A message that was both edited and deleted is in two of the lists, so its actions may occur twice.
         let sorted = found.filter { range.contains($0.timetoken) }.sorted { $0.timetoken > $1.timetoken }.withoutRepeats
         return (sorted.prefix(limit).reversed(), hasMore || sorted.count > limit)
     }
 
-    /// The actions on each of these messages, by the messages' timetokens; oldest first, the newest 1000 of each
-    /// message.
+    /// Returns the actions on each of the messages, by the message's timetoken. The actions are ordered oldest first;
+    /// for each message, at most the newest 1000 are returned.
     ///
     /// - Throws: the errors of the store.
     public func actions(of events: [Event]) async throws(ChatError) -> [Timetoken: [MessageActionRecord]] {
@@ -80,10 +82,10 @@ extension ChatAccess {
         return all
     }
 
-    /// The maximum number of actions shown with a message.
+    /// The maximum number of actions returned with one message.
     private static let shownMost = 1000
 
-    /// One action by its timetoken; nil when there is none.
+    /// Returns an action of a message by the action's timetoken; nil when there is none.
     ///
     /// - Throws: `.forbidden` when the caller may not read the channel; `.malformed` for a bad name.
     public func action(
@@ -98,9 +100,10 @@ extension ChatAccess {
         return message.map { Self.actionRecords($0) }?.first { $0.timetoken == place }
     }
 
-    /// True when the message was removed permanently, for as long as its record is kept: `Limits.repeatWindow`.
+    /// Returns true when the message was removed permanently. The record of a removal is stored for
+    /// `Limits.repeatWindow`.
     ///
-    /// - Throws: `.forbidden` without access to the channel.
+    /// - Throws: `.forbidden` when the caller may not read the channel.
     public func isRemoved(_ timetoken: Timetoken, in channel: String) async throws(ChatError) -> Bool {
         try await requireAccess(of: channel)
         let record = try await directory.read(MessageRecord.key(channel, timetoken, in: app))
@@ -137,7 +140,8 @@ extension HistoryRequest.Thread {
     }
 }
 
-/// The range between two timetokens, as records store them: texts with the same number of digits.
+/// A range between two timetokens, both exclusive. Records store timetokens as texts with the same number of digits, so
+/// that their order is the order of the texts.
 private struct ActionRange {
     static let places: [(kind: RecordKind, field: String)] = [
         (.messageAction, "action_timetoken"), (.message, "edit.timetoken"), (.message, "deletion.timetoken"),
@@ -164,12 +168,12 @@ private struct ActionRange {
 }
 
 extension MessageRecord.Edit {
-    /// The content of the edit, as the value of an action.
+    /// The new content of the message, used as the value of an action.
     var text: String { data.saying ?? data.description }
 }
 
 extension [MessageActionRecord] {
-    /// Sorted by timetoken, without duplicates.
+    /// The actions without duplicates. They must be sorted by timetoken.
     fileprivate var withoutRepeats: [MessageActionRecord] {
         var actions: [MessageActionRecord] = []
         for action in self where actions.last != action { actions.append(action) }

@@ -1,19 +1,19 @@
 public import ChatModel
 import JSON
 
-/// The action types that are features of the gateway, with the names that chat clients of other gateways use.
+/// The action types that are features of the gateway. PubNub chat clients use the same names.
 enum BuiltInAction: String { case reactions, edited, deleted, threadRootId }
 
 extension ChatAccess {
-    /// Adds an action to a message. The types `reactions` and `edited` react to the message and edit it; `deleted` with
-    /// the value `deleted` deletes it; `threadRootId` names the channel for the replies.
+    /// Adds an action to a message. The type `reactions` adds a reaction, and `edited` edits the message. The type
+    /// `deleted` with the value `deleted` deletes it. The type `threadRootId` names the channel of its thread.
     ///
-    /// - Parameter evenDeleted: true when a message that is marked as deleted accepts further deletions and the name of
-    ///   its thread's channel: clients that delete and restore by actions add both. Such a message never accepts a
-    ///   reaction or an edit.
+    /// - Parameter evenDeleted: true to allow further actions of the types `deleted` and `threadRootId` on a message
+    ///   that is marked as deleted. Clients that delete and restore messages by actions add both. A deleted message
+    ///   never accepts a reaction or an edit.
     /// - Throws: `.notFound` when there is no such message; `.malformed` for a bad type or value; `.conflict` when the
-    ///   user has added the same action before, or when anyone has already deleted the message; `.gone` when the
-    ///   message is deleted; `.tooMany` past the limits of actions.
+    ///   user has already added the same action, or when the message is already deleted; `.gone` for another action on
+    ///   a deleted message; `.tooMany` when the message has the maximum number of actions.
     public func addAction(
         _ type: String, _ value: String, to timetoken: Timetoken, in channel: String, by user: String?,
         evenDeleted: Bool = false
@@ -51,7 +51,7 @@ extension ChatAccess {
         return attached
     }
 
-    /// An edit or a deletion, as an action of the user who made it.
+    /// Returns an edit or a deletion as an action of the user who made it.
     private static func record(
         _ type: String, _ value: String, on message: Message, _ recorded: (at: Timetoken, by: String?)?
     ) -> MessageActionRecord {
@@ -62,12 +62,12 @@ extension ChatAccess {
         return action
     }
 
-    /// Removes an action, including an edit or a deletion. Allowed for the action's user and for moderators of the
+    /// Removes an action; an edit or a deletion is undone. Allowed for the action's user and for operators of the
     /// channel.
     ///
-    /// - Parameter place: the action's timetoken.
-    /// - Throws: `.notFound` when there is no such action; `.forbidden` for another user's action, unless the caller
-    ///   may moderate the channel.
+    /// - Parameter place: the timetoken of the action.
+    /// - Throws: `.notFound` when there is no such action; `.forbidden` for another user's action, unless the caller is
+    ///   an operator of the channel.
     public func removeAction(
         _ place: Timetoken, from timetoken: Timetoken, in channel: String, by user: String?
     ) async throws(ChatError) {
@@ -85,9 +85,10 @@ extension ChatAccess {
             action, try await context(timetoken, in: channel, for: action.eventType(false), by: user, orTyped: true))
     }
 
-    /// The actions on a message, by type, value and user. Excludes edits and deletions, which are part of the message.
+    /// Returns one page of the actions on a message, ordered by type, value and user. Edits and deletions are left out,
+    /// because they are part of the message.
     ///
-    /// - Throws: `.notFound` when there is no such message or the caller may not read it; `.malformed` for a bad query.
+    /// - Throws: the errors of ``message(_:in:)``; `.malformed` for a bad query.
     public func actions(
         of timetoken: Timetoken, in channel: String, _ list: RecordList
     ) async throws(ChatError) -> Page<MessageActionRecord> {

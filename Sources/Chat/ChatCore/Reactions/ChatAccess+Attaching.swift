@@ -2,9 +2,9 @@ import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// Adds an action to a message, unless it exists.
+    /// Adds an action to a message, unless the same action exists.
     ///
-    /// - Parameter evenDeleted: true when a message that is marked as deleted accepts it as well.
+    /// - Parameter evenDeleted: true to accept the action even when the message is marked as deleted.
     /// - Returns: the action with its timetoken, and true when it is new.
     func attach(
         _ action: MessageActionRecord, _ context: MessageContext, evenDeleted: Bool = false
@@ -23,7 +23,7 @@ extension ChatAccess {
         }.value
     }
 
-    /// Removes an action from a message. Allowed for the action's user and for moderators of the channel.
+    /// Removes an action from a message. Allowed for the action's user and for operators of the channel.
     ///
     /// - Returns: true when the action existed.
     func detach(_ action: MessageActionRecord, _ context: MessageContext) async throws(ChatError) -> Bool {
@@ -39,7 +39,7 @@ extension ChatAccess {
         }.value
     }
 
-    /// The keys of the records that the action's event contains.
+    /// Returns the keys of the records that the event of the action contains.
     private func shownKeys(
         _ action: MessageActionRecord, _ context: MessageContext
     ) async throws(ChatError) -> [RecordKey] {
@@ -49,7 +49,7 @@ extension ChatAccess {
         return try await directory.read(context.key).flatMap { MessageRecord($0) }.map { threadAuthorKeys($0) } ?? []
     }
 
-    /// The event of an added or removed action.
+    /// Creates the event of an added or removed action.
     private func attached(
         _ action: MessageActionRecord, _ isThere: Bool, _ record: MessageRecord, _ context: MessageContext,
         _ snapshot: RecordSnapshot
@@ -82,16 +82,17 @@ extension ChatAccess {
 extension MessageActionRecord {
     var isReaction: Bool { type == BuiltInAction.reactions.rawValue }
 
-    /// The type of the action's event.
+    /// Returns the type of the event when the action is added (`isThere`) or removed.
     func eventType(_ isThere: Bool) -> String {
         (isReaction ? "reaction." : "action.") + (isThere ? "added" : "removed")
     }
 }
 
 extension MessageRecord {
-    /// Counts an action.
+    /// Adds an action to the counts of the message.
     ///
-    /// - Throws: `.tooMany`; `.conflict` for a second channel of its thread.
+    /// - Throws: `.tooMany` when the message has the maximum number of actions or different reactions; `.conflict` when
+    ///   the action names another channel for the thread.
     mutating func apply(_ action: MessageActionRecord, within limits: Limits) throws(ChatError) {
         if action.isReaction {
             reactions[ExactText(action.value), default: 0] += 1
@@ -112,10 +113,10 @@ extension MessageRecord {
         }
     }
 
-    /// Sets the thread's channel. Several actions may name the same channel, because first replies can be sent
-    /// concurrently, but the thread cannot move to another.
+    /// Sets the channel of the thread. Several actions may name the same channel, because several first replies may be
+    /// sent at once. The thread cannot move to another channel.
     ///
-    /// - Throws: `.conflict`.
+    /// - Throws: `.conflict` when the thread already has another channel.
     private mutating func nameThread(_ channel: String) throws(ChatError) {
         if threadNamings > 0, let known = thread.channel, ExactText(known) != ExactText(channel) {
             throw ChatError(.conflict, "the replies to this message are already in channel '\(known)'")
@@ -124,7 +125,7 @@ extension MessageRecord {
         threadNamings += 1
     }
 
-    /// Subtracts an action.
+    /// Subtracts an action from the counts of the message.
     fileprivate mutating func remove(_ action: MessageActionRecord) {
         guard action.isReaction else {
             actions = max(0, actions - 1)

@@ -1,12 +1,12 @@
 public import ChatModel
 
 extension ChatAccess {
-    /// Adds a user's reaction to a message. Repeating it is harmless.
+    /// Adds a user's reaction to a message. Repeating the call changes nothing more.
     ///
     /// - Parameter user: the user who reacts; nil for the caller's own user.
     /// - Returns: the reaction, and true when it is new.
     /// - Throws: `.notFound` when there is no such message; `.malformed` for a bad value; `.gone` when the message is
-    ///   deleted; `.tooMany` past the limits of reactions.
+    ///   deleted; `.tooMany` when the message has the maximum number of different reactions.
     @discardableResult
     public func react(
         _ value: String, to timetoken: Timetoken, in channel: String, by user: String?
@@ -16,9 +16,9 @@ extension ChatAccess {
         return (action, isNew)
     }
 
-    /// Removes a user's reaction. Harmless when there is none.
+    /// Removes a user's reaction from a message. Does nothing when there is none.
     ///
-    /// - Returns: true when there was one.
+    /// - Returns: true when a reaction was removed.
     /// - Throws: `.notFound` when there is no such message.
     @discardableResult
     public func removeReaction(
@@ -28,9 +28,9 @@ extension ChatAccess {
         return try await detach(reaction, context)
     }
 
-    /// The reactions to a message, by value and user.
+    /// Returns one page of the reactions to a message, ordered by value and user.
     ///
-    /// - Throws: `.notFound` when there is no such message or the caller may not read it; `.malformed` for a bad query.
+    /// - Throws: the errors of ``message(_:in:)``; `.malformed` for a bad query.
     public func reactions(
         to timetoken: Timetoken, in channel: String, _ list: RecordList
     ) async throws(ChatError) -> Page<MessageActionRecord> {
@@ -39,11 +39,10 @@ extension ChatAccess {
             beginning: MessageActionRecord.prefix(channel, timetoken, MessageActionRecord.reaction), list)
     }
 
-    /// A user's reaction to a message; nil when the user has not reacted with that value.
+    /// Returns a user's reaction to a message; nil when the user has not reacted with that value.
     ///
     /// - Parameter user: the user who reacted; nil for the caller's own user.
-    /// - Throws: `.notFound` when there is no such message or the caller may not read it; `.malformed` when neither the
-    ///   parameter nor the caller names a user.
+    /// - Throws: the errors of ``message(_:in:)``; `.malformed` when `user` is nil and the caller acts for no user.
     public func reaction(
         _ value: String, to timetoken: Timetoken, in channel: String, by user: String?
     ) async throws(ChatError) -> MessageActionRecord? {
@@ -66,7 +65,9 @@ extension ChatAccess {
         return (context, action)
     }
 
-    /// The user of an action; every action belongs to a user.
+    /// Returns the user of an action.
+    ///
+    /// - Throws: `.malformed` when the actor is no user, because every action belongs to a user.
     static func named(_ actor: Actor) throws(ChatError) -> String {
         guard let user = actor.user else { throw unnamed }
         return user
@@ -75,7 +76,10 @@ extension ChatAccess {
     private static let unnamed = ChatError(
         .malformed, "the user is required", slug: "member_missing", field: "user")
 
+    /// Checks the length of a text in Unicode scalars.
+    ///
     /// - Parameter field: see `ChatError.field`.
+    /// - Throws: `.malformed` for a length out of range.
     static func check(
         _ text: String, _ what: String, _ length: ClosedRange<Int>, field: String
     ) throws(ChatError) {

@@ -1,8 +1,8 @@
 public import ChatModel
 public import JSON
 
-/// The two marks of a member: the newest message delivered to a device of the user, and the newest message that the
-/// user has read.
+/// The kind of a member's mark in a channel: the newest message delivered to a device of the user, or the newest
+/// message that the user has read.
 public enum ReceiptKind: Sendable, CaseIterable {
     case delivered, read
 
@@ -13,7 +13,7 @@ public enum ReceiptKind: Sendable, CaseIterable {
         }
     }
 
-    /// Moves a mark forward, never back. A read message counts as delivered.
+    /// Moves a mark forward; never moves it back. A message that was read also counts as delivered.
     func set(_ mark: Timetoken, on membership: inout MembershipRecord) {
         membership.delivered = max(membership.delivered, mark)
         if self == .read { membership.read = max(membership.read, mark) }
@@ -26,7 +26,7 @@ public enum ReceiptKind: Sendable, CaseIterable {
         }
     }
 
-    /// Invited users receive read receipts, but not delivery receipts.
+    /// The audience of the receipt. Invited users receive read receipts, but no delivery receipts.
     var audience: Audience {
         switch self {
         case .delivered: .rule(.joinedButOrigin)
@@ -36,14 +36,14 @@ public enum ReceiptKind: Sendable, CaseIterable {
 }
 
 extension ChatAccess {
-    /// Moves a member's mark forward to a message. A mark that is already there or further stays, so when several
-    /// devices mark at once, the newest message wins.
+    /// Moves a member's mark forward to a message. A mark at or after that message does not move, so the newest message
+    /// wins when several devices set marks.
     ///
     /// - Parameters:
-    ///   - timetoken: the message; nil for the newest message of the channel.
-    ///   - named: the acting user, when the credential may name one; it must be `user`.
-    /// - Throws: `.notFound`, slug `no_such_member`, for a user who has not joined; `.malformed` for a position after
-    ///   the newest event.
+    ///   - timetoken: the timetoken of the message; nil for the newest message of the channel.
+    ///   - named: the acting user that the request names, which must be `user`; nil when the request names none.
+    /// - Throws: `.notFound` with the slug `no_such_member` for a user who has not joined the channel; `.malformed` for
+    ///   a timetoken after the newest event; `.forbidden` for another user.
     public func mark(
         _ kind: ReceiptKind, _ user: String, in channel: String, at timetoken: Timetoken? = nil,
         by named: String? = nil
@@ -57,7 +57,9 @@ extension ChatAccess {
             ?? decided.value
     }
 
-    /// - Parameter wire: the event's form on PubNub's wire; nil derives it.
+    /// Moves a mark forward, and notifies the user of the new unread counts.
+    ///
+    /// - Parameter wire: the JSON of the event for PubNub's wire protocol; nil for the standard form.
     private func move(
         _ kind: ReceiptKind, of user: String, in channel: String, to mark: Timetoken, showing wire: JSONText? = nil
     ) async throws(ChatError) -> Decided<MembershipRecord> {
@@ -90,9 +92,9 @@ extension ChatAccess {
         }
     }
 
-    /// Repeats a decision that counts members while members join or leave concurrently.
+    /// Runs a decision that counts members. Repeats it when members joined or left meanwhile.
     ///
-    /// - Parameter body: takes the number of the attempt, from 0.
+    /// - Parameter body: runs the decision. Its argument is the number of the attempt, from 0.
     private func counting<Value>(
         _ body: (_ attempt: Int) async throws(ChatError) -> Value
     ) async throws(ChatError) -> Value {
@@ -106,20 +108,21 @@ extension ChatAccess {
         return try await body(ReceiptMembers.attempts)
     }
 
-    /// The effect of a receipt that a client published.
+    /// The effect of a receipt that a PubNub client published.
     public enum PublishedReceipt: Sendable, Equatable {
-        /// The mark moved, with the event at this timetoken.
+        /// The mark moved. The event of the move has this timetoken.
         case moved(Timetoken)
-        /// The mark stays: it is already there or further, or the receipt names no message of the channel.
+        /// The mark did not move, because it was already at or after the message, or because the receipt names no
+        /// message of the channel.
         case unmoved
-        /// The user is not a member and has no mark.
+        /// The user is not a member of the channel, and so has no mark.
         case noMember
     }
 
-    /// Handles a read receipt that a PubNub client published: moves the member's read mark forward to that message.
+    /// Processes a read receipt that a PubNub client published: moves the member's read mark forward to the message.
     ///
-    /// - Parameter wire: the receipt as published, to be sent to PubNub clients.
-    /// - Throws: `.forbidden` if the caller may not act as the user or has no access to the channel; the errors of the
+    /// - Parameter wire: the receipt as the client published it. PubNub clients receive it in this form.
+    /// - Throws: `.forbidden` when the caller may not act as the user or may not use the channel; the errors of the
     ///   store.
     public func process(
         receiptOf user: String, in channel: String, at timetoken: Timetoken, showing wire: JSONText
@@ -135,17 +138,17 @@ extension ChatAccess {
             let decided = try await move(.read, of: user, in: channel, to: timetoken, showing: wire)
             return decided.events.first.map { .moved($0.timetoken) } ?? .unmoved
         } catch {
-            // The user has left in the meantime.
+            // The user left the channel meanwhile.
             guard error.code == .notFound else { throw error }
             return .noMember
         }
     }
 
-    /// Marks everything up to now as read in the channels that a user has joined.
+    /// Marks all messages as read in the channels that a user has joined.
     ///
-    /// - Parameter channels: the channels to mark; nil for all with unread messages.
-    /// - Returns: the channels in which the mark moved.
-    /// - Throws: `.forbidden` when the caller does not speak for the user or does not reach one of the channels;
+    /// - Parameter channels: the channels to mark; nil for all channels with unread messages.
+    /// - Returns: the channels whose mark moved.
+    /// - Throws: `.forbidden` when the caller does not act for the user, or may not use one of the channels;
     ///   `.malformed` for a bad name; the errors of the store.
     public func markAllRead(
         by user: String, in channels: [String]? = nil, named: String? = nil
@@ -173,7 +176,7 @@ extension ChatAccess {
         return moved
     }
 
-    /// The number of marks per step. Steps are small, so that other writes run between them.
+    /// The maximum number of marks to move in one commit. Small, so that other writes run between the commits.
     private static let marksAtOnce = 10
 
     private func markRead(
@@ -197,13 +200,13 @@ extension ChatAccess {
         }.value
     }
 
-    /// Requires that the actor is the user: nobody sets marks for another user.
+    /// Requires that the actor is the user, because users may move only their own marks.
     private func requireReceipts(of user: String, by named: String?) throws(ChatError) {
         try Names.check(user: user)
         try actor(named).require(self: user)
     }
 
-    /// Requires a mark that is not in the future. Such a mark would count messages as read that are not written yet.
+    /// Requires that a mark is not in the future. Otherwise, messages would count as read before they are sent.
     private func check(mark timetoken: Timetoken?) async throws(ChatError) {
         guard let timetoken, try await log.watermark(of: app) < timetoken else { return }
         throw ChatError(
@@ -218,7 +221,7 @@ extension ChatAccess {
         while true {
             let page = try await log.history([request])[0]
             if let message = page.items.first { return message.timetoken }
-            // The page may contain only other events; continues with the rest.
+            // A page may be empty although the channel has more events: continue with the rest.
             guard let rest = request.rest(behind: page) else { return .zero }
             request = rest
         }
@@ -232,11 +235,11 @@ extension ChatAccess {
         return [receipt] + wireEvents(of: membership, by: membership.user, at: snapshot.next)
     }
 
-    /// The event of a moved mark.
+    /// Creates the event of a moved mark.
     ///
     /// - Parameters:
-    ///   - behind: the number of members whose marks are before it; nil when it is not reported.
-    ///   - snapshot: contains the records of the user, the channel and its member counts.
+    ///   - behind: the number of other members whose marks are before the new mark; nil to leave the number out.
+    ///   - snapshot: contains the records of the user, the channel and the channel's member counts.
     func receipt(
         _ kind: ReceiptKind, _ membership: MembershipRecord, behind: Int?, _ snapshot: RecordSnapshot
     ) -> EventDraft {
@@ -261,18 +264,18 @@ extension ChatAccess {
 }
 
 extension ChatAccess {
-    /// A user's unread messages: messages of other users since the read mark, in joined channels that are not hidden
-    /// permanently.
+    /// Returns a user's unread counts. Messages of other users after the read mark count, in joined channels that the
+    /// user has not hidden permanently.
     ///
-    /// - Throws: `.forbidden` when a user's credential requests another user's counts.
+    /// - Throws: `.forbidden` when a user's credential requests the counts of another user.
     public func unread(of user: String) async throws(ChatError) -> Unread {
         try requireUnread(of: user)
         return try await service.unread.unread(of: UserID(user, in: app))
     }
 
-    /// The number of unread messages of a user in one channel.
+    /// Returns the number of unread messages of a user in one channel.
     ///
-    /// - Throws: `.notFound`, slug `no_such_member`, when the user is not a member.
+    /// - Throws: `.notFound` with the slug `no_such_member` when the user is not a member.
     public func unread(of user: String, in name: String) async throws(ChatError) -> Int {
         try requireUnread(of: user)
         try requireRecord(of: name)
@@ -291,8 +294,9 @@ extension ChatAccess {
 }
 
 extension ChatService {
-    /// Turns notifications of a user's unread counts on or off: each change is sent as `unread_count.updated` on the
-    /// user's own channel. Calls are counted; they stay on until every call with `isOn` is matched by one without.
+    /// Starts or stops notifications of a user's unread counts. While they are on, each change is sent as an
+    /// `unread_count.updated` event on the user's own channel. Calls are counted: notifications stop when there were as
+    /// many calls with `isOn: false` as with `isOn: true`.
     public func watchUnread(of user: UserID, isOn: Bool) async {
         if isOn { await unread.watch(user) } else { await unread.unwatch(user) }
     }

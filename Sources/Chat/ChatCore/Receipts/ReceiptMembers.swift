@@ -1,13 +1,14 @@
 import ChatModel
 
-/// Counts the members of a channel whose marks are behind a receipt's mark.
+/// Counts the members of a channel whose marks are before the mark of a receipt.
 ///
-/// The members are read before the decision. The decision reads again only the members that were behind, because marks
-/// only move forward. If members joined or left in between, it fails with `.conflict` and is repeated.
+/// The members are read before the decision that moves the mark. In the decision, only the members whose marks were
+/// before it are read again; this is sufficient, because marks only move forward. If members joined or left meanwhile,
+/// the decision fails with `.conflict`, and the caller repeats it.
 struct ReceiptMembers: Sendable {
-    /// The largest number of members of a channel in which members are counted.
+    /// The maximum number of members of a channel in which members are counted.
     static let most = 100
-    /// The number of attempts that count members; the next attempt omits the count.
+    /// The number of attempts with a count. The next attempt leaves the count out.
     static let attempts = 3
 
     private let channel: ChannelID
@@ -15,7 +16,7 @@ struct ReceiptMembers: Sendable {
     private let joined: Int?
     private let lagging: [MembershipRecord]
 
-    /// The keys that a decision reads to count members and to show the channel.
+    /// The keys of the records that a decision reads to count the members and to print the channel.
     var keys: [RecordKey] {
         let (name, app) = (channel.name, channel.app)
         return [
@@ -23,7 +24,7 @@ struct ReceiptMembers: Sendable {
         ] + lagging.map { MembershipRecord.key($0.user, name, in: app) }
     }
 
-    /// Reads the members whose marks are before a mark.
+    /// Reads the members of a channel whose marks are before a mark.
     ///
     /// - Parameter attempt: the number of the attempt, from 0. From ``attempts`` on, members are not counted.
     init(
@@ -45,10 +46,10 @@ struct ReceiptMembers: Sendable {
         lagging = members.filter { kind.mark(of: $0) < mark }
     }
 
-    /// The number of other members whose marks are before a moved mark; nil when it is not reported.
+    /// Returns the number of other members whose marks are before a moved mark; nil when members are not counted.
     ///
-    /// - Parameter own: the membership whose mark moved.
-    /// - Throws: `.conflict` when members joined or left since they were read.
+    /// - Parameter own: the key of the membership whose mark moved.
+    /// - Throws: `.conflict` when members joined or left after they were read.
     func behind(
         _ kind: ReceiptKind, _ mark: Timetoken, besides own: RecordKey, _ snapshot: RecordSnapshot
     ) throws(ChatError) -> Int? {

@@ -2,20 +2,20 @@ import ChatModel
 import JSON
 
 extension UnreadCounts {
-    /// The unread counts of a user, including everything that is committed by now.
+    /// Returns the unread counts of a user, including all events committed before the call.
     func unread(of user: UserID) async throws(ChatError) -> Unread { try await refreshed(user).sum }
 
-    /// The unread count of a user in one channel; nil when the user is not a member.
+    /// Returns the unread count of a user in one channel; nil when the user is not a member.
     func unread(of user: UserID, in channel: ChannelID) async throws(ChatError) -> Int? {
         try await refreshed(user).channels[ExactText(channel.name)]?.unread
     }
 
-    /// The names of the channels where a user has unread messages.
+    /// Returns the names of the channels in which a user has unread messages.
     func channels(of user: UserID) async throws(ChatError) -> [String] {
         try await refreshed(user).channels.filter { $0.value.unread > 0 }.keys.sorted().map(\.text)
     }
 
-    /// Updates a holder to everything that is committed by now.
+    /// Updates the counts of a user to all events committed before the call, and returns the user's entry.
     private func refreshed(_ user: UserID) async throws(ChatError) -> Holder {
         guard await reach(try await log.watermark(of: user.app)) else { throw .notListening }
         holders[user, default: Holder()].asking += 1
@@ -29,18 +29,19 @@ extension UnreadCounts {
         return holders[user] ?? Holder()
     }
 
-    /// Counts stale channels. If a count for the user is already running, it waits for it: of two concurrent counts,
-    /// one would treat newer messages as already counted by the other.
+    /// Counts the stale channels of a user again. If another task is already counting for the user, waits for that
+    /// task. Two concurrent counts must not run, because one of them could leave out newer messages that the other has
+    /// added.
     private func queued(_ user: UserID) async throws(ChatError) {
         guard counting[user] == nil else {
             return await withCheckedContinuation { waiter in
-                // Another task may have changed the state before this point.
+                // The other task may have finished before this closure runs.
                 if counting[user] == nil { waiter.resume() } else { counting[user]?.append(waiter) }
             }
         }
         counting[user] = []
         defer { for waiter in counting.removeValue(forKey: user) ?? [] { waiter.resume() } }
-        // In parts, so that thousands of counts do not delay a page of the store.
+        // Counts in batches, so that thousands of counts do not delay other reads of the store.
         var stale = staleChannels(of: user)[...]
         while !stale.isEmpty {
             try await count(Array(stale.prefix(Self.countsAtOnce)), of: user)
@@ -66,7 +67,7 @@ extension UnreadCounts {
         use(user)
     }
 
-    /// Recounts channels. A channel that becomes stale meanwhile stays stale.
+    /// Counts the unread messages of channels in the log. A channel that becomes stale during the count remains stale.
     private func count(_ channels: [String], of user: UserID) async throws(ChatError) {
         var turns: [ExactText: Int] = [:]
         for channel in channels { turns[ExactText(channel)] = holders[user]?.channels[ExactText(channel)]?.turns }
@@ -74,8 +75,8 @@ extension UnreadCounts {
         for channel in channels where found[ExactText(channel)] == nil {
             if isCurrent(channel, of: user, turns) { release(ChannelID(channel, in: user.app), of: user) }
         }
-        // A mark may be ahead of the events taken from the log so far; everything added after this wait is newer than
-        // the mark. The mark of an imported membership may be ahead of the log itself.
+        // A mark may be ahead of the events processed so far. After this wait, every message that is added is newer
+        // than the marks. The mark of an imported membership may even be ahead of the log.
         let marks = found.values.map(\.since).max() ?? .zero
         guard await reach(min(marks, try await log.watermark(of: user.app))) else { throw .notListening }
         let end = position
@@ -97,7 +98,8 @@ extension UnreadCounts {
         holders[user]?.channels[ExactText(channel)]?.turns == turns[ExactText(channel)]
     }
 
-    /// The stored state by channel; channels without a membership are left out.
+    /// Reads the user's state in channels from the store, by channel. Channels of which the user is not a member are
+    /// left out.
     private func stored(
         of user: UserID, in channels: [String]
     ) async throws(ChatError) -> [ExactText: UnreadChannel] {
@@ -119,7 +121,8 @@ extension UnreadCounts {
         return found
     }
 
-    /// The number of other users' messages after a position in each channel, up to `end`.
+    /// Returns the number of messages of other users in each channel. The messages counted are after the timetoken
+    /// given for the channel, and not after `end`.
     private func messages(
         in channels: [ExactText: Timetoken], upTo end: Timetoken, for user: UserID
     ) async throws(ChatError) -> [ExactText: Int] {
@@ -144,8 +147,8 @@ extension UnreadCounts {
             })
     }
 
-    /// The number of these messages that are kept but marked as deleted. Each deletion has a later event, and may have
-    /// been undone.
+    /// Returns the number of messages in each range that are still stored but marked as deleted. Each deletion has an
+    /// event after the message, but it may have been undone since.
     private func marked(_ messages: [HistoryRequest], for user: UserID) async throws(ChatError) -> [Int] {
         let requests = messages.map { messages in
             var request = messages

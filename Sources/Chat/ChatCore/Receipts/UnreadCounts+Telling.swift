@@ -2,7 +2,7 @@ import ChatModel
 import JSON
 
 extension UnreadCounts {
-    /// Starts notifying a user's devices, until a matching number of `unwatch` calls.
+    /// Starts notifications of a user's unread counts. They stop after the same number of `unwatch` calls.
     func watch(_ user: UserID) {
         holders[user, default: Holder()].watchers += 1
         untold.insert(user)
@@ -16,15 +16,16 @@ extension UnreadCounts {
         becameIdle()
     }
 
-    /// Notifies a user's devices once, watched or not, because a user who has just read messages waits for the new
-    /// count. Does nothing for a user who is not held in memory.
+    /// Notifies a user's devices once, even without `watch`, because a user who has just read messages waits for the
+    /// new count. Does nothing for a user whose counts are not in memory.
     func notify(_ user: UserID) {
         guard holders[user]?.isLoaded ?? false else { return }
         holders[user]?.isOwed = true
         untold.insert(user)
     }
 
-    /// Notifies users whose counts have changed, until cancelled. Changes within 300 ms are combined.
+    /// Notifies users whose counts have changed, until cancelled. Changes within 300 ms are combined into one
+    /// notification.
     func runReports() async {
         for await _ in changeSignal.stream {
             try? await Task.sleep(for: .milliseconds(300))  // cancellation ends the stream
@@ -32,7 +33,8 @@ extension UnreadCounts {
         }
     }
 
-    /// Notifies each user whose counts have changed: one event per user, and one commit for many users.
+    /// Notifies each user whose counts have changed. Each user gets one event; one commit stores the events of many
+    /// users.
     func reportChanges() async {
         var users = Array(untold.filter { user in holders[user].map { $0.watchers > 0 || $0.isOwed } ?? false })[...]
         untold = []
@@ -80,8 +82,8 @@ extension UnreadCounts {
         }
     }
 
-    /// The event with absolute counts. A custom type whose count fell to zero is included once, so that clients can
-    /// remove its badge.
+    /// Creates the event with the new counts. A custom type whose count fell to zero is included once, so that clients
+    /// can remove its badge.
     private func event(_ sum: Unread, before: Unread, for user: UserID) -> EventDraft {
         var types = sum.byCustomType
         for type in before.byCustomType.keys where types[type] == nil { types[type] = 0 }
@@ -108,23 +110,24 @@ extension UnreadCounts {
 }
 
 extension UnreadCounts {
-    /// The number of a user's channels that one turn reports.
+    /// The maximum number of channels of a user that one round reports.
     private static let activitiesAtOnce = 50
 
-    /// The channels of a user whose count differs from the last `channel.activity`, with their events. Empty when no
-    /// device of the user follows that type. Channels reported less than a second ago come later.
+    /// Returns the channels of a user whose unread count differs from the last `channel.activity` event, with the new
+    /// events. Channels reported less than a second ago are left for a later round. Empty when no device of the user
+    /// follows `channel.activity`.
     func activity(of user: UserID) async -> [(channel: ExactText, unread: Int, draft: EventDraft)] {
         guard let holder = holders[user], holder.followsActivity else { return [] }
         let now = clock.now
         let changed = holder.channels.filter { $0.value.unread != $0.value.reported ?? 0 }
-        // A clock that was set back makes all channels due.
+        // If the clock was set back, all channels are due.
         let due = changed.filter { $0.value.due <= now || $0.value.due > now.adding(ChannelActivity.interval) }
         if due.count < changed.count { untold.insert(user) }
         guard !due.isEmpty else { return [] }
-        // The remaining channels of a user with very many are reported in the next turns.
+        // For a user with more changed channels, the next rounds report the remaining ones.
         let names = Array(due.keys.sorted().prefix(Self.activitiesAtOnce))
         if names.count < due.count { untold.insert(user) }
-        // Without records the events contain only ids, which is correct but less complete.
+        // If the records cannot be read, the events contain only ids.
         let records = (try? await directory.read(names.map { ChannelRecord.key($0.text, in: user.app) })) ?? []
         return names.enumerated().map { index, name in
             let record = index < records.count ? records[index].flatMap { ChannelRecord($0) } : nil
@@ -143,7 +146,7 @@ extension UnreadCounts {
         return draft
     }
 
-    /// Ends `channel.activity` for a user that no device follows any longer.
+    /// Stops `channel.activity` events for a user without any device that follows them.
     func endActivity(of user: UserID) {
         guard holders[user]?.followsActivity == true else { return }
         holders[user]?.followsActivity = false

@@ -2,23 +2,24 @@ import ChatModel
 import JSON
 import Locking
 
-/// The unread counts of users, held for users who were requested recently and for watched users.
+/// The unread counts of users, in memory for watched users and for users whose counts were requested recently. The
+/// entry of such a user is called a *holder*.
 ///
-/// A committed message adds one for each holder who has joined its channel. Any other change of a channel (a mark
-/// moves, a member leaves, a message is deleted) makes the channel *stale* for its holders, and the next request counts
-/// it again in the log. Counts are never decremented, so they cannot drift.
+/// A committed message adds one to the count of each holder who has joined its channel. Any other change (a mark moves,
+/// a member leaves, a message is deleted) makes the channel *stale* for its holders: the next request counts the
+/// channel again in the log. Counts are never decremented, so they cannot become wrong over time.
 actor UnreadCounts {
     struct Holder: Sendable {
         var channels: [ExactText: UnreadChannel] = [:]
         var isLoaded = false
         var watchers = 0
-        /// True when a device of the user has selected `channel.activity` by name while the user was watched.
+        /// True when a device of the watched user has selected `channel.activity` by name.
         var followsActivity = false
-        /// The number of requests that wait for the counts; the holder stays in memory meanwhile.
+        /// The number of requests that wait for the counts. While it is not zero, the holder stays in memory.
         var asking = 0
-        /// True when the next notification is due even if the user is not watched.
+        /// True when the next notification must be sent even if the user is not watched.
         var isOwed = false
-        /// The counts that the user's devices received last.
+        /// The counts that the user's devices last received; nil before the first notification.
         var reported: Unread?
         var lastUse: UInt64 = 0
 
@@ -36,29 +37,29 @@ actor UnreadCounts {
     let directory: any Directory
     let pendingDeletions: PendingDeletions
     let clock: WallClock
-    /// The users among the given ones who follow `channel.activity` now.
+    /// Returns the users, of the given ones, who follow `channel.activity` now.
     let following: @Sendable ([UserID]) async -> Set<UserID>
     private let capacity: Int
     private enum Phase { case idle, running, over }
     private(set) var position = Timetoken.zero
     private var phase = Phase.idle
     private let need = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    /// Signals that `untold` is not empty.
+    /// Signals that `untold` is no longer empty.
     let changeSignal = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     var holders: [UserID: Holder] = [:]
     /// The users for whom a count is running, with the tasks that wait for it.
     var counting: [UserID: [CheckedContinuation<Void, Never>]] = [:]
-    /// The number of channels of all holders, checked on each use.
+    /// The number of channels of all holders. It is checked against `capacity` on each use.
     private var channelsHeld = 0
-    /// The holders who may have joined a channel.
+    /// The holders that have an entry for a channel.
     var audience: [ChannelID: Set<UserID>] = [:]
-    /// The users whose counts may differ from those that their devices received.
+    /// The users whose counts may differ from those that their devices last received.
     var untold: Set<UserID> = [] {
         didSet { if !untold.isEmpty { changeSignal.continuation.yield() } }
     }
     private let waiters = PositionWaiters<Timetoken>()
     private var uses: UInt64 = 0
-    /// False while every holder is known to be in use, so that the search for unused ones is not repeated.
+    /// False while all holders are known to be in use. Then the search for unused holders is skipped.
     private var mayHaveIdle = true
 
     init(
@@ -75,8 +76,8 @@ actor UnreadCounts {
 
     // MARK: Following the log
 
-    /// Processes commits until cancelled or until the engine closes. Begins with the first count; until then a commit
-    /// costs nothing here.
+    /// Processes commits until cancelled or until the engine closes. Starts with the first request for a count. Before
+    /// that, commits are not processed at all.
     func run() async {
         defer { stopped() }
         for await _ in need.stream { break }
@@ -102,7 +103,7 @@ actor UnreadCounts {
         }
     }
 
-    /// True when a deletion or an edit was undone.
+    /// Returns true when the event undid a deletion or an edit.
     private static func isUndone(_ event: Event) -> Bool {
         (try? JSONDocument(event.data))?.root["undone"] != nil  // unreadable data undoes nothing
     }
@@ -123,7 +124,7 @@ actor UnreadCounts {
         }
     }
 
-    /// Waits until everything up to a position was processed; false when this is not running.
+    /// Waits until all events up to a position were processed. Returns false when the processing has stopped.
     func reach(_ target: Timetoken) async -> Bool {
         switch phase {
         case .over: return false
@@ -141,7 +142,7 @@ actor UnreadCounts {
 
     // MARK: Holders
 
-    /// Marks changed records. Must be called before any event of the change is sent.
+    /// Marks the channels of changed records as stale. Must be called before the events of the change are sent.
     func changed(_ keys: [RecordKey]) {
         guard !holders.isEmpty else { return }
         for key in keys {
@@ -172,8 +173,8 @@ actor UnreadCounts {
         if audience[channel]?.isEmpty ?? false { audience[channel] = nil }
     }
 
-    /// Records the use of a holder, and removes the least recently used ones when too many are held: a tenth more than
-    /// necessary, so that not every use searches all of them.
+    /// Records the use of a holder. If there are too many holders, removes the least recently used ones. Removes a
+    /// tenth more than necessary, so that the next uses need no search.
     func use(_ user: UserID) {
         uses += 1
         holders[user, default: Holder()].lastUse = uses
@@ -189,7 +190,7 @@ actor UnreadCounts {
         }
     }
 
-    /// Ends one use of a holder, which may be removed from then on.
+    /// Records that a holder may be no longer in use, and may be removed.
     func becameIdle() { mayHaveIdle = true }
 
     private func drop(_ user: UserID) {
@@ -201,33 +202,35 @@ actor UnreadCounts {
     }
 }
 
-/// The number of messages that a user has not read.
+/// The numbers of messages that a user has not read.
 public struct Unread: Sendable, Equatable {
-    /// The number over all channels that count: those that the user has joined and not hidden permanently.
+    /// The number in all channels that the user has joined and not hidden permanently.
     public var total = 0
-    /// The counts by the channels' custom types. Channels without a custom type are only part of the total.
+    /// The numbers by the custom type of the channel. Channels without a custom type count only in `total`.
     public var byCustomType: [String: Int] = [:]
 
-    /// No unread messages.
+    /// Creates counts of zero.
     init() {}
 }
 
 /// The unread state of one channel for one user.
 struct UnreadChannel: Sendable {
-    /// True when the channel's messages count: the user has joined it and has not hidden it permanently.
+    /// True when the channel's messages count: the user has joined the channel and has not hidden it permanently.
     var counts = false
     var customType: String?
-    /// The position after which messages count.
+    /// The timetoken after which messages count.
     var since = Timetoken.zero
-    /// Unread messages counted in the log, and those that arrived since.
+    /// The number of unread messages counted in the log (`counted`), and of messages that arrived since (`added`).
     var counted = 0
     var added = 0
-    /// True when the channel must be counted again before any notification.
+    /// True when the messages of the channel must be counted again before the next notification.
     var isStale = true
-    /// The count of the last `channel.activity`, and the time from which the next may be sent.
+    /// The unread count in the last `channel.activity` event (`reported`), and the time from which the next event may
+    /// be sent (`due`).
     var reported: Int?
     var due = Timetoken.zero
-    /// The number of times that it became stale. A count during which this changes is discarded.
+    /// The number of times that the channel became stale. The result of a count is discarded if this number changed
+    /// during the count.
     var turns = 0
 
     var unread: Int { counts ? counted + added : 0 }

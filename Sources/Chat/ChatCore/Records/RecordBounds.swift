@@ -1,9 +1,11 @@
 import ChatModel
 import JSON
 
-/// Checks of record fields. Every interface uses them, so all give the same errors.
+/// Checks of the fields of records. All interfaces use these checks, so their errors are the same.
 extension Limits {
-    /// - Throws: `.malformed` naming the field.
+    /// Checks the length of a text.
+    ///
+    /// - Throws: `.malformed` with the name of the field.
     func check(_ text: String?, _ field: String) throws(ChatError) {
         guard let text, text.unicodeScalars.count > recordTextLength else { return }
         throw ChatError(
@@ -11,7 +13,9 @@ extension Limits {
         )
     }
 
-    /// - Throws: `.tooLarge` naming the field.
+    /// Checks the size of a JSON value.
+    ///
+    /// - Throws: `.tooLarge` with the name of the field.
     func check(value: JSONText?, _ field: String) throws(ChatError) {
         guard let value, value.count > recordValueBytes else { return }
         throw .over(
@@ -19,7 +23,9 @@ extension Limits {
             limit: recordValueBytes, field: field)
     }
 
-    /// - Throws: `.malformed` when the value is not an object, `.tooLarge`.
+    /// Checks that a JSON value is an object, and checks its size.
+    ///
+    /// - Throws: `.malformed` when the value is not an object; `.tooLarge` above the size limit.
     func check(object: JSONText?, _ field: String) throws(ChatError) {
         try check(value: object, field)
         guard let object, object.rawMembers() == nil else { return }

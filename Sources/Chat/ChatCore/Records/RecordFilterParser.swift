@@ -1,11 +1,12 @@
 import ChatModel
 
 extension RecordFilter {
-    /// Compiles a filter over the fields of a record kind, in the language of PubNub's wire. The language compares
-    /// texts by order and has no arithmetic: `== != < > <= >= LIKE`, `&& || !` and parentheses, with a field on the
-    /// left and a text, number, `true`, `false` or `null` on the right.
+    /// Compiles a filter for records of one kind, in the filter language of PubNub. An expression consists of
+    /// comparisons, combined with `&&`, `||`, `!` and parentheses. A comparison has a field on the left, one of `== !=
+    /// < > <= >= LIKE`, and a text, a number, `true`, `false` or `null` on the right. Unlike in the native language,
+    /// `<` and `>` also compare texts, and there is no arithmetic.
     ///
-    /// - Throws: `.malformed`, slug `bad_filter`, with the column.
+    /// - Throws: `.malformed` with the slug `bad_filter`, and the column of the error in the message.
     init(_ text: String, _ fields: RecordFields, limits: Limits) throws(ChatError) {
         guard text.utf8.count <= limits.filterBytes else {
             throw ChatError(
@@ -17,7 +18,7 @@ extension RecordFilter {
     }
 }
 
-/// A recursive-descent parser of record filters, with one method per rule.
+/// A recursive-descent parser of record filters, with one method for each rule of the grammar.
 private struct RecordFilterParser {
     private var lexer: FilterLexer
     private var token: FilterToken
@@ -77,7 +78,8 @@ private struct RecordFilterParser {
         throw fault("expected == != < > <= >= or LIKE")
     }
 
-    /// A known field, or a member of a field that is an object: `custom.floor`, `custom["floor"]`.
+    /// Parses the name of a known field, or of a member of an object field: `custom.floor` or `custom["floor"]`.
+    /// Returns the name of the field in the store.
     private mutating func field() throws(ChatError) -> String {
         let start = offset
         var name = ""
@@ -125,7 +127,8 @@ private struct RecordFilterParser {
         return value
     }
 
-    /// The pattern for the store. `*` is the wildcard; a `*` or a backslash of the text itself is escaped.
+    /// Parses the pattern of `LIKE`, and returns it in the form of the store: `*` is the wildcard, and a star or
+    /// backslash of the text is escaped.
     private mutating func pattern() throws(ChatError) -> String {
         guard case .string(let pieces) = token else { throw fault("expected a text after LIKE") }
         try advance()

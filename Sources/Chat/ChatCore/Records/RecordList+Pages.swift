@@ -3,25 +3,25 @@ public import JSON
 import Locking
 
 extension RecordList {
-    /// The limits of one page that a filter or a time reduces: records examined, and time spent. At either limit the
-    /// page is partial, and its cursor is where to continue (docs/decisions/0017-pages-examine-at-most-10000.md).
+    /// The limits of one page with a filter or a range of time: the number of records examined, and the time. A page
+    /// that reaches a limit is partial, and the next request continues at its cursor
+    /// (docs/decisions/0017-pages-examine-at-most-10000.md).
     static let examinedMost = 10_000
     private static let examinedTime: Duration = .seconds(2)
-    /// The number of records that one read of the store requests.
+    /// The number of records in one read of the store.
     private static let pageSize = 500
 
-    /// A page of a store query, reduced to what the list requests.
+    /// Returns one page of a store query, reduced to the items that this list selects.
     ///
     /// - Parameters:
-    ///   - query: the records, with the default order.
-    ///   - members: the names that a filter may use; nil when the list accepts no filter.
-    ///   - created: the time at which an item was made, for the list's times.
-    ///   - isKept: a further condition; nil accepts every item.
-    ///   - show: prints an item as the reader sees it, for the filter.
-    ///   - read: makes items of records, in their order; nil for a record that the reader may not see.
-    /// - Returns: a page that may contain less than its limit, or nothing, although more follow.
-    /// - Throws: `.malformed`, slug `bad_filter`, for a filter that cannot be read; the errors of `read` and of the
-    ///   store.
+    ///   - query: the query for the records, in the default order.
+    ///   - members: the members that a filter may use; nil for a list without a filter.
+    ///   - created: returns the creation time of an item, for `after` and `before`.
+    ///   - isKept: a further condition on items; nil accepts every item.
+    ///   - show: prints an item in the form that the reader sees, for the filter.
+    ///   - read: makes the items from records, in the same order; nil for a record that the reader may not see.
+    /// - Returns: a page that may have fewer items than its limit, or none, even when more items follow.
+    /// - Throws: `.malformed` with the slug `bad_filter` for an invalid filter; the errors of `read` and of the store.
     public func page<Item: Sendable>(
         of query: RecordQuery, in directory: any Directory, members: RecordMembers? = nil, limits: Limits,
         created: @escaping @Sendable (Item) -> Timetoken, keeping isKept: (@Sendable (Item) -> Bool)? = nil,
@@ -73,8 +73,9 @@ extension RecordList {
     /// Reads pages of the store until enough items are found or a limit is reached.
     ///
     /// - Parameters:
-    ///   - read: reads a page of the store after a cursor, with a limit and with a cursor after each item.
-    /// - Throws: the error of `read`.
+    ///   - read: reads one page of the store. It gets the cursor and the maximum number of items, and returns a cursor
+    ///     for each item.
+    /// - Throws: the errors of `read`.
     public static func page<Item: Sendable>(
         limit: Int, from cursor: String?, _ read: @Sendable (String?, Int) async throws(ChatError) -> Page<Item?>,
         _ isAsked: @Sendable (Item) -> Bool
@@ -100,7 +101,8 @@ extension RecordList {
         return page
     }
 
-    /// The total number of matches; nil when more records would have to be examined than the limit allows.
+    /// Returns the total number of selected items; nil when counting them would examine more records than the limit
+    /// allows.
     private static func count<Item: Sendable>(
         _ read: @Sendable (String?, Int) async throws(ChatError) -> Page<Item?>, _ isAsked: @Sendable (Item) -> Bool
     ) async throws(ChatError) -> Int? {

@@ -1,33 +1,35 @@
 public import ChatModel
 import JSON
 
-/// The options of a list of records.
+/// The options of a request for one page of a list of records.
 public struct RecordList: Sendable {
-    /// The page size, 1 to `Limits.pageMost`.
+    /// The maximum number of records in the page: 1 to `Limits.pageMost`.
     public var limit: Int
-    /// `Page.cursor` of the page before.
+    /// The `Page.cursor` of the previous page; nil for the first page.
     public var cursor: String?
-    /// The direction; nil for the list's default.
+    /// The sort direction; nil for the default direction of the list.
     public var order: ListOrder?
-    /// The lower bound for the time of creation, exclusive; nil: no bound.
+    /// The exclusive lower bound for the creation time; nil for no bound.
     public var after: Timetoken?
-    /// The upper bound for the time of creation, exclusive; nil: no bound.
+    /// The exclusive upper bound for the creation time; nil for no bound.
     public var before: Timetoken?
-    /// A condition over the records' members in the language of ``Filter``: `name LIKE 'An*' && custom.floor > 3`.
+    /// A condition on the members of the records, in the language of ``Filter``, such as `name LIKE 'An*' &&
+    /// custom.floor > 3`; nil for all records.
     public var filter: String?
-    /// The members to sort by, in order of precedence, each with `:asc` or `:desc` when it does not follow `order`;
-    /// empty sorts by id.
+    /// The members to sort by, the most significant first. A member may end with `:asc` or `:desc` to override `order`.
+    /// An empty list sorts by id.
     public var sort: [String] = []
-    /// True when all matches are counted. With a filter or a time, matches among more than ``RecordList/examinedMost``
-    /// records are not counted.
+    /// True to return the total number of selected records. With a filter or a time bound, the total is nil when it
+    /// would require examining more than ``RecordList/examinedMost`` records.
     public var wantsTotal = false
-    /// The names of the fields in `filter` and `sort` for a client of PubNub's wire, which also uses that wire's filter
-    /// language; nil for the native names.
+    /// The field names of a client of PubNub's wire protocol. The filter is then in PubNub's filter language. Nil for
+    /// the native names and language.
     public var fields: RecordFields?
-    /// The number of records to skip, for clients that number their pages; not with a cursor.
+    /// The number of records to skip, for clients that number their pages; nil for none. Do not combine it with a
+    /// cursor.
     public var offset: Int?
 
-    /// A list with the default order, without conditions.
+    /// Creates a request with the default order and without conditions.
     public init(limit: Int, cursor: String? = nil) {
         self.limit = limit
         self.cursor = cursor
@@ -36,20 +38,25 @@ public struct RecordList: Sendable {
 
 /// The names that filters and sort orders of one record kind may use.
 public struct RecordFields: Sendable {
-    /// A field that is compared as a whole.
+    /// A field that is compared as a whole, and its name in the store.
     struct Field: Sendable {
         let word: String
         /// The field's name in `RecordFilter`.
         let stored: String
     }
 
-    /// A field that counts as a fixed text while a condition holds, regardless of the stored value.
+    /// A field that has a fixed text for filters while a condition is true, whatever its stored value is.
     public struct Override: Sendable {
         let stored: String
         let condition: RecordFilter
         let text: String
 
-        /// - Parameter stored: the field's name in `RecordFilter`.
+        /// Creates an override.
+        ///
+        /// - Parameters:
+        ///   - stored: the field's name in `RecordFilter`.
+        ///   - condition: the condition while which the text replaces the stored value.
+        ///   - text: the fixed text.
         public init(_ stored: String, while condition: RecordFilter, is text: String) {
             self.stored = stored
             self.condition = condition
@@ -58,22 +65,24 @@ public struct RecordFields: Sendable {
     }
 
     let names: [Field]
-    /// Fields whose members are compared: `custom.floor`.
+    /// The fields that are objects. Filters compare their members, such as `custom.floor`.
     let objects: [Field]
-    /// The name for the id, which the store keeps beside the body.
+    /// The name of the record's id. The store has it outside the body of the record.
     let id: String
-    /// The name for the time of the last change, which the store also keeps beside the body.
+    /// The name of the time of the last change. The store has it outside the body of the record.
     let updated: String
-    /// Members that are shown but cannot be sorted by.
+    /// The members that readers see but that cannot be used to sort.
     let others: [String]
-    /// The override of a field. It applies to filters; orders use the stored value.
+    /// The override of a field; nil for none. It applies to filters; sorting uses the stored value.
     var override: Override?
 
+    /// Creates the fields of a list.
+    ///
     /// - Parameters:
-    ///   - names: each field's name, and its name in `RecordFilter`.
-    ///   - objects: the same for fields whose members are compared.
-    ///   - id: the name for the id in orders.
-    ///   - override: a field for which filters do not always use the stored value.
+    ///   - names: the name of each field, and its name in `RecordFilter`.
+    ///   - objects: the name of each object field, and its name in `RecordFilter`.
+    ///   - id: the name of the record's id for sorting.
+    ///   - override: a field that has a fixed text for filters in some cases; nil for none.
     public init(
         names: KeyValuePairs<String, String>, objects: KeyValuePairs<String, String>, id: String,
         override: Override? = nil
@@ -86,7 +95,7 @@ public struct RecordFields: Sendable {
         others = []
     }
 
-    /// The fields for which `isVisible` is true.
+    /// Creates a copy with only the fields for which `isVisible` returns true.
     init(_ all: RecordFields, where isVisible: (Field) -> Bool) {
         names = all.names.filter(isVisible)
         objects = all.objects.filter(isVisible)
@@ -95,7 +104,7 @@ public struct RecordFields: Sendable {
         others = all.others
     }
 
-    /// Fields with the same names as in the store, and further members that the REST API shows.
+    /// Creates fields that have the same names as in the store, and further members of the REST API.
     private init(names: [String], created: String? = nil, objects: [String] = [], others: [String] = []) {
         self.names =
             names.map { Field(word: $0, stored: $0) }
@@ -106,12 +115,12 @@ public struct RecordFields: Sendable {
         updated = "updated_at"
     }
 
-    /// The members of a shown record that filters can name.
+    /// The members that a filter may use, in the form of the REST API.
     var members: RecordMembers {
         RecordMembers(names: [id] + words + others + [updated], objects: objects.map(\.word))
     }
 
-    /// The stored name of a field, or of a member of a field that is an object; nil for an unknown name.
+    /// Returns the name in the store of a field, or of a member of an object field; nil for an unknown name.
     func stored(_ word: String) -> String? {
         if let field = names.first(where: { $0.word == word }) { return field.stored }
         let object = objects.first { word.hasPrefix($0.word + ".") }
@@ -120,7 +129,7 @@ public struct RecordFields: Sendable {
 
     var words: [String] { names.map(\.word) }
 
-    /// The condition that compares a field, with the override applied.
+    /// Returns the condition that compares a field with a value, including the override.
     func compare(_ stored: String, _ comparison: RecordFilter.Comparison, _ value: RecordFilter.Value) -> RecordFilter {
         let comparing = RecordFilter.compare(field: stored, comparison, value)
         guard let override, override.stored == stored else { return comparing }
@@ -150,7 +159,7 @@ public struct RecordFields: Sendable {
 }
 
 extension RecordFields.Override {
-    /// True when the comparison of the fixed text with a value holds.
+    /// Returns true when the fixed text satisfies the comparison with a value.
     fileprivate func holds(_ comparison: RecordFilter.Comparison, _ value: RecordFilter.Value) -> Bool {
         guard case .string(let other) = value else { return comparison == .notEqual }
         return switch comparison {
@@ -166,9 +175,10 @@ extension RecordFields.Override {
 }
 
 extension ChatAccess {
-    /// Checks the filter and the order of a list that has its own `fields`, before an operation that first writes.
+    /// Checks the filter and the sort order of a list with its own `fields`. For operations that write before they
+    /// list.
     ///
-    /// - Throws: `.malformed`, slug `bad_filter` or `bad_sort`, for a filter or an order that cannot be read.
+    /// - Throws: `.malformed` with the slug `bad_filter` or `bad_sort` for an invalid filter or sort order.
     public func check(_ list: RecordList) throws(ChatError) {
         guard let fields = list.fields else { return }
         if let text = list.filter { _ = try RecordFilter(text, fields, limits: limits) }
@@ -177,7 +187,9 @@ extension ChatAccess {
 }
 
 extension RecordQuery {
-    /// - Throws: `.malformed`, slug `bad_filter` or `bad_sort`.
+    /// Creates the query of a list.
+    ///
+    /// - Throws: `.malformed` with the slug `bad_filter` or `bad_sort` for an invalid filter or sort order.
     init(
         _ kind: RecordKind, _ list: RecordList, _ fields: RecordFields, in app: AppID, limits: Limits
     ) throws(ChatError) {
@@ -193,14 +205,14 @@ extension RecordQuery {
         self.sort = sort
     }
 
-    /// Adds a condition to the filter.
+    /// Adds a condition that the selected records must also meet.
     mutating func add(_ condition: RecordFilter) {
         filter = filter.map { .and([$0, condition]) } ?? condition
     }
 }
 
 extension RecordFields {
-    /// A sort key from `name`, `name:asc` or `name:desc`.
+    /// Parses a sort key: `name`, `name:asc` or `name:desc`.
     fileprivate func sortKey(
         _ text: String, _ order: ListOrder
     ) throws(ChatError) -> (key: RecordQuery.SortKey, ascending: Bool) {
@@ -225,14 +237,14 @@ extension RecordFields {
 }
 
 extension Page {
-    /// The page with transformed items; items that become nil are left out.
+    /// Returns the page with transformed items. An item for which `transform` returns nil is left out.
     func mapped<Other>(_ transform: (Item) -> Other?) -> Page<Other> {
         Page<Other>(
             items: items.compactMap(transform), hasMore: hasMore, position: position, cursor: cursor, total: total)
     }
 }
 
-/// The differences between two printed forms of a record, member by member, for `changes` of an event.
+/// The differences between two forms of a record, by member. Printed as the member `changes` of an event.
 struct RecordDifference {
     private struct Field {
         let name: String
@@ -248,7 +260,7 @@ struct RecordDifference {
         self.init(from: old.rawMembers() ?? [], to: new.rawMembers() ?? [])
     }
 
-    /// Compares members by their names; a null value counts as absent.
+    /// Compares the members with the same name. A null value counts as absent.
     init(from old: [(name: String, value: JSONText)], to new: [(name: String, value: JSONText)]) {
         let (before, after) = (old.filter { $0.value != .null }, new.filter { $0.value != .null })
         let names = before.map(\.name) + after.map(\.name).filter { name in !before.contains { $0.name == name } }
@@ -259,7 +271,7 @@ struct RecordDifference {
         }
     }
 
-    /// Prints the member `changes`; a side without a value is left out.
+    /// Prints the member `changes`. The old or new value of a member is left out when it is absent.
     func print(to writer: inout JSONWriter) {
         writer.key("changes")
         writer.beginArray()

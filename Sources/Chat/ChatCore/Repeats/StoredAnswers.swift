@@ -3,22 +3,23 @@ import JSON
 import Locking
 import Synchronization
 
-/// The answers to requests with an `Idempotency-Key`, stored for as long as repeats are recognized.
+/// The stored responses of requests with an `Idempotency-Key`. They are stored for as long as repeated requests are
+/// recognized.
 ///
-/// A note that the request has begun (``PendingAnswer``) is part of the commit of its first change, or is written
-/// before the request is carried out (``write(_:)``). The answer follows in a commit of its own. If a repeat arrives
-/// between the two, it is known that the request must not be carried out again.
+/// A record of the key (``PendingAnswer``) is stored first: in the commit of the request's first change, or before the
+/// request is executed (``write(_:)``). The response is stored in a later commit. If a repeated request arrives between
+/// the two commits, the gateway knows that it must not execute the request again.
 public final class StoredAnswers: Sendable {
-    /// An answer as it was sent.
+    /// The response to a request.
     public struct Answer: Sendable {
-        /// The HTTP status.
+        /// The HTTP status code.
         public var status: Int
-        /// The header fields that belong to the answer, in the order in which they were sent.
+        /// The header fields of the response to repeat, in the order in which they were sent.
         public var headers: [(name: String, value: String)]
-        /// UTF-8 text.
+        /// The body, as UTF-8 text.
         public var body: [UInt8]
 
-        /// An answer to store.
+        /// Creates a response to store.
         public init(status: Int, headers: [(name: String, value: String)], body: [UInt8]) {
             self.status = status
             self.headers = headers
@@ -26,22 +27,23 @@ public final class StoredAnswers: Sendable {
         }
     }
 
-    /// The state of a request's key.
+    /// The state of an idempotency key when a request with it arrives.
     public enum Earlier: Sendable {
-        /// Not used yet. The caller binds the note while the request is carried out, then calls ``conclude(_:with:)``.
+        /// The key was not used before. The caller sets ``PendingAnswer/current`` to this value while it executes the
+        /// request, and then calls ``conclude(_:with:)``.
         case none(PendingAnswer)
-        /// Used with another request.
+        /// The key was used with a different request.
         case other
-        /// The request began a moment ago, here or on another node.
+        /// A request with this key is still running, on this node or on another node.
         case running
-        /// The request began, and ended before its answer was stored.
+        /// A request with this key has ended, but its response was not stored.
         case lost
         case answered(Answer)
     }
 
-    /// The maximum size of a stored answer. A repeat of a request with a larger answer is reported as lost.
+    /// The maximum size in bytes of a stored response body. A repeated request whose response was larger gets `lost`.
     static let answerBytes = 256 * 1024
-    /// The time after which a request without an answer is no longer running.
+    /// The time after which a request without a stored response counts as ended.
     private static let timeout: Duration = .seconds(60)
 
     private let directory: any Directory
@@ -55,15 +57,16 @@ public final class StoredAnswers: Sendable {
         self.window = window
     }
 
-    /// The number of answers that were not stored, because they exceed 256 KiB or the store rejected them. Repeats of
-    /// these requests get 409.
+    /// The number of responses that were not stored, because they were larger than 256 KiB or the store rejected them.
+    /// Repeats of these requests get status 409.
     public var lostAnswers: UInt64 { lost.load(ordering: .relaxed) }
 
-    /// Looks up a request's key.
+    /// Looks up the idempotency key of a request.
     ///
     /// - Parameters:
-    ///   - scope: app, credential, method, path and key, as a hash in hexadecimal.
-    ///   - fingerprint: the request, as a hash in hexadecimal.
+    ///   - scope: a hash of app, credential, method, path and idempotency key, in hex.
+    ///   - fingerprint: a hash of the request, in hex. A request with the same key but another fingerprint is a
+    ///     different request.
     /// - Throws: `.unavailable` when the store cannot be read.
     public func begin(
         _ scope: String, fingerprint: String, in app: AppID
@@ -81,11 +84,11 @@ public final class StoredAnswers: Sendable {
             PendingAnswer(RecordChange(key, body: begun.body, precondition: stored.map { .etag($0.etag) } ?? .absent)))
     }
 
-    /// Writes the note in a commit of its own, before a request that writes no records is carried out. Does nothing
-    /// when it is already written.
+    /// Stores the record of the key in a commit of its own. For requests that write no other records. Does nothing when
+    /// the record is already stored.
     ///
-    /// - Throws: `.conflict` or `.stale` when the same request began at the same moment; `.unavailable` when the store
-    ///   cannot be reached.
+    /// - Throws: `.conflict` or `.stale` when a request with the same key started at the same moment; `.unavailable`
+    ///   when the store cannot be written.
     public func write(_ pending: PendingAnswer) async throws(ChatError) {
         guard let change = pending.consume() else { return }
         do throws(ChatError) {
@@ -96,8 +99,8 @@ public final class StoredAnswers: Sendable {
         }
     }
 
-    /// Removes the note of a rejected request, so that its key is free again. A note that cannot be removed is counted
-    /// as a lost answer.
+    /// Removes the record of a rejected request, so that its key can be used again. If the record cannot be removed, it
+    /// counts as a lost response.
     public func withdraw(_ pending: PendingAnswer) async {
         do throws(ChatError) {
             _ = try await directory.write([RecordChange(pending.key, body: nil)])
@@ -106,11 +109,11 @@ public final class StoredAnswers: Sendable {
         }
     }
 
-    /// Stores the answer, also for a request that changed nothing, because a repeat may arrive when there is something
-    /// to change. The request is already done, so an answer that cannot be stored is counted (``lostAnswers``) and is
-    /// not an error.
+    /// Stores the response. Also stores the response of a request that changed nothing, so that a repeat cannot change
+    /// anything later. The request is already executed, so a response that cannot be stored is not an error; it is
+    /// counted in ``lostAnswers``.
     ///
-    /// - Parameter answer: nil when its body is not available.
+    /// - Parameter answer: the response; nil when its body is not available.
     public func conclude(_ pending: PendingAnswer, with answer: Answer?) async {
         do throws(ChatError) {
             try await write(pending)
@@ -129,7 +132,8 @@ public final class StoredAnswers: Sendable {
         }
     }
 
-    /// Removes the answers that contain the text of a message. Answers that are not stored yet will not be stored.
+    /// Removes the stored responses that contain the text of a message. Responses to requests that are still running
+    /// will not be stored.
     func forget(about message: Timetoken, in channel: ChannelID) async throws(ChatError) {
         var query = RecordQuery(.answer, in: channel.app, limit: 200)
         query.parent = Self.parent(ofAnswersAbout: message, in: channel)
@@ -146,7 +150,7 @@ public final class StoredAnswers: Sendable {
         MessageRecord.key(channel.name, message, in: channel.app).id
     }
 
-    /// Removes answers that are older than the repeat window.
+    /// Removes responses that are older than the time in which repeated requests are recognized.
     func sweep(_ app: AppID) async throws(ChatError) {
         let edge = clock.now.adding(.zero - window)
         var query = RecordQuery(.answer, in: app, limit: 200)
@@ -160,7 +164,7 @@ public final class StoredAnswers: Sendable {
     }
 }
 
-/// The body of a record of the kind `answer`.
+/// The content of a record of the kind `answer`.
 private struct Entry {
     var fingerprint: String
     var begun: Timetoken
@@ -209,12 +213,12 @@ private struct Entry {
     }
 }
 
-/// A request with an `Idempotency-Key` that is being carried out. Code that writes records for the request adds this
-/// note to its commit, so that both are stored together.
+/// A request with an `Idempotency-Key` that is being executed. Code that writes records for the request adds the record
+/// of the key to its commit, so that both are stored together.
 ///
-/// It is a task-local value, as ``PendingAuditEntry`` is.
+/// Like ``PendingAuditEntry``, it is a task-local value.
 public final class PendingAnswer: Sendable {
-    /// The request that the current task carries out; nil without an `Idempotency-Key`.
+    /// The request that the current task executes; nil for a request without an `Idempotency-Key`.
     @TaskLocal public static var current: PendingAnswer?
 
     private let begun: RecordChange
@@ -223,23 +227,23 @@ public final class PendingAnswer: Sendable {
 
     init(_ begun: RecordChange) { self.begun = begun }
 
-    /// The key of the record that holds the answer.
+    /// The key of the record for the response.
     var key: RecordKey { begun.key }
 
-    /// Names the message whose text the answer will contain, before the request's first change. The answer is removed
-    /// with the message.
+    /// Declares that the response will contain the text of a message. The stored response is then removed together with
+    /// the message. Call this before the first change of the request.
     func concern(_ message: Timetoken, in channel: ChannelID) {
         subject.withLock { $0 = StoredAnswers.parent(ofAnswersAbout: message, in: channel) }
     }
 
-    /// The parent of the record, which names that message; nil for most requests.
+    /// The parent of the record, which identifies that message; nil when no message was declared.
     var parent: String? { subject.withLock { $0 } }
 
-    /// The note as a change to add to a commit; nil when no such request is being carried out or the note is already
-    /// written.
+    /// Returns the change that stores the record of the key, to add to a commit; nil when there is no current request
+    /// with a key, or when the record is already stored.
     public static func change() -> RecordChange? { current?.consume() }
 
-    /// Marks the note as not written, after the commit that contained it has failed.
+    /// Marks the record as not stored, because the commit that contained it failed.
     public static func retract() { current?.retract() }
 
     func consume() -> RecordChange? {

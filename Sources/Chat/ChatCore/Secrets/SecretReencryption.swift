@@ -2,19 +2,20 @@ public import ChatModel
 import JSON
 import Signing
 
-/// Encrypts every stored secret with the vault's first key: secrets from before there was a vault, and secrets under an
-/// older key. The older key can then be removed after one start with both keys.
+/// Encrypts all stored secrets with the first key of the vault: secrets that are stored in plain text, and secrets
+/// encrypted with an older key. After one start with both keys, the older key can be removed from the settings.
 ///
-/// It runs before any other code reads the records. It therefore also detects a missing key, without which an app or a
-/// webhook would silently be missing.
+/// It runs before any other code reads the records. So it also detects a missing key, which would otherwise make an app
+/// or a webhook disappear without an error.
 struct SecretReencryption {
     let directory: any Directory
     let vault: Vault
 
-    /// Rewrites the records.
+    /// Re-encrypts the secrets of all records.
     ///
     /// - Returns: the number of records that were rewritten.
-    /// - Throws: `.unavailable` with the record and the id of the missing key; the errors of the directory.
+    /// - Throws: `.unavailable` with the record and the id of the missing key in the message; the errors of the
+    ///   directory.
     func run() async throws(ChatError) -> Int {
         var count = try await reseal(.setting, in: .gateway)
         var apps: [AppID] = []
@@ -43,7 +44,7 @@ struct SecretReencryption {
                     _ = try await directory.write([change])
                     count += 1
                 } catch  where error.code == .stale || error.code == .notFound {
-                    // The record was written or removed in the meantime, by a node that also has the first key.
+                    // Another node, which also has the first key, wrote or removed the record meanwhile.
                 }
             }
             guard let cursor = page.cursor else { return count }
@@ -99,12 +100,12 @@ struct SecretReencryption {
     }
 }
 
-/// A member of a record that contains secrets, and the texts in it that are secrets. Other texts may be anything a user
-/// wrote, even text that looks encrypted.
+/// A member of a record that contains secrets. It determines which texts in the member are secrets. All other texts may
+/// come from users, even when they look encrypted.
 private struct SecretPlace {
-    /// The members of the objects in it that are secrets; nil: every text.
+    /// The names of the nested members that are secrets; nil when every text is a secret.
     private let members: Set<String>?
-    /// True when these secrets were stored in plain text before there was a vault.
+    /// True when the gateway stored these secrets in plain text before it had a vault.
     private let wasClear: Bool
 
     init?(_ kind: RecordKind, _ member: String) {
@@ -121,7 +122,7 @@ private struct SecretPlace {
         }
     }
 
-    /// True when a text of this member is a secret that can be encrypted now.
+    /// Returns true when a text of this member is a secret that can be encrypted now.
     func holds(_ text: String, as member: String?, _ vault: Vault) -> Bool {
         guard members?.contains(member ?? "") != false else { return false }
         return Vault.isStoredForm(text) || (wasClear && vault.seals)
@@ -129,8 +130,8 @@ private struct SecretPlace {
 }
 
 extension RecordKey {
-    /// The text that binds the encrypted secrets of a record to it: `app/demo`, `webhook/wh_…`, `source/github`. All
-    /// secrets of a record have the same one, so that `SecretReencryption` can decrypt them without knowing their
-    /// purpose.
+    /// The context of the encrypted secrets of a record, which binds them to the record: `app/demo`, `webhook/wh_…` or
+    /// `source/github`. All secrets of a record have the same context, so `SecretReencryption` can decrypt each of
+    /// them.
     public var vaultContext: String { "\(kind)/\(id)" }
 }

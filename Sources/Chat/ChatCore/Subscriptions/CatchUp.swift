@@ -1,21 +1,25 @@
 public import ChatModel
 
-/// The events of a selection between two positions, read from the store page by page.
+/// Reads the stored events of a selection between two positions of the log, page by page. A position is a timetoken.
 ///
-/// The owner of the live side joins history and live events in this order: attach to the hub; record, in one turn of
-/// the hub, the hub's position and the live side's mark; read with this up to that position; go live at the mark. No
-/// event is missing, because every event above the position comes after the mark. No event is repeated, because none at
-/// or below the position does.
+/// To receive stored events and then live events, a reader does the following:
+/// 1. Attach a sink to the hub.
+/// 2. In one step of the hub, record the hub's position, and mark the end of the sink's queue of live events.
+/// 3. With this type, read the stored events up to that position.
+/// 4. Continue with the live events after the mark.
+///
+/// No event is missing, because every event above the position comes after the mark. No event is repeated, because no
+/// event at or below the position comes after the mark.
 public struct CatchUp: Sendable {
     private let log: any EventLog
     /// The selection whose events are read.
     let selection: Selection
     private let audienceSnapshot: AudienceSnapshot?
-    /// Removes texts of deleted messages; nil when they are shown.
+    /// Removes the texts of deleted messages; nil to leave the texts in the events.
     private let deletedTexts: DeletedTexts?
     /// The position at which reading ends, inclusive.
     let upTo: Timetoken
-    /// The position up to which everything was read.
+    /// The position up to which all events were read.
     public private(set) var position: Timetoken
 
     init(
@@ -30,24 +34,25 @@ public struct CatchUp: Sendable {
         position = after
     }
 
-    /// True when everything was read.
+    /// True when all events up to `upTo` were read.
     public var isOver: Bool { position >= upTo }
 
-    /// Reads the next page, examining at most `limit` events of the selection's channels.
+    /// Reads the next page. Examines at most `limit` events of the selection's channels.
     ///
-    /// The page contains the selected events, oldest first. It may be empty although more follow, so that a filter with
-    /// few matches has a bounded cost per page.
+    /// Returns the selected events of the page, oldest first. A page may be empty although more events follow, so that
+    /// a filter with few matches costs no more per page than any other.
     ///
     /// - Throws: the errors of the store.
     public mutating func nextPage(limit: Int) async throws(ChatError) -> [Event] {
         guard !isOver else { return [] }
         let page = try await log.events(
             in: audienceSnapshot?.channels ?? selection.channels, after: position, limit: limit)
-        // The last page is complete up to the log's watermark, which is never below the hub's position. The watermark
-        // may be beyond the end. Events beyond the end are left out, so the position must not pass the end either.
+        // The last page is complete up to the log's watermark, which is never below the hub's position. If the
+        // watermark is beyond `upTo`, the page may contain events beyond `upTo`. These are left out, and `position`
+        // stops at `upTo`.
         position = page.hasMore ? min(page.position, upTo) : upTo
         var events = page.items.filter { $0.timetoken <= upTo }
-        // The texts are removed before a filter reads them.
+        // The texts are removed first, so that the filter does not see them either.
         if let deletedTexts { events = try await deletedTexts.withheld(from: events) }
         return events.filter(isWanted)
     }
@@ -58,28 +63,29 @@ public struct CatchUp: Sendable {
     }
 }
 
-/// The position from which a resuming reader really starts, and whether events were lost.
+/// The position from which a reader resumes, and whether events before it were lost.
 public struct ResumePosition: Sendable, Equatable {
-    /// The reason for a gap.
+    /// The reason why a reader misses events.
     public enum Gap: String, Sendable {
-        /// The retention of the app or of a type has removed events that the reader could have received.
+        /// The retention of the app or of an event type has removed events that the reader could have received.
         case retention
-        /// The gateway was restored from a backup, and later events are lost.
+        /// The gateway was restored from a backup, and events that were newer than the backup are lost.
         case restore
-        /// The position is in the future: it belongs to another gateway, or to this one before a restore.
+        /// The requested position is in the future: it belongs to another gateway, or to this gateway before a restore
+        /// from a backup.
         case future
-        /// The id that the reader sent is not a position.
+        /// The id that the reader sent is not a timetoken.
         case unknown
     }
 
     /// The position as the reader sent it.
     public var requested: String
-    /// The position after which events follow.
+    /// The position from which the reader resumes. It receives the events after this position.
     public var from: Timetoken
-    /// The gap; nil when all events after the position follow.
+    /// The reason for a gap; nil when no event after the requested position is missing.
     public var gap: Gap?
 
-    /// Resumes after `from`, with a gap if events were lost.
+    /// Creates a position to resume from, with a gap if events were lost.
     public init(requested: String, from: Timetoken, gap: Gap? = nil) {
         self.requested = requested
         self.from = from
@@ -88,11 +94,11 @@ public struct ResumePosition: Sendable, Equatable {
 }
 
 extension ChatAccess {
-    /// The events of a selection after one position up to another. The text of a message that is marked as deleted is
-    /// null for every reader, because many readers share the pages.
+    /// Returns a reader of the events of a selection above `after` and up to `upTo`. The text of a message that is
+    /// marked as deleted is null for every reader, because readers share the pages.
     ///
-    /// - Parameter audienceSnapshot: for a selection with a viewer, taken in the turn in which the hub was at `upTo`;
-    ///   without it, such a selection matches no event.
+    /// - Parameter audienceSnapshot: the snapshot for the selection's viewer, taken while the hub's position was
+    ///   `upTo`; nil for a selection without a viewer. Without a snapshot, a selection with a viewer matches no event.
     public func catchUp(
         _ selection: Selection, audienceSnapshot: AudienceSnapshot? = nil, after: Timetoken, upTo: Timetoken
     ) -> CatchUp {
@@ -101,14 +107,14 @@ extension ChatAccess {
             deletedTexts: showsDeletedTexts ? nil : DeletedTexts(log: log, directory: directory))
     }
 
-    /// Reads a cursor from a client: a timetoken, an event id, an RFC 3339 time, `earliest` or `latest`.
+    /// Parses the cursor of a client: a timetoken, an event id, an RFC 3339 time, `earliest` or `latest`.
     ///
-    /// `earliest` and `0` request all available events and are never a gap. A position after which the selection has
-    /// lost events resumes before the oldest event still kept; a position in the future resumes now. Both are reported
-    /// as gaps.
+    /// The cursors `earliest` and `0` request all available events and never cause a gap. If events after the cursor
+    /// were lost, the reader resumes before the oldest remaining event. If the cursor is in the future, the reader
+    /// resumes at the end of the log. Both cases are reported as gaps.
     ///
-    /// - Parameter toleratesUnknown: true for an id that a stream issued: anything but a timetoken is then a gap and
-    ///   resumes now.
+    /// - Parameter toleratesUnknown: true for the id of a stream's event. A text that is not a timetoken then resumes
+    ///   at the end of the log, and is reported as a gap.
     /// - Throws: `.malformed` for any other text when `toleratesUnknown` is false.
     public func resume(
         _ selection: Selection, at cursor: String, orFromNow toleratesUnknown: Bool = false
@@ -124,12 +130,12 @@ extension ChatAccess {
                     "the cursor must be a timetoken of 17 digits, an event id, '0', 'earliest', 'latest', or an RFC 3339 time",
                     slug: "bad_cursor", field: "cursor")
             }
-            // The id is echoed in the gap, cut to a bounded length.
+            // The gap repeats the id, cut to 64 characters.
             return ResumePosition(
                 requested: String(cursor.prefix(64)), from: try await log.watermark(of: app), gap: .unknown)
         }
         guard asked > .zero else { return ResumePosition(requested: cursor, from: .zero) }
-        // Reads the loss first: it is never above a watermark that is read later.
+        // Reads the loss before the watermark, so that the position of the loss is never above the watermark.
         let audienceSnapshot = selection.viewer == nil ? nil : await service.hub.audienceSnapshot(of: selection)
         let channels = audienceSnapshot?.channels ?? selection.channels
         let loss = try await log.loss(in: channels, types: selection.types, after: asked)

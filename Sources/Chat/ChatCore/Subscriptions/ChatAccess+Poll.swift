@@ -1,19 +1,22 @@
 public import ChatModel
 import JSON
 
-/// The events of one answer to a long poll.
+/// The events in one response to a long poll.
 public struct PollBatch: Sendable {
     /// The events, in the order of the log.
     public var events: [Event]
     /// The position from which the next poll continues.
     public var cursor: Timetoken
 
-    /// The size of payloads and metadata, in bytes, after which no further event is added. The answer is copied to its
-    /// socket in one piece, which blocks all other clients.
+    /// The size of payloads and metadata in bytes after which no further event is added. A response is copied to its
+    /// socket in one piece, and all other clients wait during the copy.
     private static let bytesMost = 512 * 1024
 
-    /// - Parameter limit: the maximum number of events. Long events reduce the number, to no fewer than one. The cursor
-    ///   never passes an event that was left out.
+    /// Creates a batch of the first events that fit into one response.
+    ///
+    /// - Parameters:
+    ///   - limit: the maximum number of events. Large events reduce the number, but at least one event is included.
+    ///   - position: the cursor when `events` is empty. Otherwise the cursor is the last included event.
     public init(_ events: some Sequence<Event>, limit: Int, upTo position: Timetoken) {
         var bytes = 0
         self.events = Array(
@@ -24,9 +27,11 @@ public struct PollBatch: Sendable {
         cursor = self.events.last?.timetoken ?? position
     }
 
-    /// Removes events at the end that are too large with their included objects. At least one event stays.
+    /// Removes events at the end, until the rest fits into one response with its included objects. At least one event
+    /// stays.
     ///
-    /// - Parameter included: the objects of each event; empty when none were requested, and then no event is removed.
+    /// - Parameter included: the included objects of each event; empty when the poll requested none. If it is empty, no
+    ///   event is removed.
     public mutating func fit(_ included: inout [RenderedIncludes]) {
         guard !included.isEmpty else { return }
         var bytes = 0
@@ -42,14 +47,14 @@ public struct PollBatch: Sendable {
 }
 
 extension ChatAccess {
-    /// The first events of a selection between two positions, in the order of the log, at most one page; and the
-    /// position up to which it has read, which is `upTo` when no event was found.
+    /// Returns the first selected events above `after` and up to `upTo`, in the order of the log and at most one page.
+    /// Also returns the position up to which the log was read; it is `upTo` when all was read and no event was found.
     ///
-    /// It stops when the deadline has passed or the task is cancelled, but reads at least one page. With a selective
-    /// filter, a long history could take minutes, and the caller would see no progress.
+    /// Stops when the deadline has passed or the task is cancelled, but reads at least one page. Without the deadline,
+    /// a filter with few matches could take minutes in a long history.
     ///
-    /// A poll first attaches a sink to the hub, then reads with this up to the hub's position at that time. All later
-    /// events reach the sink.
+    /// A poll first attaches a sink to the hub, and then reads up to the hub's position with this method. The sink
+    /// receives all later events.
     ///
     /// - Throws: the errors of the store.
     public func missed(
@@ -67,7 +72,8 @@ extension ChatAccess {
 }
 
 extension ChatError {
-    /// The error while the gateway starts or stops, when committed events do not reach subscribers.
+    /// The error while the gateway starts or stops. During that time, the hub does not distribute events to
+    /// subscribers.
     public static let notListening = ChatError(
         .unavailable, "events cannot be followed now: the gateway is starting or stopping", retryAfter: .seconds(1))
 }

@@ -1,24 +1,27 @@
 public import ChatModel
 
-/// A receiver of a feed's events. Called on the hub's executor, in log order, at most once per turn of the hub.
+/// A receiver of the events of a feed. The hub calls it on its executor, in the order of the log, at most once per
+/// turn. A turn is a step in which the hub runs without suspending.
 public protocol FeedSink: AnyObject, Sendable {
     /// Receives events that match the feed's selection. Must not block.
     func receive(_ events: [Event])
 }
 
-/// All subscribers with the same selection. Belongs to the hub, and exists while it has a sink.
+/// All subscribers with the same selection of events. A feed belongs to the hub, and exists while it has at least one
+/// sink.
 final class Feed {
     let selection: Selection
-    /// The number of the feed in the index.
+    /// The number of the feed in the `FeedIndex`.
     var number: UInt32 = 0
-    /// For a device's stream, the channels under which the index lists it. They change with the user's memberships and
-    /// entered channels.
+    /// For the stream of a user's device, the channels under which the index lists the feed. They change when the user
+    /// joins, enters or leaves channels.
     var heard: Set<ExactText> = []
-    /// The first sink. Most feeds have no other, and a dictionary for one would be most of the feed's memory.
+    /// The first sink. Most feeds have one sink, and a dictionary for it would be most of the memory of the feed.
     private var first: (any FeedSink)?
-    /// Further sinks, by identity, because thousands of polls may use one feed and leave it at the same moment.
+    /// The other sinks, by identity. A dictionary, because thousands of polls may share one feed and detach at the same
+    /// moment.
     private var others: [ObjectIdentifier: any FeedSink] = [:]
-    /// The events of the current turn.
+    /// The events of the current turn of the hub.
     private var pending: [Event] = []
 
     init(_ selection: Selection) { self.selection = selection }
@@ -35,14 +38,14 @@ final class Feed {
         if first === sink { first = nil } else { others[ObjectIdentifier(sink)] = nil }
     }
 
-    /// Adds an event for `flush`. True for the first event of the turn.
+    /// Adds an event that `flush` will send. Returns true for the first event of the turn.
     func add(_ event: Event) -> Bool {
         pending.append(event)
         return pending.count == 1
     }
 
     func flush() {
-        // Frees the array: otherwise a hundred thousand feeds with one past event would keep as many arrays.
+        // Replaces the array to free its memory. Otherwise, a hundred thousand feeds would keep one unused array each.
         let events = pending
         pending = []
         first?.receive(events)

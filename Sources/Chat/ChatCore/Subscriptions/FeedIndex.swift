@@ -1,12 +1,12 @@
 import ChatModel
 
-/// An index of feeds that finds those matching an event without testing the others.
+/// An index of all feeds. It finds the feeds that match an event without testing every feed.
 struct FeedIndex {
     private var apps: [AppID: SelectionIndex] = [:]
-    /// The feeds by their numbers.
+    /// The feeds by number; nil for a free number.
     private var feeds: [Feed?] = []
     private var free: [UInt32] = []
-    /// Notified of feeds that select `channel.activity` by name.
+    /// Receives the feeds that select the type `channel.activity` by name.
     var activity: ChannelActivity?
 
     mutating func insert(_ feed: Feed) {
@@ -24,14 +24,15 @@ struct FeedIndex {
         apps[selection.channels.app, default: SelectionIndex()].insert(feed.number, selection, on: feed.heard)
     }
 
-    /// Adds a channel to a device's feed, from the next event on.
+    /// Adds a channel to a device's feed. The feed receives the channel's events from the next event on.
     mutating func extend(_ feed: Feed, to channel: ExactText) {
         guard feed.selection.covers(channel), feed.heard.insert(channel).inserted else { return }
         apps[feed.selection.channels.app]?.insert(feed.number, feed.selection, on: [channel])
         if feed.selection.namesActivity { activity?.change { $0.extend(feed.selection, to: channel) } }
     }
 
-    /// Removes a channel from a device's feed, from the next event on, unless the feed selects the channel by name.
+    /// Removes a channel from a device's feed, unless the feed selects the channel by name. The change applies from the
+    /// next event on.
     mutating func narrow(_ feed: Feed, from channel: ExactText) {
         guard !feed.selection.channels.names.contains(channel), feed.heard.remove(channel) != nil else { return }
         apps[feed.selection.channels.app]?.remove(feed.number, feed.selection, on: [channel])
@@ -51,8 +52,8 @@ struct FeedIndex {
         free.append(feed.number)
     }
 
-    /// The feeds that match an event, each once. Nil when the deadline passes before all filters were tried; the next
-    /// turn tries the rest.
+    /// Returns the feeds that match an event, each once; nil when the deadline passes before all filters were
+    /// evaluated. A later call with the same `trial` evaluates the remaining filters.
     func feeds(for trial: inout FeedMatching, until deadline: ContinuousClock.Instant? = nil) -> [Feed]? {
         guard let index = apps[trial.event.channel.app] else { return [] }
         trial.begin(until: deadline)

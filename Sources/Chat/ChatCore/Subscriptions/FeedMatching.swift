@@ -1,9 +1,9 @@
 import ChatModel
 
-/// The matching of one event against feeds. Many filters may take longer than a turn of the hub, so the results so far
-/// are kept for the next turn.
+/// The matching of one event against feeds. Evaluating many filters may take longer than one turn of the hub, so the
+/// results are stored for the next turn.
 struct FeedMatching {
-    /// The number of filters, or of filter steps, between two readings of the clock.
+    /// The number of filters, or of filter steps, after which the clock is read again.
     private enum FilterBudget {
         static let filters = 16
         static let steps = 64 * 1024
@@ -12,14 +12,14 @@ struct FeedMatching {
     let subject: FilterSubject
     let event: Event
 
-    /// The results of filters in the order of evaluation, and by feed after an interruption. The feeds are retained, so
-    /// that no new feed gets the identity of a released one meanwhile.
+    /// The results of filters in the order of evaluation, and, after an interruption, by feed. The feeds are retained,
+    /// so that a new feed cannot get the identity of a released feed.
     private var checkedFeeds: [(feed: Feed, holds: Bool)] = []
     private var verdicts: [ObjectIdentifier: Bool] = [:]
     private var deadline: ContinuousClock.Instant?
     private var filters = 0
     private var steps = 0
-    /// True when the deadline passed before every filter was tried.
+    /// True when the deadline passed before all filters were evaluated.
     private(set) var isLate = false
 
     init(_ event: Event) {
@@ -27,9 +27,10 @@ struct FeedMatching {
         subject = FilterSubject(event)
     }
 
-    /// Begins a turn.
+    /// Begins a turn of the hub.
     ///
-    /// - Parameter deadline: the time after which no filter but the first is tried; nil tries all.
+    /// - Parameter deadline: the time after which no more filters are evaluated; nil to evaluate all filters. At least
+    ///   one filter is evaluated in each turn.
     mutating func begin(until deadline: ContinuousClock.Instant?) {
         for (feed, holds) in checkedFeeds[verdicts.count...] { verdicts[ObjectIdentifier(feed)] = holds }
         self.deadline = deadline
@@ -37,7 +38,8 @@ struct FeedMatching {
         (filters, steps) = (0, subject.spent)
     }
 
-    /// True when a feed of the event's channel matches the event. The result has no meaning once the turn is late.
+    /// Returns true when a feed on the event's channel matches the event. Once `isLate` is true, the result is always
+    /// false and has no meaning.
     mutating func isWanted(by feed: Feed) -> Bool {
         guard !isLate else { return false }
         guard feed.selection.filter != nil else { return feed.selection.admitsBesideChannel(subject) }
@@ -52,7 +54,8 @@ struct FeedMatching {
         return holds
     }
 
-    /// True when the deadline has passed. The clock is read occasionally, and never before the first filter of a turn.
+    /// True when the deadline has passed. The clock is read only after a number of filters or filter steps, and never
+    /// before the first filter of a turn.
     private var isOver: Bool {
         mutating get {
             guard let deadline, filters > 0,

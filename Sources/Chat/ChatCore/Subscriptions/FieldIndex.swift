@@ -1,7 +1,7 @@
 import ChatModel
 import JSON
 
-/// A set of numbers. Most sets have one member, which costs no separate memory.
+/// A set of numbers. A set with one member, which is the most frequent case, allocates no memory.
 struct NumberSet: Sendable {
     private static let none = UInt32.max
 
@@ -11,12 +11,14 @@ struct NumberSet: Sendable {
     var isEmpty: Bool { first == Self.none && others.isEmpty }
     var count: Int { (first == Self.none ? 0 : 1) + others.count }
 
-    /// - Parameter number: must not be a member yet.
+    /// Adds a number.
+    ///
+    /// - Parameter number: the number to add. It must not be a member yet.
     mutating func insert(_ number: UInt32) {
         if first == Self.none { first = number } else { others.insert(number) }
     }
 
-    /// Removes a number; true when it was a member.
+    /// Removes a number. Returns true when the number was a member.
     mutating func remove(_ number: UInt32) -> Bool {
         if first == number {
             first = Self.none
@@ -31,22 +33,23 @@ struct NumberSet: Sendable {
     }
 }
 
-/// An index of subscribers to one channel by a field value that each of them requires. An event looks up each field
-/// once, regardless of the number of subscribers that wait for a value.
+/// An index of the subscribers to one channel, by the values of event fields that their filters require. The cost of
+/// matching an event depends on the number of fields, not on the number of subscribers.
 ///
-/// Each member is listed under the requirement that the fewest members share at that time. For `data.live == true &&
-/// data.customer == 'c17'` this is soon the customer.
+/// Each member of the index is listed under the requirement that the fewest members share when it is inserted. For
+/// example, the filter `data.live == true && data.customer == 'c17'` is soon listed under the customer.
 struct FieldIndex: Sendable {
-    /// The number of members that are tested in sequence before the index is used: for so few, a table costs more than
-    /// it saves.
+    /// The number of members that are tested one after the other before the tables are used. For so few members, a
+    /// table would cost more than it saves.
     private static let few = 4
-    /// The maximum number of elements of an event's list that are looked up. For a longer list, all members are tested.
+    /// The maximum number of elements of a list in an event that are looked up. For an event with a longer list, all
+    /// members are tested.
     private static let elementsMost = 1_000
 
     private var tables: [IndexedField.Place: [IndexedValue: NumberSet]] = [:]
     /// The members that are tested for every event.
     private var others = NumberSet()
-    /// True when a member may be found more than once.
+    /// True when one event may find the same member more than once.
     private var hasDetours = false
 
     var isEmpty: Bool { tables.isEmpty && others.isEmpty }
@@ -62,14 +65,15 @@ struct FieldIndex: Sendable {
 
     mutating func remove(_ member: UInt32, _ requirement: Requirement?) {
         guard !others.remove(member) else { return }
-        // The choice of requirement depended on members that may be gone, so the member is removed from all of them.
+        // The requirement under which the member is listed depended on the members at the time. So the member is
+        // removed from all its requirements.
         requirement?.forEach { fact in remove(member, from: fact) }
         if tables.isEmpty { hasDetours = false }
     }
 
     private mutating func remove(_ member: UInt32, from fact: IndexedField) {
         guard var members = tables[fact.place]?[fact.value] else { return }
-        // The set is taken out of the table while it changes, because a set with two owners would be copied.
+        // The set is removed from the table while it changes, because Swift would otherwise copy it.
         tables[fact.place]?[fact.value] = nil
         _ = members.remove(member)
         if !members.isEmpty {
@@ -91,7 +95,7 @@ struct FieldIndex: Sendable {
         }
     }
 
-    /// Calls `body` once for each member whose requirement the event may meet.
+    /// Calls `body` once for each member whose filter may match the event.
     func visit(_ subject: FilterSubject, _ body: (UInt32) -> Void) {
         others.forEach(body)
         guard hasDetours else { return match(subject, body) }
@@ -112,7 +116,8 @@ struct FieldIndex: Sendable {
                         continue
                     }
                     for value in subject.facts(of: array, source) { table[value]?.forEach(body) }
-                // A text contains substrings, which the table does not list.
+                // The text may contain a required substring, but the table lists only whole values. So all members are
+                // tested.
                 case .string: for members in table.values { members.forEach(body) }
                 case .undefined, .null, .boolean, .number, .object, .set: break
                 }
@@ -141,7 +146,9 @@ extension FieldIndex {
 }
 
 extension IndexedField.Place {
-    /// True when an event can meet at most one of a member's values at this place, and only once.
+    /// True when one event can find a member at most once at this place.
+    ///
+    /// - Parameter hasSeveral: true when the member is listed under several values at this place.
     fileprivate func isMetOnce(ofSeveral hasSeveral: Bool) -> Bool {
         switch self {
         case .value: true

@@ -1,13 +1,15 @@
 public import ChatModel
 import Locking
 
-/// The distribution of committed events to subscribers: each event is matched once per feed, in log order.
+/// Distributes committed events to subscribers, in the order of the log. Each event is matched once per feed; a feed is
+/// all subscribers with the same selection.
 ///
-/// An actor on a given executor, which in the gateway is the streaming loop. The effects of a commit happen in one turn
-/// of that loop, and code that already runs on the loop enters the actor with `assumeIsolated`.
+/// The hub is an actor that runs on a given executor. In the gateway, this is the streaming loop. Code that already
+/// runs on that loop enters the actor with `assumeIsolated`.
 public actor Hub {
-    /// The limits of one turn. A commit may contain thousands of events, and everything else on the executor waits
-    /// meanwhile; the byte logs of streams must also be sent before they are overwritten.
+    /// The limits of one turn: a step in which the hub distributes events without suspending. A commit may contain
+    /// thousands of events, and all other work on the executor waits during a turn. The buffered output of streams must
+    /// also be sent before it is overwritten.
     private enum Turn {
         static let events = 256
         static let weight = 256 * 1024
@@ -20,25 +22,27 @@ public actor Hub {
     /// The executor that was passed to the initializer.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// The position up to which all events were handed to the feeds. Valid while `isRunning`.
+    /// The timetoken up to which all events were distributed to the feeds. Valid while `isRunning`.
     public private(set) var position: Timetoken = .zero
-    /// The same per app, for apps with an event since the start.
+    /// The position of each app: the timetoken of its last distributed event. Apps without an event since the start are
+    /// missing.
     private var positions: [AppID: Timetoken] = [:]
     private var start: Timetoken = .zero
-    /// True when committed events reach the feeds. Attaching is not allowed before: earlier commits would neither be
-    /// read from the store nor handed out.
+    /// True when committed events are distributed to the feeds. Before that, no sink may be attached, because it would
+    /// miss events that are already committed.
     public private(set) var isRunning = false
 
     private var feeds: [Selection: Feed] = [:]
     var index = FeedIndex()
-    /// The users that streams listen as.
+    /// The users whose streams receive events.
     var listenerIndex = ListenerIndex()
     var moveObservers: [@Sendable (UserID) -> Void] = []
     private var audienceSnapshot = AudienceChanges()
     private var audienceObservers: [@Sendable (Event) -> Void] = []
-    /// The feeds with events in the current turn. A property, so that its memory is reused.
+    /// The feeds with events in the current turn. It is a property so that its memory is reused.
     private var touched: [Feed] = []
-    /// The next event, while its filters take more than one turn. It was not handed to any feed yet.
+    /// The next event, while evaluating its filters takes more than one turn. The event was not yet distributed to any
+    /// feed.
     private var trial: FeedMatching?
     private let waiters = PositionWaiters<Timetoken>()
 
@@ -50,12 +54,12 @@ public actor Hub {
         self.executor = executor
     }
 
-    /// Hands out commits until cancelled or until the engine closes.
+    /// Distributes committed events until cancelled or until the engine closes.
     func run(whenReady: @Sendable () -> Void) async throws(ChatError) {
         defer { stopped() }
         let commits = await log.committed()
-        // The sequence also contains commits made between the previous line and the next; `distribute` drops events at or
-        // below the position.
+        // The sequence may already contain commits up to the watermark. `distribute` skips events at or below
+        // `position`.
         position = try await log.watermark(of: .gateway)
         start = position
         isRunning = true
@@ -72,12 +76,12 @@ public actor Hub {
 // MARK: - Subscribers
 
 extension Hub {
-    /// Attaches a sink to the feed of a selection. From then on it receives every matching event above `position`.
+    /// Attaches a sink to the feed of a selection. The sink then receives every matching event above `position`.
     public func attach(_ sink: any FeedSink, to selection: Selection) {
         feed(for: selection).attach(sink)
     }
 
-    /// Detaches a sink. The feed is removed with its last sink.
+    /// Detaches a sink from its feed. A feed without sinks is removed.
     public func detach(_ sink: any FeedSink, from selection: Selection) {
         guard let feed = feeds[selection] else { return }
         feed.detach(sink)
@@ -87,17 +91,17 @@ extension Hub {
         if let viewer = selection.viewer { leave(feed, viewer) }
     }
 
-    /// Waits until `position` has reached `target`. Returns false when the hub is not running or stops before.
+    /// Waits until `position` is at least `target`. Returns false when the hub is not running, or stops before.
     ///
-    /// A position from the log may be ahead of the hub for a moment: the sender of an event knows its timetoken before
-    /// the hub has seen the commit. A reader that joins the live side before the hub has caught up would receive the
-    /// event twice.
+    /// A position of the log may be ahead of the hub for a moment: the sender of an event gets its timetoken before the
+    /// hub has distributed the event. A reader that reads stored events up to such a position must wait before it
+    /// attaches, because it would otherwise receive the event twice.
     public func reach(_ target: Timetoken) async -> Bool {
         guard isRunning, position < target else { return isRunning }
         return await waiters.wait(for: target)
     }
 
-    /// The sinks that an event would reach now, for dry runs.
+    /// Returns the sinks that would receive an event now. Used for dry runs.
     public func reach(of event: Event) async -> [any FeedSink] {
         var trial = FeedMatching(event)
         while true {
@@ -106,23 +110,24 @@ extension Hub {
         }
     }
 
-    /// The position up to which all events of an app were handed to the feeds. It moves only with events of the app, so
-    /// it may be shown to the app.
+    /// Returns the position up to which all events of an app were distributed to the feeds. It is the timetoken of one
+    /// of the app's own events, so clients of the app may see it.
     public func position(of app: AppID) -> Timetoken { positions[app] ?? start }
 
-    /// The number of feeds: of different selections, however many streams share each.
+    /// The number of feeds, which is the number of different selections. Streams with equal selections share a feed.
     public var feedCount: Int { feeds.count }
 
-    /// Calls an observer on the hub's executor after each event that changes the audience of its channel (a ban or its
-    /// end, a member who leaves, a channel that is created or changed). Every feed has received that event then, and
-    /// none the next event.
+    /// Registers an observer of events that change the audience of their channel: a ban or its end, a member who
+    /// leaves, and a channel that is created or changed. The hub calls the observer on its executor, after every feed
+    /// has received that event and before any feed receives the next event.
     public func observeAudience(_ observer: @escaping @Sendable (Event) -> Void) { audienceObservers.append(observer) }
 
-    /// The number of such events handed out so far. Read it before a check of the right to receive.
+    /// The number of distributed events that changed an audience. Read it before a check of the right to receive, and
+    /// pass it to ``audienceMayHaveChanged(_:since:)`` later.
     public var audienceChanges: UInt64 { audienceSnapshot.count }
 
-    /// True when such an event was handed out since, on one of the channels. The right to receive must then be checked
-    /// again.
+    /// Returns true when an event may have changed the audience of one of the channels since ``audienceChanges`` was
+    /// read. The right to receive must then be checked again.
     public func audienceMayHaveChanged(_ channels: ChannelSet, since changes: UInt64) -> Bool {
         audienceSnapshot.markChanged(channels, since: changes)
     }
@@ -149,7 +154,7 @@ extension Hub {
         } while !rest.isEmpty
     }
 
-    /// The events of the next turn, at least one.
+    /// Returns the events of the next turn, at least one.
     private static func turn(of events: ArraySlice<Event>) -> ArraySlice<Event> {
         var weight = 0
         var end = events.startIndex
@@ -160,12 +165,14 @@ extension Hub {
         return events[..<end]
     }
 
-    /// - Returns: the index after the last event handed out. When it is the start index, filters of the first event are
-    ///   still to be tried.
+    /// Distributes events in one turn.
+    ///
+    /// - Returns: the index after the last distributed event. It is the start index when some filters of the first
+    ///   event must still be evaluated.
     private func distribute(_ events: ArraySlice<Event>, of commit: Commit) -> Int {
         let seen = position
         var end = events.endIndex
-        // Without a feed, there may be a viewer whose feed is being created.
+        // Even without a feed, there may be a viewer whose feed is not attached yet.
         let isHeard = !feeds.isEmpty || !listenerIndex.isEmpty
         let deadline = ContinuousClock.now + turnTime
         var change: Event?
@@ -175,7 +182,7 @@ extension Hub {
                 break
             }
             record(events[index])
-            // The audience must be settled before the next event is handed out.
+            // The observers must learn of a changed audience before the next event is distributed.
             if AudienceChanges.include(events[index]) { change = events[index] }
             guard change != nil || index + 1 < end && isHeard && ContinuousClock.now >= deadline else { continue }
             end = index + 1
@@ -202,7 +209,8 @@ extension Hub {
         activity.record(event)
     }
 
-    /// The users among the given ones with a stream, poll or listener that selects `channel.activity` by name.
+    /// Returns the users, of the given ones, with a stream, poll or listener that selects the type `channel.activity`
+    /// by name.
     func namingActivity(_ users: [UserID]) -> Set<UserID> {
         Set(
             users.filter { user in
@@ -213,8 +221,8 @@ extension Hub {
             })
     }
 
-    /// Hands an event to the feeds that match it. False when the deadline passed before all filters were tried; then
-    /// the event was not handed out.
+    /// Distributes an event to the feeds that match it. Returns false when the deadline passed before all filters were
+    /// evaluated; the event is then not distributed.
     private func match(_ event: Event, until deadline: ContinuousClock.Instant) -> Bool {
         var trial = self.trial.flatMap { $0.event.timetoken == event.timetoken ? $0 : nil } ?? FeedMatching(event)
         self.trial = nil
@@ -235,13 +243,13 @@ extension Hub {
     }
 }
 
-/// The handed-out events after which a user may gain or lose access to a channel. The latest ones are stored by
-/// channel, so that a caller can find out whether an earlier check of access is still valid.
+/// The distributed events that may have changed a user's access to a channel. The channels of the last 256 such events
+/// are stored, so that a caller can find out whether an earlier check of access is still valid.
 struct AudienceChanges {
     /// The number of events whose channels are stored.
     private static let held = 256
 
-    /// The number of such events since the start.
+    /// The number of recorded events since the start.
     private(set) var count: UInt64 = 0
     private var channels: [ChannelID] = []
 
@@ -249,7 +257,8 @@ struct AudienceChanges {
         "user.banned", "user.unbanned", "member.left", "channel.created", "channel.updated",
     ]
 
-    /// True when the event is one of them. Events of the same type that clients publish do not have such an audience.
+    /// Returns true when the event may change a user's access. Events of the same types that clients publish are not
+    /// included: they have no audience rule.
     static func include(_ event: Event) -> Bool {
         guard case .rule = event.audience else { return false }
         return types.contains(event.type)
@@ -261,7 +270,8 @@ struct AudienceChanges {
         count += 1
     }
 
-    /// True when any event since `earlier` was on one of the channels, or when that is no longer known.
+    /// Returns true when an event since `earlier` was on one of the channels, or when the channels of these events are
+    /// no longer stored.
     func markChanged(_ wanted: ChannelSet, since earlier: UInt64) -> Bool {
         guard count > earlier else { return false }
         guard count - earlier <= UInt64(Self.held) else { return true }

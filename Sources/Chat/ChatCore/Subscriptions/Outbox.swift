@@ -1,10 +1,10 @@
 public import ChatModel
 import Locking
 
-/// The events that wait for one listener inside the process (streams share byte logs instead).
+/// A queue of events for one listener inside this process. (Streams share byte logs instead.)
 ///
-/// Bounded: a reader that falls behind is notified and resumes from its last position. Without a bound, one stalled
-/// reader could use up the memory of all others.
+/// The queue is bounded. A reader that is too slow is notified, and continues from its last position in the log.
+/// Without a bound, one stalled reader could use up the memory of the process.
 public final class Outbox: FeedSink {
     private struct State {
         var waiting: [Event] = []
@@ -15,22 +15,24 @@ public final class Outbox: FeedSink {
     }
 
     private let state = Lock(State())
-    /// Sent when the outbox becomes ready.
+    /// Wakes the reader when the outbox becomes ready.
     private let signal = AsyncSignal()
     private let capacity: Int
 
-    /// - Parameter capacity: the maximum number of waiting events.
+    /// Creates an empty queue.
+    ///
+    /// - Parameter capacity: the maximum number of events in the queue.
     public init(capacity: Int) { self.capacity = capacity }
 
-    /// True when events were dropped because the reader did not fetch them. The events already handed out and waiting
-    /// are complete; later ones are in the log.
+    /// True when events were dropped because the queue was full. The events already in the queue have no gap between
+    /// them; later events must be read from the log.
     public var hasOverflown: Bool { state.withLock { $0.hasOverflown } }
 
     public func receive(_ events: [Event]) {
         state.withLock { state in
             guard !state.isOver else { return }
             if state.waiting.count + events.count > capacity {
-                // No part of the batch is added either, so that the waiting events have no gap.
+                // No event of the batch is added, so that the events in the queue have no gap.
                 state.isOver = true
                 state.hasOverflown = true
             } else {
@@ -40,13 +42,13 @@ public final class Outbox: FeedSink {
         signal.send()
     }
 
-    /// Wakes the reader and accepts no further events. Waiting events can still be fetched.
+    /// Closes the queue: wakes the reader and accepts no further events. Events in the queue can still be fetched.
     public func close() {
         state.withLock { $0.isOver = true }
         signal.send()
     }
 
-    /// The waiting events, without waiting for more.
+    /// Removes and returns the events in the queue, without waiting for more.
     func drain() -> [Event] {
         state.withLock { state in
             let events = state.waiting
@@ -55,8 +57,8 @@ public final class Outbox: FeedSink {
         }
     }
 
-    /// Returns when events are waiting or none will follow. Cancelling the task closes the outbox. One reader at a
-    /// time.
+    /// Waits until there are events in the queue, or until the queue is closed. Cancelling the task closes the queue.
+    /// Only one task may read at a time.
     func ready() async {
         while true {
             if Task.isCancelled { close() }
@@ -65,8 +67,8 @@ public final class Outbox: FeedSink {
         }
     }
 
-    /// The waiting events, at once if there are any, otherwise when the next arrive. Nil when the outbox is closed or
-    /// has overflowed and everything was fetched. One reader at a time.
+    /// Removes and returns the events in the queue. If the queue is empty, waits for the next events. Returns nil when
+    /// the queue is empty and is closed or has overflowed. Only one task may read at a time.
     public func batch() async -> [Event]? {
         await ready()
         let events = drain()

@@ -1,10 +1,11 @@
 public import ChatModel
 
-/// The events that a subscriber selects. Equal selections share one feed, so an event is matched once for all of them.
+/// The events that a subscriber selects. Subscribers with equal selections share one feed, so an event is matched once
+/// for all of them.
 ///
-/// Stored in a normal form, without parts that another part covers. Different requests for the same events are
-/// therefore equal, and an event matches a selection in one place only. Copies share the parts: a stream and its feed
-/// have a copy each.
+/// A selection is stored in a normal form, without channels and types that another pattern covers. So different
+/// requests for the same events are equal, and an event is found under one channel entry only. Copies share their
+/// storage, because a stream and its feed each have a copy.
 public struct Selection: Sendable {
     private final class Parts: Sendable {
         let channels: ChannelSet
@@ -14,8 +15,8 @@ public struct Selection: Sendable {
         let isOfUser: Bool
         let isWire: Bool
         let namesActivity: Bool
-        /// The stored hash: a selection may have hundreds of channels, and a dictionary requests the hash each time it
-        /// grows.
+        /// The stored hash. A selection may have hundreds of channels, and a dictionary computes the hash of each key
+        /// when it grows.
         let hash: Int
 
         init(
@@ -46,50 +47,54 @@ public struct Selection: Sendable {
 
     /// The channels, by name and by pattern.
     public var channels: ChannelSet { parts.channels }
-    /// The types, sorted; never empty.
+    /// The event types, by name and by pattern, sorted; never empty.
     public var types: [NamePattern] { parts.types }
-    /// The condition over the events; nil selects all events of the channels and types.
+    /// The filter for the events; nil selects all events of the channels and types.
     public var filter: Filter? { parts.filter }
-    /// The user that the subscriber listens as. It then receives only the events whose audience includes the user. Nil:
-    /// all events.
+    /// The user for whom the subscriber receives events. The subscriber then receives only events whose audience
+    /// includes this user. Nil selects events of any audience.
     public var viewer: Viewer? { parts.viewer }
-    /// True when a user's own credential made the selection, without listening as the user. Patterns then select events
-    /// for everyone with access, exact names also those for users in the channel, and neither selects events for a
-    /// single user.
+    /// True for a selection with a user's own credential and without a viewer. A channel pattern then selects only
+    /// events for everyone with access to the channel. A channel name also selects events for users in the channel.
+    /// Neither selects events for single users.
     public var isOfUser: Bool { parts.isOfUser }
-    /// True when the subscriber reads another service's protocol. Only such subscribers receive events with the
-    /// audience ``Audience/wire``.
+    /// True when the subscriber reads the wire protocol of another service. Only such subscribers receive events with
+    /// the audience ``Audience/wire``.
     public var isWire: Bool { parts.isWire }
-    /// True when it selects a type of `BuiltInTypes.namedOnly`.
+    /// True when the selection includes a type of `BuiltInTypes.namedOnly`.
     var namesActivity: Bool { parts.namesActivity }
 
+    /// Creates a selection in normal form.
+    ///
     /// - Parameters:
-    ///   - types: empty means every type.
-    ///   - isOfUser: must be copied when a selection is derived from another; without it, the derived selection would
-    ///     also match other events.
+    ///   - types: names and patterns of event types; empty selects every type.
+    ///   - isOfUser: see ``isOfUser``. Copy it when you derive a selection from another, because it restricts the
+    ///     selected events.
     public init(
         channels: ChannelSet, types: [NamePattern] = [], filter: Filter? = nil, viewer: Viewer? = nil,
         isOfUser: Bool = false, isWire: Bool = false
     ) {
-        // When exact names select more than patterns, neither covers the other.
+        // Here a channel name may select more events than a pattern, so the channels are not reduced to the patterns
+        // that cover them.
         let isExact = viewer != nil || isOfUser
         parts = Parts(
             isExact ? channels : channels.normalized, Self.normalized(types), filter, viewer, isOfUser, isWire)
     }
 
-    /// The same selection for a user's device. Events of another service's protocol are left out, because devices get
-    /// the same information from other events.
+    /// Returns the same selection for the device of a viewer. It does not include events for the wire protocol of
+    /// another service, because devices get the same information from other events.
     func heard(by viewer: Viewer) -> Selection {
         Selection(channels: channels, types: types, filter: filter, viewer: viewer, isOfUser: false)
     }
 
-    /// True when the event matches. Events for webhooks only never do.
+    /// Returns true when the event matches the selection. Events for webhooks only never match.
     public func admits(_ subject: FilterSubject) -> Bool {
         guard let event = subject.event else { return false }
         return channels.find(event) && admitsBesideChannel(subject)
     }
 
-    /// The same, for a caller that found the selection by the event's channel.
+    /// Returns true when the event matches the selection apart from its channel. For callers that found the selection
+    /// by the event's channel.
     public func admitsBesideChannel(_ subject: FilterSubject) -> Bool {
         guard let event = subject.event, event.audience != .webhooks, isWire || event.audience != .wire,
             types.match(event.type), !event.isNamedOnly || namesActivity
@@ -98,7 +103,8 @@ public struct Selection: Sendable {
         return filter?.accepts(subject) ?? true
     }
 
-    /// True when any user may receive the event here. For a channel selected by name, the user's access was checked.
+    /// Returns true when any user with access to the channel may receive the event. The access to a channel selected by
+    /// name was checked before.
     private func isOpen(_ event: Event) -> Bool {
         if channels.names.contains(ExactText(event.channel.name)) { return !event.audience.isPersonal }
         return event.audience.isOpen && event.kind != .presence
@@ -106,7 +112,7 @@ public struct Selection: Sendable {
     }
 
     private static func normalized(_ types: [NamePattern]) -> [NamePattern] {
-        // No pattern covers a type that must be named.
+        // A pattern such as `*` does not cover a type that must be selected by name.
         let named = types.filter(\.isNamedOnly)
         guard !types.isEmpty, !types.contains(.all) else {
             return named.isEmpty ? everyType : Set(everyType + named).sorted()
@@ -130,30 +136,31 @@ extension Selection: Hashable {
 }
 
 extension Selection {
-    /// The channels under which the index lists the selection, without parts that another part covers, so that an event
-    /// finds it once. Events that a covered part selects in addition are tested by the selection itself.
+    /// The channels under which the index lists the selection. Channels that a pattern covers are left out, so that an
+    /// event finds the selection once. The selection itself then tests whether the event's channel is selected by name.
     var indexedChannels: ChannelSet { isOfUser ? channels.normalized : channels }
 
-    /// The channels as patterns, in the order of their texts.
+    /// The channels as patterns, in the order of their text.
     public var channelPatterns: [NamePattern] {
         var patterns = channels.names.map { NamePattern.exact($0.text) } + channels.prefixes.map { .below($0.text) }
         if channels.isAll { patterns.append(.all) }
         return patterns.sorted()
     }
 
-    /// True when the caller may (still) follow the whole selection.
+    /// Returns true when the caller may follow every channel and type of the selection now.
     public func isPermitted(to caller: Caller) -> Bool {
         guard caller.app == channels.app, caller.scopes.allow(.read) else { return false }
         return caller.types.coversAll(types) && channelPatterns.allSatisfy { caller.reaches(channels: $0) }
     }
 
-    /// The requested patterns, checked against the caller's; an empty request gives all of the caller's patterns.
+    /// Checks the requested patterns against the caller's, and returns them. An empty request returns all of the
+    /// caller's patterns.
     ///
-    /// - Throws: `.forbidden` for a pattern beyond the caller's.
+    /// - Throws: `.forbidden` for a pattern that the caller's patterns do not cover, and for a caller without patterns.
     static func narrow(
         _ asked: [NamePattern], to allowed: [NamePattern], what: String
     ) throws(ChatError) -> [NamePattern] {
-        // An empty list means everything in later steps, so it must never result from a caller without rights.
+        // Later steps take an empty list for all patterns. So a caller without patterns must be rejected here.
         guard !allowed.isEmpty else { throw ChatError(.forbidden, "this credential reaches no \(what)") }
         guard !asked.isEmpty else { return allowed.contains(.all) ? [] : allowed }
         for pattern in asked where !allowed.covers(pattern) {
@@ -164,15 +171,16 @@ extension Selection {
 }
 
 extension ChatAccess {
-    /// A selection that the caller may follow.
+    /// Creates a selection that the caller may follow.
     ///
     /// - Parameters:
-    ///   - channels: names and patterns; empty means every channel that the caller reaches. `$system` is included only
-    ///     by name.
-    ///   - types: names and patterns; empty means every type that the caller reaches.
-    ///   - isOfDevice: true when a user listens with it; an empty `channels` then includes the user's own channel.
-    ///     Without it, the selections of all users with the same access are equal.
-    /// - Throws: `.forbidden` beyond the caller's rights, `.malformed` for invalid names or too many of them.
+    ///   - channels: names and patterns; empty selects every channel that the caller's patterns cover. `$system` is
+    ///     selected only by its name.
+    ///   - types: names and patterns; empty selects every type that the caller's patterns cover.
+    ///   - isOfDevice: true for the stream of a user's device. Empty `channels` then includes the user's own channel.
+    ///     Without a device, the selections of all users with the same access are equal.
+    /// - Throws: `.forbidden` for channels or types that the caller may not use; `.malformed` for invalid names or too
+    ///   many of them.
     public func selection(
         channels: [String], types: [String] = [], filter: Filter? = nil, isOfDevice: Bool = false
     ) throws(ChatError) -> Selection {
@@ -183,10 +191,11 @@ extension ChatAccess {
             types: try typePatterns(types), filter: filter, isOfUser: caller.user != nil)
     }
 
-    /// A selection with other channels or types; a nil argument leaves them unchanged. The rules are those for a new
-    /// selection.
+    /// Creates a selection from an existing one, with other channels or types; nil leaves them unchanged. The rules are
+    /// the same as for a new selection.
     ///
-    /// - Throws: `.forbidden` beyond the caller's rights, `.malformed` for invalid names or too many of them.
+    /// - Throws: `.forbidden` for channels or types that the caller may not use; `.malformed` for invalid names or too
+    ///   many of them.
     public func selection(
         changing old: Selection, channels: [String]?, types: [String]?
     ) throws(ChatError) -> Selection {
@@ -210,7 +219,8 @@ extension ChatAccess {
             try caller.require(channel: ChannelID.systemName)
             patterns.append(.exact(ChannelID.systemName))
         }
-        // `$system` alone must not widen to everything the caller reaches, and everything does not include it.
+        // A request for only `$system` must not select all channels of the caller. A request for all channels does not
+        // include `$system`.
         guard !others.isEmpty || patterns.isEmpty else { return patterns }
         let narrowed = try Selection.narrow(
             try Self.patterns(others, "channel") { name throws(ChatError) in
@@ -227,7 +237,7 @@ extension ChatAccess {
             try Self.patterns(texts, "type") { name throws(ChatError) in try Names.check(type: name) },
             to: caller.types, what: "type")
         guard texts.isEmpty else { return types }
-        // A credential's right to a type does not select it by name, unless the credential reaches no other type.
+        // A type that must be selected by name is left out here, unless the credential permits no other type.
         let others = types.filter { !$0.isNamedOnly }
         return others.isEmpty ? types : others
     }
@@ -252,7 +262,7 @@ extension ChatAccess {
             }
             switch pattern {
             case .exact(let name): try check(name)
-            // The text before the star is the beginning of a name, so the rules for names apply.
+            // The text before `*` is the beginning of a name, so it must follow the rules for names.
             case .below(let prefix): try check(prefix)
             case .all: break
             }
@@ -263,7 +273,7 @@ extension ChatAccess {
 }
 
 extension ChannelSet {
-    /// The same channels without parts that another part covers.
+    /// The same channels, without names and prefixes that a pattern covers.
     fileprivate var normalized: ChannelSet {
         var rest = self
         if isAll {
@@ -276,7 +286,7 @@ extension ChannelSet {
         return rest
     }
 
-    /// True when a proper prefix of the text is one of the prefixes.
+    /// Returns true when a shorter dotted prefix of the text is one of `prefixes`.
     private func isBelowPrefix(_ name: ExactText) -> Bool {
         DottedPrefixes(of: name.text).contains { prefixes.contains($0) }
     }

@@ -1,23 +1,25 @@
 import ChatModel
 
-/// An index that finds the selections that may match an event of one app: by the event's channel, and among the
-/// selections of the same channel by the values that their types and filters require.
+/// An index that finds the selections that may match an event of one app. It first looks up the event's channel, and
+/// then the values that the types and filters of the selections on that channel require.
 ///
-/// Members are numbers. A member that is found must still be tested; a member that is not found does not match the
-/// event.
+/// The members of the index are numbers, one per selection. The caller must still test the members that it finds. A
+/// member that is not found does not match the event.
 public struct SelectionIndex: Sendable {
     private var named: [ExactText: ChannelSubscribers] = [:]
     private var below: [ExactText: ChannelSubscribers] = [:]
     private var everywhere = ChannelSubscribers()
     private var indexes = FieldIndexes()
 
-    /// An index without selections.
+    /// Creates an index without selections.
     public init() {}
 
     /// True when the index contains no selection.
     public var isEmpty: Bool { named.isEmpty && below.isEmpty && everywhere.isEmpty }
 
-    /// - Parameter member: a number that is not used in this index, below `UInt32.max`.
+    /// Inserts a selection.
+    ///
+    /// - Parameter member: a number below `UInt32.max` that no other selection in the index has.
     public mutating func insert(_ member: UInt32, _ selection: Selection) {
         let requirement = selection.requirement
         let channels = selection.indexedChannels
@@ -30,7 +32,9 @@ public struct SelectionIndex: Sendable {
         if channels.isAll { indexes.insert(member, requirement, into: &everywhere) }
     }
 
-    /// - Parameter selection: the selection that it was inserted with.
+    /// Removes a selection.
+    ///
+    /// - Parameter selection: the selection with which the member was inserted.
     public mutating func remove(_ member: UInt32, _ selection: Selection) {
         let requirement = selection.requirement
         let channels = selection.indexedChannels
@@ -43,7 +47,7 @@ public struct SelectionIndex: Sendable {
         }
     }
 
-    /// Inserts a member on these channels only, regardless of the selection's channels.
+    /// Inserts a member on the given channels only, and ignores the channels of the selection.
     mutating func insert(_ member: UInt32, _ selection: Selection, on names: Set<ExactText>) {
         let requirement = selection.requirement
         for name in names { indexes.insert(member, requirement, into: &named[name, default: ChannelSubscribers()]) }
@@ -55,12 +59,12 @@ public struct SelectionIndex: Sendable {
     }
 
     /// Calls `body` once for each member that may match the event. A member is found once, because a selection is not
-    /// indexed under a channel that another of its parts covers.
+    /// listed under a channel that one of its own patterns covers.
     public func visit(_ subject: FilterSubject, _ body: (UInt32) -> Void) {
         if let channel = subject.event?.channel { visit(subject, on: channel, body) }
     }
 
-    /// The same, as if the event were on that channel.
+    /// Calls `body` for each member that would match the event if the event were on `channel`.
     func visit(_ subject: FilterSubject, on channel: ChannelID, _ body: (UInt32) -> Void) {
         if let subscribers = named[ExactText(channel.name)] { indexes.visit(subscribers, subject, body) }
         if !channel.isSystem { indexes.visit(everywhere, subject, body) }
@@ -71,8 +75,8 @@ public struct SelectionIndex: Sendable {
     }
 }
 
-/// The subscribers of one channel. Small, because there may be a million: the first subscriber, and the place of the
-/// others.
+/// The subscribers of one channel: the number of the first subscriber, and the number of the index of the others.
+/// Small, because there may be a million channels.
 private struct ChannelSubscribers: Sendable {
     static let none = UInt32.max
 
@@ -82,7 +86,7 @@ private struct ChannelSubscribers: Sendable {
     var isEmpty: Bool { first == Self.none && rest == Self.none }
 }
 
-/// The indexes of channels with more than one subscriber.
+/// The indexes of the channels with more than one subscriber.
 private struct FieldIndexes: Sendable {
     private var indexes: [FieldIndex] = []
     private var free: [UInt32] = []
@@ -119,10 +123,10 @@ private struct FieldIndexes: Sendable {
     }
 }
 
-/// The texts before the star of all patterns that match a name: every prefix that ends with a dot and is not the whole
-/// name.
+/// The prefixes of all patterns `prefix*` that match a name: each prefix of the name that ends with a dot, except the
+/// whole name.
 struct DottedPrefixes: Sequence, IteratorProtocol {
-    // Bytes, as patterns are matched: a dot followed by a combining mark is not a `Character` of its own.
+    // Works on bytes, because a dot followed by a combining mark is not a `Character` of its own.
     private let bytes: String.UTF8View
     private var end: String.Index
 

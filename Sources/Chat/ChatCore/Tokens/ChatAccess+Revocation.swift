@@ -3,12 +3,12 @@ import JSON
 import Signing
 import Text
 
-/// Revocation of tokens before they expire. Only their digests are stored, until the tokens would have expired.
+/// Revokes tokens before they expire. The digests of revoked tokens are stored until the tokens would have expired.
 extension ChatAccess {
-    /// Revokes a token. Repeating it is harmless.
+    /// Revokes a token. Repeating the call changes nothing more.
     ///
-    /// - Parameter until: the expiry of the token.
-    /// - Throws: `.forbidden` without `manage`; the errors of the store.
+    /// - Parameter until: the time at which the token expires.
+    /// - Throws: `.forbidden` without the scope `manage`; the errors of the store.
     public func revoke(token: String, until: Timetoken) async throws(ChatError) {
         try caller.require(.manage)
         let body = JSONText { writer in
@@ -28,14 +28,14 @@ extension ChatAccess {
             over.map { RecordChange($0.key, body: nil) } + [RecordChange(revocation(of: token), body: body)])
     }
 
-    /// Revokes every token of a user: tokens of the native API, stream tickets, and the user's PubNub access tokens.
-    /// Connections opened with them are closed. Tokens of other users and tokens issued later are not affected.
+    /// Revokes all tokens of a user: tokens of the native API, stream tickets, and the user's PubNub access tokens.
+    /// Connections that were opened with them are closed. Tokens that are issued later stay valid.
     ///
-    /// - Parameter before: tokens issued before this time are revoked; nil: all existing tokens. The time never moves
-    ///   back: a later time of an earlier call stays in force.
-    /// - Returns: the time that applies.
-    /// - Throws: `.malformed` for a time in the future; `.forbidden` without `manage`, for a user's credential and for
-    ///   a restricted key.
+    /// - Parameter before: the time before which tokens must have been issued to be revoked; nil for the current time.
+    ///   If an earlier call had a later time, that time remains in force.
+    /// - Returns: the time that is in force.
+    /// - Throws: `.malformed` for a bad name or a time in the future; `.forbidden` without the scope `manage`, for a
+    ///   user's credential, and for a key that is restricted to some channels.
     public func revokeTokens(of user: String, before: Timetoken? = nil) async throws(ChatError) -> Timetoken {
         try caller.require(.manage)
         try caller.demandNoUser()
@@ -53,7 +53,8 @@ extension ChatAccess {
         return decided.value
     }
 
-    /// The change that revokes a user's tokens, for a decision with other changes.
+    /// Returns the change that revokes a user's tokens, and the time that is in force. For a decision with other
+    /// changes.
     func revocation(
         of user: String, before: Timetoken, in snapshot: RecordSnapshot
     ) -> (moment: Timetoken, change: RecordChange) {
@@ -62,7 +63,7 @@ extension ChatAccess {
         return (moment, RecordChange(key, body: UserRevocation(before: moment).body))
     }
 
-    /// True when the token was revoked. Costs nothing while no token is revoked.
+    /// Returns true when the token was revoked. Reads only memory.
     public func isRevoked(token: String) -> Bool {
         !service.revokedTokens.isEmpty && service.revokedTokens.contains(revocation(of: token))
     }

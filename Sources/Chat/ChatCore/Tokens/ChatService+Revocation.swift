@@ -1,8 +1,8 @@
 public import ChatModel
 
 extension ChatService {
-    /// True when the caller's credential was revoked: with its user's tokens, or by a change of the secret that signed
-    /// it. Does not cover API keys, which the keyring checks.
+    /// Returns true when the caller's credential was revoked: together with all tokens of its user, or by a change of
+    /// the secret that signed it. API keys are not checked here; the keyring checks them.
     public func isRevoked(_ caller: Caller) -> Bool {
         guard let proof = caller.proof else { return false }
         if let user = caller.user, isRevoked(user: UserID(user, in: caller.app), issued: proof.issued) { return true }
@@ -11,15 +11,17 @@ extension ChatService {
         return !secrets.contains { AppRecord.print(ofSecret: $0.key) == print }
     }
 
-    /// True when a token of the user with that time of issue was revoked.
+    /// Returns true when a token of the user that was issued at this time is revoked.
     ///
-    /// - Parameter issued: nil for a token without a time of issue, to which any revocation applies.
+    /// - Parameter issued: the time at which the token was issued; nil for a token without this time. Such a token is
+    ///   revoked by any revocation of its user.
     public func isRevoked(user: UserID, issued: Timetoken?) -> Bool {
         guard let moment = revokedTokens.moment(of: user) else { return false }
         return issued.map { $0 < moment } ?? true
     }
 
-    /// The first whole second that a new token of the user may have as its time of issue, because `iat` is in seconds.
+    /// Returns the time of issue for a new token of the user: the current second, or the first whole second that no
+    /// revocation covers. The claim `iat` has a resolution of one second.
     public func nextIssue(for user: UserID) -> Timetoken {
         let now = clock.now
         let second = Timetoken.ticksPerSecond
@@ -28,7 +30,7 @@ extension ChatService {
         return Timetoken((moment.rawValue + second - 1) / second * second)
     }
 
-    /// Calls `body` with the app of each revocation, after it takes effect. Connections opened with revoked credentials
-    /// must then be checked again.
+    /// Calls `body` with the app of each revocation, after it took effect. Then `body` must check the connections of
+    /// revoked credentials again.
     public func observeRevocations(_ body: @escaping @Sendable (AppID) -> Void) { revokedTokens.observe(body) }
 }

@@ -2,14 +2,14 @@ import ChatModel
 import JSON
 import Locking
 
-/// The revoked tokens, held in memory because every request with a token checks them.
+/// The revoked tokens, in memory, because every request with a token checks them.
 ///
-/// A token is revoked by itself, or with all other tokens that its user had at a time. A revocation takes effect on
-/// this node at once, and on other nodes within a second.
+/// A token is revoked alone, or together with all tokens that were issued to its user before a time. A revocation takes
+/// effect at once on this node, and within a second on other nodes.
 final class RevokedTokens: Sendable {
     private struct Known {
         var tokens: Set<RecordKey> = []
-        /// The time of revocation by user: tokens that were issued before it are not valid.
+        /// The time of revocation by user. Tokens of the user that were issued before it are invalid.
         var users: [UserID: Timetoken] = [:]
     }
 
@@ -27,23 +27,23 @@ final class RevokedTokens: Sendable {
 
     func contains(_ key: RecordKey) -> Bool { known.withLock { $0.tokens.contains(key) } }
 
-    /// The time before which the user's tokens are revoked; nil when they never were.
+    /// Returns the time before which the user's tokens are revoked; nil when none were revoked.
     func moment(of user: UserID) -> Timetoken? { known.withLock { $0.users[user] } }
 
-    /// True when no single token is revoked.
+    /// True when no token is revoked alone.
     var isEmpty: Bool { known.withLock { $0.tokens.isEmpty } }
 
-    /// Calls `body` with the app of each revocation of a token or a user, after it takes effect.
+    /// Calls `body` with the app of each revocation, after it took effect. A revocation concerns one token or one user.
     func observe(_ body: @escaping @Sendable (AppID) -> Void) { observers.withLock { $0.append(body) } }
 
     func write(_ changes: [RecordChange]) async throws(ChatError) { _ = try await mirror.write(changes, apply) }
 
-    /// Reads a record that was written with other records.
+    /// Reads and applies the record of a revocation that was written together with other records.
     func refresh(_ key: RecordKey) async throws(ChatError) { try await mirror.refresh(key, apply) }
 
-    /// Reads all revocations. Must run after the keyring was loaded.
+    /// Reads all revocations. Must run after the keyring is loaded.
     ///
-    /// - Returns: the revision from which `follow` continues.
+    /// - Returns: the revision to pass to `follow`.
     func load() async throws(ChatError) -> Revision {
         let revision = try await directory.revision()
         for app in keyring.apps { try await mirror.load(.revokedToken, in: app.id, apply) }
@@ -68,12 +68,11 @@ final class RevokedTokens: Sendable {
     }
 }
 
-/// The record of a user whose tokens were revoked. It is never removed, because some of these tokens may have no
-/// expiry.
+/// The revocation of a user's tokens. Its record is never removed, because some of the tokens may not expire.
 struct UserRevocation {
     private static let prefix = RecordKey.prefix(["user"])
 
-    /// The time before which the tokens are revoked.
+    /// The time before which tokens must have been issued to be revoked.
     var before: Timetoken
 
     init(before: Timetoken) { self.before = before }
@@ -88,7 +87,7 @@ struct UserRevocation {
         JSONText { writer in
             writer.beginObject()
             writer.member("before", before.description)
-            // Sorts after all records that expire.
+            // A time in the far future, so that the record sorts after all records that expire.
             writer.member("until", Timetoken.distantFuture.description)
             writer.endObject()
         }
@@ -98,7 +97,7 @@ struct UserRevocation {
         RecordKey(.revokedToken, parts: ["user", user.name], in: user.app)
     }
 
-    /// The user of a key; nil for the record of a single token.
+    /// Returns the user of a record's key; nil for the record of a single token.
     static func user(of key: RecordKey) -> UserID? {
         key.id.hasPrefix(prefix) ? UserID(String(key.id.dropFirst(prefix.count)), in: key.app) : nil
     }

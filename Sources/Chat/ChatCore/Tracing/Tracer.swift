@@ -1,7 +1,8 @@
 public import ChatModel
 import Locking
 
-/// The sampling of traces, and the buffer of finished spans until they are exported. Absent when tracing is off.
+/// Decides which requests are traced, and buffers finished spans until they are exported. There is no tracer when
+/// tracing is disabled.
 public final class Tracer: Sendable {
     private struct State {
         var waiting: [Span] = []
@@ -13,24 +14,28 @@ public final class Tracer: Sendable {
     private let ratio: Double
     private let capacity: Int
     private let state = Lock(State())
-    /// The limit of foreign traces that are recorded: any client can send a `traceparent` that requests sampling.
+    /// The rate limit for traces that clients start, because any client can send a `traceparent` header that requests
+    /// sampling.
     private let followed = RateMeter(RatePolicy(100, in: .seconds(1)))
     private let changeSignal = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
+    /// Creates a tracer.
+    ///
     /// - Parameters:
-    ///   - ratio: the share of requests without their own trace that begin one, 0 to 1. Of requests with a trace that
-    ///     requests recording, at least this share is recorded, and up to a hundred per second.
-    ///   - capacity: the maximum number of waiting spans; beyond it new spans are dropped and counted.
+    ///   - ratio: the share of requests to trace, from 0 to 1. Requests whose `traceparent` requests sampling are also
+    ///     traced above this share, up to 100 per second.
+    ///   - capacity: the maximum number of buffered spans. Further spans are dropped and counted.
     public init(ratio: Double, capacity: Int = 8192, clock: WallClock = .system) {
         self.ratio = ratio
         self.capacity = capacity
         self.clock = clock
     }
 
-    /// The current time, from the tracer's clock.
+    /// The current time of the tracer's clock.
     public var now: Timetoken { clock.now }
 
-    /// The trace context of a request: in its sender's trace, in a new one, or nil.
+    /// Returns the trace context of a request: a span in the trace of the sender, or a new trace; nil when the request
+    /// is not traced and has no trace context.
     public func context(following incoming: TraceContext?) -> TraceContext? {
         let isDrawn = ratio >= 1 || Double.random(in: 0..<1) < ratio
         if let incoming {
@@ -44,10 +49,10 @@ public final class Tracer: Sendable {
         return TraceContext(traceID: trace, spanID: Self.spanID(), isSampled: true)
     }
 
-    /// A new random id for a span.
+    /// Returns a new random id for a span.
     public static func spanID() -> UInt64 { .random(in: 1...UInt64.max) }
 
-    /// Buffers a finished span; when the buffer is full, the span is dropped and counted.
+    /// Adds a finished span to the buffer. If the buffer is full, the span is dropped and counted.
     public func record(_ span: Span) {
         let isFirst = state.withLock { state in
             guard state.waiting.count < capacity else {
@@ -61,20 +66,20 @@ public final class Tracer: Sendable {
         if isFirst { changeSignal.continuation.yield() }
     }
 
-    /// Counts spans that were lost during export.
+    /// Adds the number of spans that were lost during an export to the count of dropped spans.
     public func countDropped(_ count: Int) { state.withLock { $0.dropped += UInt64(count) } }
 
-    /// The number of spans recorded since the start, and the number dropped before or during export.
+    /// The number of spans recorded since the start, and the number of spans dropped before or during an export.
     public var counts: (recorded: UInt64, dropped: UInt64) { state.withLock { ($0.recorded, $0.dropped) } }
 
-    /// Waits until spans are available. For one reader; false when it was cancelled.
+    /// Waits until there are spans in the buffer. Returns false when the task was cancelled. Only one task may wait.
     public func hasSpans() async -> Bool {
         if state.withLock({ !$0.waiting.isEmpty }) { return true }
         for await _ in changeSignal.stream { return true }
         return false
     }
 
-    /// Removes and returns up to `most` waiting spans, oldest first.
+    /// Removes and returns at most `most` spans, oldest first.
     public func drain(_ most: Int) -> [Span] {
         state.withLock { state in
             let taken = Array(state.waiting.prefix(most))
@@ -85,7 +90,7 @@ public final class Tracer: Sendable {
 }
 
 extension Tracer {
-    /// Runs a part of the current traced work as a span of its own. Without a trace, it only runs it.
+    /// Runs a part of the current request, and records it as a span. Without a sampled trace, only runs it.
     func traced<Value>(
         _ name: String, _ work: () async throws(ChatError) -> Value
     ) async throws(ChatError) -> Value {
@@ -101,7 +106,7 @@ extension Tracer {
         }
     }
 
-    /// The same for synchronous work.
+    /// Runs a synchronous part of the current request, and records it as a span.
     func traced<Value>(_ name: String, _ work: () throws(ChatError) -> Value) throws(ChatError) -> Value {
         guard let parent = TraceContext.current, parent.isSampled else { return try work() }
         let start = now
@@ -125,7 +130,7 @@ extension Tracer {
 
 /// A finished span of a trace.
 public struct Span: Sendable {
-    /// The kind of a span; the raw values are OpenTelemetry's.
+    /// The kind of a span. The raw values are those of OpenTelemetry.
     public enum Kind: Int, Sendable { case work = 1, server = 2, client = 3 }
 
     /// The value of an attribute.
@@ -134,26 +139,26 @@ public struct Span: Sendable {
         case integer(Int)
     }
 
-    /// The trace context of the span itself.
+    /// The trace context of this span.
     public var context: TraceContext
-    /// The parent span; nil for the first span of a trace.
+    /// The id of the parent span; nil for the first span of a trace.
     public var parent: UInt64?
-    /// The name of the work, the same for all spans of the same work.
+    /// The name of the kind of work, which is the same for all spans of this work.
     public var name: String
-    /// The kind, which tools that draw a trace show.
+    /// The kind of the span, which tracing tools display.
     public var kind: Kind
     /// The time at which the work began.
     public var start: Timetoken
     /// The time at which the work ended.
     public var end: Timetoken
-    /// Attributes from the gateway's own names and ids; never payloads or names that users chose.
+    /// The attributes. They contain only ids and names of the gateway, never payloads or names that users chose.
     public var attributes: [(name: String, value: Value)] = []
     /// A short description of the error; nil on success.
     public var failure: String?
-    /// Other traces that this work belongs to.
+    /// The contexts of other traces to which this work also belongs.
     public var links: [TraceContext] = []
 
-    /// A finished span without attributes.
+    /// Creates a finished span without attributes.
     public init(
         _ name: String, _ kind: Kind, at context: TraceContext, in parent: UInt64?, from start: Timetoken,
         to end: Timetoken

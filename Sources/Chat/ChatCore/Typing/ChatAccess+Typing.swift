@@ -2,28 +2,30 @@ public import ChatModel
 public import JSON
 
 extension ChatAccess {
-    /// Marks the user as typing until ``stopTyping(_:on:showing:)`` or for ten seconds (`Limits.typingAge`). A renewal
-    /// is an event only for subscribers of PubNub's wire, whose SDKs forget typing users sooner.
+    /// Marks a user as typing in a channel, until ``stopTyping(_:on:showing:)`` or for `Limits.typingAge` (ten seconds
+    /// by default). If the user is already typing, only subscribers with PubNub's wire protocol receive an event,
+    /// because their SDKs forget typing users sooner.
     ///
-    /// - Parameter wire: the event's form on that wire; nil for the standard form.
-    /// - Throws: `.forbidden` for a user who may not write on the channel.
+    /// - Parameter wire: the JSON of the event for PubNub's wire protocol; nil for the standard form.
+    /// - Throws: `.forbidden` for a user who may not write in the channel.
     public func startTyping(_ user: String, on name: String, showing wire: JSONText? = nil) async throws(ChatError) {
         try requireOwn(user, on: name, for: "typing.started")
         try await require(.writing, of: user, in: name)
         let presenceKey = presenceKey(.typingUser, user, name)
         let age = limits.typingAge
         try await tracker.perform(typingOrigin(wire)) { store throws(ChatError) in
-            // Checked again in the queue that also removes banned users.
+            // Checked again in the queue of presence changes, which also removes banned users.
             try await require(.writing, of: user, in: name)
             let changes = try await store.renew([presenceKey], for: age)
             return changes.isEmpty ? [PresenceChange(presenceKey, .renewed, occupancy: 0)] : changes
         }
     }
 
-    /// Marks the user as no longer typing. Harmless for a user who is not typing.
+    /// Marks a user as no longer typing. Does nothing for a user who is not typing.
     ///
-    /// - Parameter wire: as in ``startTyping(_:on:showing:)``.
-    /// - Throws: `.forbidden` when the caller may not report that the user types there; `.malformed` for a bad name.
+    /// - Parameter wire: see ``startTyping(_:on:showing:)``.
+    /// - Throws: `.forbidden` when the caller may not report the user's typing in the channel; `.malformed` for a bad
+    ///   name.
     public func stopTyping(_ user: String, on name: String, showing wire: JSONText? = nil) async throws(ChatError) {
         try requireOwn(user, on: name, for: "typing.stopped")
         let presenceKey = presenceKey(.typingUser, user, name)
@@ -31,11 +33,13 @@ extension ChatAccess {
         }
     }
 
-    /// The users who are typing on the channel, after a user, by id.
+    /// Returns one page of the users who are typing in a channel, ordered by id.
     ///
-    /// - Parameter limit: 0 to `Limits.pageMost`.
-    /// - Returns: the users with the fields that events show; a user without a record has only the id.
-    /// - Throws: as `occupants(of:after:limit:)`.
+    /// - Parameters:
+    ///   - user: the last user of the previous page; nil for the first page.
+    ///   - limit: the maximum number of users: 0 to `Limits.pageMost`.
+    /// - Returns: the users with the fields that events contain. A user without a record has only the id.
+    /// - Throws: the errors of ``occupants(of:after:_:limit:)``.
     public func typists(
         of name: String, after user: String? = nil, _ order: ListOrder = .ascending, limit: Int
     ) async throws(ChatError) -> Page<UserRecord> {

@@ -2,10 +2,11 @@ public import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// Blocks a user for another user, who then receives nothing from the blocked one. Repeating it changes nothing.
+    /// Blocks the user `other` for `user`, who then receives no messages of `other`. Repeating the call changes nothing
+    /// more.
     ///
-    /// - Throws: `.invalid`, slug `own_block`, for the user's own name; `.forbidden` when the caller does not speak for
-    ///   the user; `.malformed` for a bad name.
+    /// - Throws: `.invalid` with the slug `own_block` when both users are the same; `.forbidden` when the caller does
+    ///   not act for `user`; `.malformed` for a bad name.
     public func block(
         _ other: String, for user: String, by named: String? = nil
     ) async throws(ChatError) -> Written<BlockRecord> {
@@ -22,8 +23,8 @@ extension ChatAccess {
 
     /// Removes a block.
     ///
-    /// - Returns: true when there was one.
-    /// - Throws: `.forbidden` when the caller does not speak for the user; `.malformed` for a bad name.
+    /// - Returns: true when a block was removed.
+    /// - Throws: `.forbidden` when the caller does not act for `user`; `.malformed` for a bad name.
     @discardableResult
     public func unblock(_ other: String, for user: String, by named: String? = nil) async throws(ChatError) -> Bool {
         try await !setBlock(user, other, by: named) { present, _ in
@@ -31,10 +32,10 @@ extension ChatAccess {
         }.isNew
     }
 
-    /// A user's block of another user; nil when there is none.
+    /// Returns a user's block of another user; nil when there is none.
     ///
-    /// - Throws: `.forbidden` without `read`, and, slug `not_self`, for a user's credential of another user;
-    ///   `.malformed` for a bad name.
+    /// - Throws: `.forbidden` without the scope `read`; `.forbidden` with the slug `not_self` when a user's credential
+    ///   requests another user's blocks; `.malformed` for a bad name.
     public func block(of other: String, for user: String) async throws(ChatError) -> BlockRecord? {
         try requireReading(blocksOf: user)
         return try await directory.read(BlockRecord.key(user, other, in: app)).flatMap { BlockRecord($0) }
@@ -47,10 +48,10 @@ extension ChatAccess {
         if caller.user == nil { try caller.require(channel: user) }
     }
 
-    /// The users whom a user has blocked, by their ids.
+    /// Returns one page of the users whom a user has blocked, ordered by id.
     ///
-    /// - Throws: `.forbidden` without `read`, and, slug `not_self`, for a user's credential of another user;
-    ///   `.malformed` for a bad name or query.
+    /// - Throws: `.forbidden` without the scope `read`; `.forbidden` with the slug `not_self` when a user's credential
+    ///   requests another user's blocks; `.malformed` for a bad name or query.
     public func blocks(
         of user: String, _ list: RecordList
     ) async throws(ChatError) -> Page<BlockRecord> {
@@ -88,9 +89,10 @@ extension ChatAccess {
 }
 
 extension ChatAccess {
-    /// The actor of a change that concerns only one user and is announced on the user's own channel.
+    /// Returns the actor of a change that concerns one user and is announced on the user's own channel.
     ///
-    /// - Throws: `.forbidden` for another user, slug `not_self`, and when the caller does not reach that channel.
+    /// - Throws: `.forbidden` with the slug `not_self` for another user; `.forbidden` when the caller's patterns do not
+    ///   cover the user's own channel.
     func owner(of user: String, by named: String?) throws(ChatError) -> Actor {
         try Names.check(user: user)
         let actor = try actor(named)
@@ -101,10 +103,10 @@ extension ChatAccess {
 }
 
 extension Caller {
-    /// Requires access to a user's private objects. Programs of the app and callers without a user have access to those
-    /// of all users; a user's credential only to the user's own.
+    /// Requires access to a user's private data. A user's credential has access to the user's own data only. Any other
+    /// credential has access to the data of all users.
     ///
-    /// - Throws: `.forbidden`, slug `not_self`.
+    /// - Throws: `.forbidden` with the slug `not_self`.
     func require(self owner: String) throws(ChatError) {
         guard let user, ExactText(user) != ExactText(owner) else { return }
         throw ChatError(.forbidden, "this credential speaks for user '\(user)' only", slug: "not_self")
@@ -112,9 +114,10 @@ extension Caller {
 }
 
 extension RecordFields {
-    /// The fields without private fields of users, so that neither a filter nor an order reveals their values.
+    /// Returns the fields without users' private fields, so that neither a filter nor a sort order reveals their
+    /// values.
     ///
-    /// - Parameter prefix: the text before the names of a user record's fields; empty in lists of users.
+    /// - Parameter prefix: the prefix of the names of user fields in this list; empty for a list of users.
     public func showing(_ visible: PublicUserFields, prefix: String = "") -> RecordFields {
         func isVisible(_ field: Field) -> Bool {
             guard field.stored.hasPrefix(prefix) else { return true }
@@ -125,11 +128,11 @@ extension RecordFields {
 }
 
 extension ChatAccess {
-    /// The fields of users that the app shows to other users.
+    /// The fields of a user record that the app shows to other users.
     var publicUserFields: PublicUserFields { service.keyring.app(app)?.publicUserFields ?? .standard }
 
-    /// A record as the caller may see it: a user's credential sees all fields of the user's own record, and public
-    /// fields of others.
+    /// Returns a user record with the fields that the caller may see. A user's credential sees all fields of the user's
+    /// own record, and only public fields of other records.
     func seen(_ user: UserRecord) -> UserRecord {
         guard let own = caller.user, ExactText(own) != ExactText(user.id) else { return user }
         return publicUserFields.visible(user)
@@ -137,10 +140,11 @@ extension ChatAccess {
 }
 
 extension ChatAccess {
-    /// The users with a record, as the caller may see them. A user's credential filters and sorts by public fields
-    /// only.
+    /// Returns one page of the users with a record, with the fields that the caller may see. A user's credential can
+    /// filter and sort only by public fields.
     ///
-    /// - Throws: `.malformed` with the slug `bad_filter`, `bad_sort` or `bad_cursor`, as the other lists do.
+    /// - Throws: `.forbidden` without the scope `read`; `.malformed` with the slug `bad_filter`, `bad_sort` or
+    ///   `bad_cursor`.
     public func users(_ list: RecordList) async throws(ChatError) -> Page<UserRecord> {
         try caller.require(.read)
         var list = list
@@ -156,7 +160,7 @@ extension ChatAccess {
         }
     }
 
-    /// A page of records; see ``RecordList/page(of:in:members:limits:created:show:_:)``.
+    /// Returns one page of records; see `RecordList.page`.
     func page<Item: Sendable>(
         _ query: RecordQuery, _ list: RecordList, _ fields: RecordFields? = nil,
         created: @escaping @Sendable (Item) -> Timetoken,
@@ -168,9 +172,9 @@ extension ChatAccess {
             created: created, show: show, read)
     }
 
-    /// The records of these users, in their order; nil for a user without one.
+    /// Returns the records of the users with these ids, in the same order; nil for a user without a record.
     ///
-    /// - Throws: `.forbidden` without `read`; the errors of the store.
+    /// - Throws: `.forbidden` without the scope `read`; the errors of the store.
     public func users(named ids: [String]) async throws(ChatError) -> [UserRecord?] {
         try caller.require(.read)
         let records = try await directory.read(ids.map { UserRecord.key($0, in: app) })

@@ -2,25 +2,27 @@ public import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// A user's record as the caller may see it; nil when there is none. Records are optional.
+    /// Returns the record of a user, with the fields that the caller may see; nil when there is none. A user needs no
+    /// record.
     ///
-    /// - Throws: `.forbidden` without `read`; `.malformed` for a bad name.
+    /// - Throws: `.forbidden` without the scope `read`; `.malformed` for a bad name.
     public func user(_ id: String) async throws(ChatError) -> UserRecord? {
         try caller.require(.read)
         try Names.check(user: id)
         return try await directory.read(UserRecord.key(id, in: app)).flatMap(UserRecord.init).map(seen)
     }
 
-    /// Creates a user's record, or replaces all of it. Allowed for the user and for programs of the app.
+    /// Creates the record of a user, or replaces all its fields. Allowed for the user and for programs of the app.
     ///
-    /// - Throws: as `RecordChange.Precondition.check`.
+    /// - Throws: the errors of `RecordChange.Precondition.check`; `.forbidden` for another user; `.malformed` or
+    ///   `.tooLarge` for an invalid field.
     public func put(
         user id: String, _ edit: UserEdit, precondition: RecordChange.Precondition = .none, by named: String? = nil
     ) async throws(ChatError) -> Written<UserRecord> {
         try await write(user: id, edit, precondition, by: named) { before, now in
             var user = UserRecord(id: id)
             user.created = before?.created ?? now
-            // The present bytes stay if only white space differs.
+            // JSON that differs only in white space is not changed.
             if !edit.custom.isKept { user.custom = before?.custom }
             return user
         }
@@ -28,7 +30,7 @@ extension ChatAccess {
 
     /// Changes fields of a user's record.
     ///
-    /// - Throws: `.notFound` when there is none; `.stale` when `precondition` names another version.
+    /// - Throws: `.notFound` when the user has no record; `.stale` when `precondition` names another version.
     public func update(
         user id: String, _ edit: UserEdit, precondition: RecordChange.Precondition = .none, by named: String? = nil
     ) async throws(ChatError) -> UserRecord {
@@ -40,12 +42,13 @@ extension ChatAccess {
         }.record
     }
 
-    /// Deletes a user's record. Memberships and events stay, because they refer to users by id.
+    /// Deletes the record of a user. Memberships and events are not deleted; they contain only the user's id.
     ///
-    /// - Parameter revokesTokens: revokes every token of the user, if there is a record. Not allowed for restricted
-    ///   keys.
+    /// - Parameter revokesTokens: true to revoke all tokens of the user, if there is a record. Requires a key for all
+    ///   channels.
     /// - Returns: true when there was a record.
-    /// - Throws: `.stale` when `precondition` names a version and the record has another or does not exist.
+    /// - Throws: `.stale` when `precondition` names a version that the record does not have, or when there is no
+    ///   record.
     @discardableResult public func delete(
         user id: String, precondition: RecordChange.Precondition = .none, by named: String? = nil,
         revokesTokens: Bool = false
@@ -70,7 +73,10 @@ extension ChatAccess {
         return wasThere
     }
 
-    /// - Parameter base: the record that the edit applies to, made from the stored record and the time.
+    /// Writes a user's record, and announces the change.
+    ///
+    /// - Parameter base: returns the record to which the edit is applied, from the stored record (nil when there is
+    ///   none) and the current time.
     private func write(
         user id: String, _ edit: UserEdit, _ precondition: RecordChange.Precondition, by named: String?,
         _ base: @escaping @Sendable (UserRecord?, Timetoken) throws(ChatError) -> UserRecord
@@ -99,10 +105,10 @@ extension ChatAccess {
         return Written(record: stored, isNew: decided.value.isNew)
     }
 
-    /// The maximum number of a user's channels that receive changes of the user's record on another service's protocol.
+    /// The maximum number of a user's channels on which PubNub clients receive changes of the user's record.
     private static var echoesMost: Int { 1000 }
 
-    /// The channels of which the user is a member.
+    /// Returns the channels of which the user is a member, at most `echoesMost`; empty for an import.
     private func channels(ofMember user: String) async throws(ChatError) -> [String] {
         guard !isQuiet else { return [] }
         var query = RecordQuery(.membership, in: app, limit: Self.echoesMost)
@@ -118,12 +124,13 @@ extension ChatAccess {
         }
     }
 
-    /// An event of a user record. It contains public fields only, for every reader: followers of the channel share the
-    /// event, filters read it, and it stays when the app makes a field private. Callers who may see other fields read
-    /// the record.
+    /// Creates an event about a user record. It contains only public fields, for all readers: the subscribers of the
+    /// channel share the event, filters read it, and it stays stored if the app makes a field private later. Callers
+    /// with access to other fields can read the record.
     ///
-    /// PubNub's readers receive every field, as from PubNub, unless the app requires tokens of them.
-    /// - Parameter more: prints the members beside the user, for the fields to show.
+    /// PubNub clients receive all fields, as they do from PubNub, unless the app requires tokens.
+    ///
+    /// - Parameter more: prints further members of the event. It gets the fields to show.
     private func recordEvent(
         _ type: String, of user: UserRecord, by actor: String?,
         _ more: (PublicUserFields, inout JSONWriter) -> Void

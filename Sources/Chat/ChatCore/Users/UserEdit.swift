@@ -1,28 +1,28 @@
 public import ChatModel
 public import JSON
 
-/// An edit of a user's record.
+/// An edit of a user's record. A field with the value `keep` is not changed.
 public struct UserEdit: Sendable {
-    /// The name for display, at most `Limits.recordTextLength` characters.
+    /// The name for display: at most `Limits.recordTextLength` characters.
     public var name = FieldEdit<String>.keep
-    /// The address of the user's picture, at most `Limits.recordTextLength` characters.
+    /// The URL of the user's picture: at most `Limits.recordTextLength` characters.
     public var profileURL = FieldEdit<String>.keep
-    /// The email address, at most `Limits.recordTextLength` characters. It is not checked further.
+    /// The email address: at most `Limits.recordTextLength` characters. Its format is not checked.
     public var email = FieldEdit<String>.keep
-    /// The user's id in another system, at most `Limits.recordTextLength` characters.
+    /// The user's id in another system: at most `Limits.recordTextLength` characters.
     public var externalID = FieldEdit<String>.keep
-    /// A type, as free text of the app, at most `Limits.recordTextLength` characters.
+    /// A type, defined by the app: a text of at most `Limits.recordTextLength` characters.
     public var type = FieldEdit<String>.keep
-    /// A state, as free text of the app, at most `Limits.recordTextLength` characters.
+    /// A status, defined by the app: a text of at most `Limits.recordTextLength` characters.
     public var status = FieldEdit<String>.keep
-    /// An object of the app, at most `Limits.recordValueBytes` bytes of JSON.
+    /// A JSON object, defined by the app: at most `Limits.recordValueBytes` bytes.
     public var custom = FieldEdit<JSONText>.keep
-    /// Texts by key, at most `Limits.recordValueBytes` bytes as JSON. They replace all earlier ones.
+    /// Texts by key, together at most `Limits.recordValueBytes` bytes of JSON. They replace all previous texts.
     public var metadata = FieldEdit<[String: String]>.keep
-    /// True to make the user a member at once when invited.
+    /// True to accept all invitations automatically: an invitation then makes the user a member at once.
     public var autoAcceptsInvites = FieldEdit<Bool>.keep
 
-    /// An edit that leaves every field unchanged.
+    /// Creates an edit that changes no field.
     public init() {}
 
     func apply(to user: inout UserRecord) {

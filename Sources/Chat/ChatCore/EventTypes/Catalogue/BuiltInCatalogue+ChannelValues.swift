@@ -1,7 +1,8 @@
 import ChatModel
 
 extension BuiltInCatalogue {
-    /// Texts and counters kept with a channel, by key.
+    /// The types of events about a channel's metadata and metacounters: texts and counters that are stored with a
+    /// channel by key.
     static let channelValues: [BuiltInType] = [
         metadata("channel.metadata.created", "Metadata was added to a channel.", "The added values by key."),
         metadata(

@@ -1,7 +1,7 @@
 import ChatModel
 
 extension BuiltInCatalogue {
-    /// Changes of channel records.
+    /// The types of events about changes of channel records.
     static let channels: [BuiltInType] = [
         BuiltInType(
             "channel.created", .kept, "A channel's record was created.",

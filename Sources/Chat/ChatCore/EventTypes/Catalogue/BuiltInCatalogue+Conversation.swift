@@ -1,7 +1,7 @@
 import ChatModel
 
 extension BuiltInCatalogue {
-    /// Events around messages: typing, receipts, mentions, reports to the moderators.
+    /// The types of events around messages: typing, receipts, mentions and reports to the moderators.
     static let conversation: [BuiltInType] = [
         typing("typing.started", "A user began to type."),
         typing("typing.stopped", "A user stopped typing, or has not typed for a while."),

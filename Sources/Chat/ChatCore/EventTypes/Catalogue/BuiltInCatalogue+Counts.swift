@@ -1,7 +1,7 @@
 import ChatModel
 
 extension BuiltInCatalogue {
-    /// Numbers that change often; each is announced at most once per interval.
+    /// The types of events about numbers that change often. Each number is announced at most once per interval.
     static let counts: [BuiltInType] = [
         BuiltInType(
             "channel.participant_count.updated", .passing, "The number of users inside open channels changed.",

@@ -1,7 +1,7 @@
 import ChatModel
 
 extension BuiltInCatalogue {
-    /// Memberships of a channel, and users entering and leaving it.
+    /// The types of events about a channel's memberships, and about users who enter and leave the channel.
     static let members: [BuiltInType] = [
         BuiltInType(
             "member.invited", .kept,

@@ -1,7 +1,7 @@
 import ChatModel
 
 extension BuiltInCatalogue {
-    /// Messages, signals, and custom events that have no type.
+    /// The types of messages, signals, and custom events without a type.
     static let messages: [BuiltInType] = [
         BuiltInType(
             anything: "message.created", .kept, "A message was sent. `data` is what the sender wrote.",

@@ -1,7 +1,7 @@
 import ChatModel
 
 extension BuiltInCatalogue {
-    /// Attachments of a message: reactions, other actions, replies.
+    /// The types of events about additions to a message: reactions, other message actions and replies.
     static let reactions: [BuiltInType] = [
         reaction("reaction.added", "A user reacted to a message."),
         reaction("reaction.removed", "A user removed a reaction from a message."),
@@ -89,7 +89,7 @@ extension BuiltInCatalogue {
             refuses: [#"{"action":"delivered_to","user":{"id":"ben"},"message_etag":"8c1f0b2d4e6a7931"}"#])
     }
 
-    /// The schema of the message's version in events of its actions.
+    /// The JSON Schema of the message's version in events about message actions.
     private static let messageVersion =
         #"{"type": "string", "description": "The message's `etag` after the event, for `If-Match`."}"#
 }

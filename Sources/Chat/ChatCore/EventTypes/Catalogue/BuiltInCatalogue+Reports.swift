@@ -1,7 +1,7 @@
 import ChatModel
 
 extension BuiltInCatalogue {
-    /// Reports of the gateway about itself, on the channel `$system`.
+    /// The types of events with which the gateway reports about itself, on the channel `$system`.
     static let reports: [BuiltInType] = [
         BuiltInType(
             "webhook.failing", .kept, "Deliveries to a webhook have been failing for some time.",

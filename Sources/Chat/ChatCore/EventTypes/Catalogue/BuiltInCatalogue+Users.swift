@@ -1,7 +1,7 @@
 import ChatModel
 
 extension BuiltInCatalogue {
-    /// Users, and relations between users. (`user.mentioned` is part of the conversation.)
+    /// The types of events about users and relations between users. The type `user.mentioned` is in `conversation`.
     static let users: [BuiltInType] = [
         record("user.created", "A user's record was created."),
         record(

@@ -1,26 +1,27 @@
 import ChatModel
 
-/// Every event type that the gateway itself emits, grouped by subject in the adjacent files.
+/// The built-in event types: all types of events that the gateway itself emits. The adjacent files define them by
+/// subject.
 ///
-/// The objects in `data` are those that the REST API shows, with the same names. Times are RFC 3339 texts.
+/// The objects in `data` have the same members as in the REST API. Times are RFC 3339 texts.
 public enum BuiltInCatalogue {
-    /// All types, ordered by subject. Names are unique.
+    /// All built-in types, ordered by subject. Their names are unique.
     public static let all: [BuiltInType] = [
         messages, reactions, conversation, members, presence, users, channels, channelValues, counts, connections,
         reports,
     ].flatMap(\.self)
 
-    /// The type with this name; nil when the gateway has none.
+    /// Returns the built-in type with this name; nil when there is none.
     public static func named(_ name: String) -> BuiltInType? { byName[name] }
 
-    /// The default retention of the type's events. Events of a type that the catalogue does not have are kept.
+    /// Returns the default retention of events of a type. Events of a type that is not built in are kept.
     static func retention(of name: String) -> Retention { named(name)?.retention ?? .kept }
 
     private static let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
 }
 
 extension BuiltInCatalogue {
-    /// The session of a stream opened for a user's device.
+    /// The types of events about the stream session of a user's device.
     static let connections: [BuiltInType] = [
         session(
             "connection.opened", "A device opened a stream session.", state: "open",
@@ -60,7 +61,7 @@ extension BuiltInCatalogue {
 }
 
 extension BuiltInCatalogue {
-    /// Presence on a channel, announced on the channel itself.
+    /// The types of presence events, which are sent on the channel where the users are present.
     static let presence: [BuiltInType] = [
         occupant("presence.joined", "A user appeared on a channel.", showsState: false),
         occupant("presence.left", "A user left a channel."),
@@ -89,7 +90,9 @@ extension BuiltInCatalogue {
             refuses: [#"{"joined":["ana"]}"#, #"{"occupancy":-1}"#]),
     ]
 
-    /// - Parameter showsState: False for a user who has no state yet.
+    /// Returns the type of a presence event about one user.
+    ///
+    /// - Parameter showsState: false for a user who has no state yet.
     private static func occupant(
         _ name: String, _ description: String, required: String = #""user", "occupancy""#, showsState: Bool = true
     ) -> BuiltInType {

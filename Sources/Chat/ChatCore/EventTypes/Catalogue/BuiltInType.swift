@@ -3,29 +3,30 @@ import JSON
 
 /// An event type of the gateway itself: the meaning of its events, and the schema of their `data`.
 ///
-/// It is described like a type that an app declares, so that it is listed, validated and documented in the same way. An
-/// app cannot declare a type of the same name.
+/// It has the same fields as a type that an app declares, so both are listed, validated and documented in the same way.
+/// An app cannot declare a type with the name of a built-in type.
 public struct BuiltInType: Sendable {
-    /// The type's name: `message.created`.
+    /// The name of the type, for example `message.created`.
     public let name: String
-    /// One sentence that says what happened when such an event appears.
+    /// One sentence that describes what happened when such an event is emitted.
     public let description: String
-    /// The retention of such events unless the sender requests another.
+    /// The retention of such events unless the sender requests another retention.
     public let retention: Retention
-    /// The JSON Schema 2020-12 of the envelope's `data`. It is self-contained: it has no `$id` and refers only to its
-    /// own `$defs`. Its objects accept additional members, so that members added later violate nothing.
+    /// The JSON Schema 2020-12 of the event's `data`. It has no `$id` and refers only to its own `$defs`. Its objects
+    /// accept additional members, so adding a member in a later release violates no schema.
     public let schema: String
-    /// True when the schema accepts everything. Then `data` is not examined, and a number of any length passes.
+    /// True when the schema accepts any JSON value. Then `data` is not validated, and may contain numbers outside 64
+    /// bits.
     public let acceptsAnything: Bool
     /// JSON values that the schema accepts; never empty.
     public let examples: [String]
-    /// JSON values that the schema refuses; empty only where anything is accepted.
+    /// JSON values that the schema rejects; empty only when the schema accepts any value.
     public let counterExamples: [String]
 
-    /// A type whose `data` is an object.
+    /// Creates a type whose `data` is an object.
     ///
-    /// - Parameter members: schema keywords besides `type`, as the inside of a JSON object without its braces. Shared
-    ///   terms are referenced as `#/$defs/…` and copied in.
+    /// - Parameter members: schema keywords besides `type`, written as the inside of a JSON object without its braces.
+    ///   They refer to shared terms as `#/$defs/…`; the terms are copied into the schema.
     init(
         _ name: String, _ retention: Retention, _ description: String, members: String, accepts examples: [String],
         refuses counterExamples: [String]
@@ -40,7 +41,7 @@ public struct BuiltInType: Sendable {
             name, description, ["\"type\": \"object\"", members] + SharedTerms.definitions(for: members))
     }
 
-    /// A type whose `data` may be any JSON value.
+    /// Creates a type whose `data` may be any JSON value.
     init(anything name: String, _ retention: Retention, _ description: String, accepts examples: [String]) {
         self.name = name
         self.retention = retention
@@ -51,7 +52,7 @@ public struct BuiltInType: Sendable {
         schema = Self.text(name, description, [])
     }
 
-    /// True for types that the pattern `*` of a webhook leaves out; a webhook must name them.
+    /// True for types that a webhook receives only when its patterns name them. The pattern `*` does not include them.
     public var isFrequent: Bool { BuiltInTypes.isFrequent(name) }
 
     private static func text(_ name: String, _ description: String, _ keywords: [String]) -> String {

@@ -1,10 +1,10 @@
 public import ChatModel
 import JSON
 
-/// An event type declared in a file, for apps that keep their types beside their code.
+/// An event type declared in a file, for apps that store their types beside their code.
 ///
-/// A folder holds one file for each type, named `<type>.json`. The file is one object with the members of the API's
-/// calls:
+/// A folder contains one file per type, named `<type>.json`. The file is one JSON object with the members of the API's
+/// requests:
 ///
 /// ```json
 /// {
@@ -20,17 +20,18 @@ import JSON
 /// }
 /// ```
 ///
-/// Every member is optional. Without `schema` the type is declared and its events are not checked. A schema that
-/// differs in any byte from the newest version becomes the next version if `compatibility` permits it, or regardless of
-/// it when `force` gives a reason. Deleting a file changes nothing, because stored events name the versions.
+/// All members are optional. A declaration without `schema` declares the type, and its events are not checked. A schema
+/// that differs in any byte from the newest version becomes the next version. It must satisfy `compatibility`, unless
+/// `force` gives a reason to override that. Deleting a file changes nothing, because stored events refer to the
+/// versions.
 public struct EventTypeDeclaration: Sendable {
-    /// The file's name, for messages.
+    /// The name of the file, for error messages.
     let file: String
-    /// The event type's name, from the file's name.
+    /// The name of the event type, from the name of the file.
     let name: String
-    /// The declared settings; a member that is left out has its default.
+    /// The declared settings. A member that is left out has its default value.
     let settings: EventTypeSettings
-    /// Nil when the file has no schema.
+    /// The declared schema with its examples; nil when the file has no schema.
     let proposal: SchemaProposal?
 
     private static let members = [
@@ -38,11 +39,11 @@ public struct EventTypeDeclaration: Sendable {
         "counter_examples", "force",
     ]
 
-    /// Reads a file.
+    /// Parses a declaration file.
     ///
     /// - Parameters:
-    ///   - file: its name in the folder, with `.json`.
-    ///   - bytes: its content.
+    ///   - file: the name of the file in its folder, including `.json`.
+    ///   - bytes: the content of the file.
     /// - Throws: `DeclarationError` for a bad name or bad content.
     public init(file: String, _ bytes: [UInt8], limits: Limits) throws(DeclarationError) {
         self.file = file
@@ -132,25 +133,26 @@ public struct EventTypeDeclaration: Sendable {
     }
 }
 
-/// The reason why a file's declaration is refused.
+/// The reason why a declaration file is rejected.
 public struct DeclarationError: Error, CustomStringConvertible, Sendable {
-    /// The file's name.
+    /// The name of the file.
     public let file: String
-    /// The place in the file as a JSON pointer; nil when the error concerns the whole file.
+    /// The location in the file as a JSON pointer; nil when the error concerns the whole file.
     public let pointer: String?
-    /// The error, without the file's name.
+    /// The message, without the name of the file.
     public let message: String
 
-    /// An error of a file, at a place in it if one is known.
+    /// Creates an error of a file, with a location in the file if it is known.
     public init(_ file: String, _ message: String, at pointer: String? = nil) {
         self.file = file
         self.pointer = pointer
         self.message = message
     }
 
-    /// Places an error of the registry in the file.
+    /// Creates an error of a file from an error of the event types. Converts the location of the first fault to a
+    /// location in the file.
     ///
-    /// - Parameter error: its faults point into the schema, or beside the schema into the examples.
+    /// - Parameter error: an error whose faults point into the schema or into the examples.
     init(_ file: String, _ error: ChatError) {
         switch (error.slug, error.faults.first) {
         case (_, nil): self.init(file, error.message)
@@ -160,6 +162,6 @@ public struct DeclarationError: Error, CustomStringConvertible, Sendable {
         }
     }
 
-    /// The file's name, the place if any, and the message.
+    /// The name of the file, the location if there is one, and the message.
     public var description: String { file + ": " + (pointer.map { $0 + ": " } ?? "") + message }
 }

@@ -1,27 +1,27 @@
 public import ChatModel
 import Locking
 
-/// The result of a file's declaration.
+/// The result of applying one declaration file.
 public struct DeclarationResult: Sendable, Equatable {
-    /// The event type's name.
+    /// The name of the event type.
     public var name: String
-    /// The number of the newest version; zero when there is no schema.
+    /// The number of the newest version; zero when the type has no version.
     public var version: Int
     /// True when the declaration added a version.
     public var isNewVersion: Bool
 }
 
 extension EventTypes {
-    /// Updates an app's event types to the declarations of files: all of them or, when one is refused, none. The call
-    /// is idempotent.
+    /// Applies the declarations of files to an app's event types. If a declaration is rejected, none is applied.
+    /// Repeating the call changes nothing more.
     ///
-    /// Types of other origins, and types whose file is gone, are not changed.
+    /// Types that no file declares are not changed. A type whose file was deleted also stays.
     ///
-    /// - Throws: `DeclarationError` naming the file and the place in it.
+    /// - Throws: `DeclarationError` with the name of the file and the location in it.
     public func apply(
         _ declarations: [EventTypeDeclaration], to app: AppID
     ) async throws(DeclarationError) -> [DeclarationResult] {
-        // The file being processed when the registry throws.
+        // The name of the file that is being processed, for the error.
         let file = Lock<String?>(nil)
         do throws(ChatError) {
             return try await settling(.none, in: app) { () async throws(ChatError) in
