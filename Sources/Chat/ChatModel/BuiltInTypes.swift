@@ -1,23 +1,25 @@
-/// The names of the gateway's own event types, and other names that an app's events cannot have.
+/// The names of the gateway's own event types, and further names that an app's own types cannot have.
 public enum BuiltInTypes {
-    /// A message in a channel.
+    /// A chat message.
     public static let messageCreated = "message.created"
     /// A signal: a short message that history does not contain.
     public static let signalSent = "signal.sent"
     /// A custom event emitted without a type.
     public static let custom = "custom"
-    /// The current state of a membership. Only subscribers of PubNub's wire receive it (``Audience/wire``).
+    /// The current state of a membership. Only subscribers of PubNub's protocol receive this event (``Audience/wire``).
     public static let membershipSet = "membership.set"
-    /// The end of a membership. Only subscribers of PubNub's wire receive it (``Audience/wire``).
+    /// The end of a membership. Only subscribers of PubNub's protocol receive this event (``Audience/wire``).
     public static let membershipRemoved = "membership.removed"
 
-    /// The newest message of a channel and its number of messages that a user has not read. See ``namedOnly``.
+    /// A channel's newest message and number of unread messages for a user. Sent only to readers that select this type
+    /// by name (``namedOnly``).
     public static let channelActivity = "channel.activity"
 
-    /// Types that are sent only to readers that select them by exact name, not by a pattern or by omitting the types.
+    /// The types that a reader receives only when it selects them by exact name. A pattern, or a selection without
+    /// types, does not include them.
     public static let namedOnly: Set<String> = [channelActivity]
 
-    /// Events about users, channels and memberships.
+    /// The types of events about users, channels and memberships.
     static let records: Set<String> = [
         "user.created", "user.updated", "user.deleted", "user.blocked", "user.unblocked", "user.mentioned",
         "user.muted", "user.unmuted", "user.banned", "user.unbanned",
@@ -30,12 +32,12 @@ public enum BuiltInTypes {
         "membership.updated", membershipSet, membershipRemoved,
     ]
 
-    /// Events about users who join a channel, leave it, or change their state on it.
+    /// The types of events about users who join a channel, leave it, or change their state in it.
     public static let presence: Set<String> = [
         "presence.joined", "presence.left", "presence.timed_out", "presence.state_changed", "presence.interval",
     ]
 
-    /// Frequent types. The pattern `*` of a webhook does not select them; a webhook must name them.
+    /// The frequent types. The pattern `*` of a webhook does not select them; the webhook must name them.
     static let frequent: Set<String> = presence.union([
         "typing.started", "typing.stopped", "receipt.read", "receipt.delivered",
         "participant.entered", "participant.exited",
@@ -44,7 +46,7 @@ public enum BuiltInTypes {
         "connection.canceled",
     ]).union(namedOnly)
 
-    /// Every type of the catalogue except ``custom`` and the types that only PubNub's wire has.
+    /// Every built-in event type except ``custom`` and the types that begin with `stream.` or `system.`.
     public static let names: Set<String> = records.union(frequent).union([
         messageCreated, "message.updated", "message.deleted", signalSent,
         "reaction.added", "reaction.removed", "action.added", "action.removed", "thread.updated",
@@ -52,19 +54,19 @@ public enum BuiltInTypes {
         "webhook.failing", "webhook.disabled", "webhook.recovered", "webhook.overflowing", "webhook.test",
     ])
 
-    /// Names of events that `EventSource` in browsers creates itself. An event of a stream with such a name would look
-    /// the same.
+    /// The names of the events that `EventSource` in browsers creates itself. A browser could not distinguish them from
+    /// events of a stream.
     public static let eventSourceNames: Set<String> = ["error", "open", "message"]
 
-    /// True for names that an app's events cannot have: ``names``, ``eventSourceNames``, `stream.…` and `system.…`.
+    /// True for names that an app's own types cannot have: ``names``, ``eventSourceNames``, `stream.…` and `system.…`.
     public static func isReserved(_ type: String) -> Bool {
         names.contains(type) || eventSourceNames.contains(type) || isOfGateway(type)
     }
 
-    /// True for types that the pattern `*` of a webhook leaves out.
+    /// True for types that the pattern `*` of a webhook does not select.
     public static func isFrequent(_ type: String) -> Bool { frequent.contains(type) }
 
-    /// The error for an app's event or declaration with a reserved name; its slug is `type_reserved`.
+    /// The error for an app's event or type declaration with a reserved name. Its slug is `type_reserved`.
     public static func refusal(of type: String) -> ChatError {
         let reason =
             if eventSourceNames.contains(type) {
@@ -80,8 +82,8 @@ public enum BuiltInTypes {
             slug: "type_reserved")
     }
 
-    /// True for names that begin with `stream.`, the control messages of streams, or `system.`, the gateway's reports
-    /// about its machine.
+    /// True for names that begin with `stream.` (the control messages of streams) or `system.` (the gateway's reports
+    /// about its machine).
     private static func isOfGateway(_ type: String) -> Bool {
         type.hasPrefix("stream.") || type.hasPrefix("system.")
     }

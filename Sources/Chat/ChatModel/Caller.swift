@@ -3,13 +3,13 @@ public struct Scopes: OptionSet, Hashable, Sendable {
     public let rawValue: Int
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Emitting events.
+    /// Permits emitting events.
     public static let emit = Scopes(rawValue: 1)
-    /// Reading and following events and records.
+    /// Permits reading and following events and records.
     public static let read = Scopes(rawValue: 2)
-    /// The app's resources: webhooks, sources and schemas.
+    /// Permits managing the app's resources: webhooks, sources and schemas.
     public static let manage = Scopes(rawValue: 4)
-    /// Everything, including the app's keys.
+    /// Permits everything, including managing the app's keys.
     public static let admin = Scopes(rawValue: 8)
 
     /// The four scopes with their names, in order.
@@ -35,29 +35,30 @@ public struct Scopes: OptionSet, Hashable, Sendable {
     }
 }
 
-/// The author of a request: the app that the request is for, and what its credential allows. Every operation takes a
+/// The credential of a request, with the app of the request and the rights of the credential. Every operation takes a
 /// caller.
 public struct Caller: Sendable, Hashable {
     /// The app that the request is for.
     public var app: AppID
-    /// The credential: `key_…`, the id of a ticket or token, or the name of a part of the gateway. Safe to log.
+    /// The id of the credential: `key_…`, the id of a ticket or token, or the name of a part of the gateway. Safe to
+    /// log.
     public var credential: String
     /// The operations that the credential allows.
     public var scopes: Scopes
-    /// The channels that the credential reaches.
+    /// The channels that the credential has access to.
     public var channels: [NamePattern]
-    /// The event types that the credential reaches.
+    /// The event types that the credential has access to.
     public var types: [NamePattern]
     private var exactUser: ExactText?
-    /// The time at which the credential becomes invalid; nil for one that stays valid.
+    /// The time at which the credential expires; nil for a credential that does not expire.
     public var expires: Timetoken?
-    /// Set when the caller presented a user's token or a ticket instead of an API key.
+    /// The data of a user's token or a ticket that show whether it was revoked; nil for an API key.
     public var proof: TokenProof?
-    /// True when the user may also read the user's own channel, which has the user's name. Emitting there requires a
-    /// match in `channels`.
+    /// True when the caller's user may also read the channel that has the user's name. Emitting on it requires a match
+    /// in `channels`.
     public private(set) var readsOwnChannel = false
-    /// True for an unrestricted `admin` key of the first app. It may use `/apps` and the routes for operating the
-    /// gateway.
+    /// True for an `admin` key of the first app that is not restricted to channels or types. Only such a caller may use
+    /// `/apps` and the routes for operating the gateway.
     public var isOperator: Bool
     /// The rate limits of the caller; nil when there are none.
     public var meters: RateMeters?
@@ -77,24 +78,24 @@ public struct Caller: Sendable, Hashable {
         self.isOperator = isOperator
     }
 
-    /// The only user that this credential may act as; nil when it may name any user.
+    /// The only user that this credential may act as; nil when it may act as any user.
     public var user: String? {
         get { exactUser?.text }
         set { exactUser = newValue.map { ExactText($0) } }
     }
 
-    /// This caller, as the user of a credential that `key` created. It may read the user's own channel regardless of
-    /// `channels`, if `key` reaches that channel.
+    /// A copy of this caller for a token or ticket that `key` created for a user. The copy may read the user's own
+    /// channel regardless of `channels`, if `key` has access to that channel.
     public func readingOwnChannel(within key: Caller) -> Caller {
         var caller = self
         caller.readsOwnChannel = user.map { key.reaches(channel: $0) } ?? false
         return caller
     }
 
-    /// True when both may act as the same single user, or both as any user.
+    /// True when both callers may act as the same single user, or both as any user.
     public func hasSameUser(as other: Caller) -> Bool { exactUser == other.exactUser }
 
-    /// The caller for the gateway's own actions in an app.
+    /// A caller for the gateway's own actions in an app. It may do everything.
     public static func gateway(in app: AppID) -> Caller {
         Caller(app: app, credential: "gateway", scopes: [.admin])
     }
@@ -110,31 +111,33 @@ extension Caller {
         }
     }
 
-    /// True when the credential reaches the channel. `$system` requires `admin`.
+    /// True when the credential has access to the channel. Access to `$system` requires `admin`.
     public func reaches(channel: String) -> Bool {
         if channel == ChannelID.systemName { return scopes.contains(.admin) }
         return channels.match(channel)
     }
 
-    /// True when the credential reaches every channel that the pattern can match. `$system`, which no other pattern
-    /// matches, requires `admin`.
+    /// True when the credential has access to every channel that the pattern can match. The exact name `$system`, which
+    /// no other pattern matches, requires `admin`.
     public func reaches(channels pattern: NamePattern) -> Bool {
         if case .exact(let name) = pattern { return reaches(channel: name) }
         return channels.covers(pattern)
     }
 
-    /// True when the credential may read the channel: it reaches the channel, or the channel is its user's own.
+    /// True when the credential may read the channel: it has access to the channel, or the channel has the name of the
+    /// credential's user.
     public func reads(channel: String) -> Bool { reaches(channel: channel) || isOwn(channel) }
 
     private func isOwn(_ channel: String) -> Bool { readsOwnChannel && exactUser == ExactText(channel) }
 
-    /// The channels that the caller may read: `channels`, and the user's own channel when `channels` does not match it.
+    /// The patterns of the channels that the caller may read: `channels`, and the user's own channel when `channels`
+    /// does not match it.
     public var readableChannels: [NamePattern] {
         guard readsOwnChannel, let user, !channels.match(user) else { return channels }
         return channels + [.exact(user)]
     }
 
-    /// Requires that the credential reaches a channel.
+    /// Requires that the credential has access to a channel.
     ///
     /// - Throws: `.forbidden` naming the channel.
     public func require(channel: String) throws(ChatError) {
@@ -152,7 +155,7 @@ extension Caller {
         ChatError(.forbidden, "this credential does not reach channel '\(channel)'")
     }
 
-    /// Requires that the credential reaches an event type.
+    /// Requires that the credential has access to an event type.
     ///
     /// - Throws: `.forbidden` naming the type.
     public func require(type: String) throws(ChatError) {
@@ -161,15 +164,16 @@ extension Caller {
         }
     }
 
-    /// Requires rights to a whole app, for its keys and its settings.
+    /// Requires rights to the whole app. Used by the operations on its keys and settings.
     ///
-    /// - Throws: `.forbidden` without `admin`, and for a credential that is restricted to channels or types.
+    /// - Throws: `.forbidden` for a credential without `admin`, or one that is restricted to channels or types.
     public func demandWholeApp() throws(ChatError) {
         try require(.admin)
         try demandEveryChannel()
     }
 
-    /// Requires access to every channel and type, for operations that affect a user everywhere: tokens and sessions.
+    /// Requires access to every channel and type. Used by operations that affect a user in the whole app, such as those
+    /// on tokens and sessions.
     ///
     /// - Throws: `.forbidden` for a credential that is restricted to channels or types.
     public func demandEveryChannel() throws(ChatError) {
@@ -182,10 +186,10 @@ extension Caller {
     /// True when the credential is not restricted to channels or types.
     public var reachesWholeApp: Bool { channels.contains(.all) && types.contains(.all) }
 
-    /// Requires a credential that is not restricted to one user. For operations on events of all channels, which check
-    /// no membership of a channel.
+    /// Requires a credential that is not restricted to one user. Used by operations on events of all channels, which do
+    /// not check membership.
     ///
-    /// - Throws: `.forbidden` for a credential of one user.
+    /// - Throws: `.forbidden` for a credential that is restricted to one user.
     public func demandNoUser() throws(ChatError) {
         guard user == nil else { throw ChatError(.forbidden, "this needs an API key, not a user's credential") }
     }

@@ -1,8 +1,8 @@
 public import JSON
 
-/// The common error type of all modules. The message is safe to show to the caller and says what to change.
+/// The common error type of all modules. The message is safe to show to the client and says what to change.
 public struct ChatError: Error, Sendable {
-    /// The class of an error. Each interface maps it to a status of its own.
+    /// The class of an error. Each interface maps a class to its own status code.
     public enum Code: Sendable, CaseIterable {
         /// The request is not valid: syntax, names or ranges.
         case malformed
@@ -12,18 +12,18 @@ public struct ChatError: Error, Sendable {
         case forbidden
         /// The object does not exist, or the caller may not know that it exists.
         case notFound
-        /// The current state forbids the operation: the object exists already, a claim was used before, or work is
-        /// still running.
+        /// The current state forbids the operation: the object already exists, an idempotency key was used before, or
+        /// other work is still running.
         case conflict
         /// The object existed and is permanently gone.
         case gone
-        /// The required version is not the current one.
+        /// The record's etag is not the one that the request requires.
         case stale
         /// A size limit is exceeded.
         case tooLarge
-        /// The request is well-formed but its content is rejected, in most cases by a schema.
+        /// The request is well-formed but its content is rejected, usually by a schema.
         case invalid
-        /// A limit of a rate or a count is exceeded.
+        /// A rate limit, or the maximum number of objects, is exceeded.
         case tooMany
         /// Too many requests are waiting; nothing was stored.
         case overloaded
@@ -37,30 +37,30 @@ public struct ChatError: Error, Sendable {
 
     /// One error in a request or a document, as problem+json (RFC 9457) lists it.
     public struct FieldError: Sendable, Equatable {
-        /// The place of an error.
+        /// The location of an error.
         public enum Location: Sendable, Equatable {
-            /// In the body: a JSON pointer (RFC 6901) with a leading `#`.
+            /// A location in the body: a JSON pointer (RFC 6901) with a leading `#`.
             case pointer(String)
-            /// The name of a parameter of the query or the path, or of a header field.
+            /// The name of a query or path parameter, or of a header.
             case parameter(String)
         }
 
-        /// The place of the error.
+        /// The location of the error.
         public var location: Location
-        /// The rule that the value breaks: a keyword of JSON Schema such as `required`, or one of the gateway's own
-        /// such as `unknown`.
+        /// The violated rule: a keyword of JSON Schema such as `required`, or a keyword of the gateway such as
+        /// `unknown`.
         public var keyword: String
-        /// The error as a text for people. It does not repeat the place.
+        /// A description for people, without the location.
         public var detail: String
-        /// A value that would be accepted, when it is short.
+        /// A value that would be accepted; nil when there is none or it is long.
         public var expected: String?
-        /// The place of the keyword in the schema: `#/properties/amount/type`.
+        /// The location of the keyword in the schema, such as `#/properties/amount/type`; nil without a schema.
         public var schema: String?
 
-        /// The pointer of an error in the body; nil for another.
+        /// The JSON pointer of an error in the body; nil for an error in a parameter.
         public var pointer: String? { if case .pointer(let pointer) = location { pointer } else { nil } }
 
-        /// The pointer or the name, for texts.
+        /// The location as text: the JSON pointer, or the name of the parameter.
         public var place: String {
             switch location {
             case .pointer(let text), .parameter(let text): text
@@ -90,19 +90,20 @@ public struct ChatError: Error, Sendable {
     public var code: Code
     /// One or two sentences for the caller: what is wrong, and what to send instead.
     public var message: String
-    /// A more specific stable name than `code`, e.g. `schema_violation`; nil when `code` is sufficient.
+    /// A stable name that is more specific than `code`, e.g. `schema_violation`; nil when `code` is sufficient.
     public var slug: String?
-    /// The single errors, when the request has several or their place in it is known; otherwise empty.
+    /// The individual errors. Empty for a single error whose location in the request is not known.
     public var faults: [FieldError] = []
-    /// The invalid member or parameter by its name in the native API, or the path of a value in it, such as
-    /// `metadata/color`. Empty for the body as a whole; nil when the error concerns neither. The interface that read it
-    /// knows whether it came in a body, a path, a query or a header field.
+    /// The name of the invalid member or parameter in the native API, or the path of a value in it, such as
+    /// `metadata/color`. Empty for the body as a whole; nil when the error is not about a part of the request. The
+    /// interface that read the request knows whether the name is a member of the body or a parameter.
     public var field: String?
-    /// Further machine-readable details, each a JSON value, e.g. `event_type` and `schema_version` of a violation.
+    /// Further machine-readable details, such as `event_type` and `schema_version` of a schema violation. Each value is
+    /// JSON.
     public var members: [(name: String, value: JSONText)] = []
-    /// The time after which a retry may succeed.
+    /// The time after which a retry may succeed; nil when it is not known.
     public var retryAfter: Duration?
-    /// The existing record that a `Directory` write conflicts with.
+    /// The stored record that a `Directory` write conflicts with; nil for other errors.
     public var current: Record?
 
     /// An error of a class, with a message that is safe to show to the caller.
@@ -118,7 +119,7 @@ public struct ChatError: Error, Sendable {
 }
 
 extension ChatError.FieldError {
-    /// Prints the error as the next value of `writer`, with the members of a problem's `errors`.
+    /// Prints the error as the next value of `writer`: one element of `errors` in a problem document (RFC 9457).
     public func print(to writer: inout JSONWriter) {
         writer.beginObject()
         switch location {
@@ -132,7 +133,7 @@ extension ChatError.FieldError {
         writer.endObject()
     }
 
-    /// Reads the output of ``print(to:)``. A missing member is read as empty.
+    /// Reads the output of ``print(to:)``. A missing text is read as an empty one.
     public init(_ value: JSONValue) {
         self.init(
             at: value["parameter"]?.string.map(Location.parameter) ?? .pointer(value["pointer"]?.string ?? "#"),
@@ -140,7 +141,8 @@ extension ChatError.FieldError {
             expected: value["expected"]?.string, schema: value["schema"]?.string)
     }
 
-    /// The same error in a document that holds this one's document at `pointer`. An error about a parameter stays.
+    /// The same error for a larger document, in which this error's document is the value at `pointer`. An error about a
+    /// parameter does not change.
     public func below(_ pointer: String) -> Self {
         guard case .pointer(let own) = location else { return self }
         var error = self
@@ -150,7 +152,7 @@ extension ChatError.FieldError {
 }
 
 extension ChatError {
-    /// Makes the error for JSON of the sender that cannot be read.
+    /// Converts a JSON parsing error of a request.
     public init(_ error: JSONError) {
         let slug: String? =
             switch error.reason {
@@ -164,7 +166,7 @@ extension ChatError {
 }
 
 extension ChatError {
-    /// Makes an error about an exceeded limit. The limit is a member of the error, under the name `name`.
+    /// Creates an error about an exceeded limit. Its member `name` contains the limit.
     public static func over(
         _ code: Code, _ message: String, slug: String? = nil, name: String = "limit", limit: Int, field: String? = nil,
         retryAfter: Duration? = nil
@@ -174,7 +176,7 @@ extension ChatError {
         return error
     }
 
-    /// A copy of this error about the member `field`.
+    /// A copy of this error with another `field`.
     public func about(_ field: String) -> ChatError {
         var error = self
         error.field = field
@@ -183,11 +185,11 @@ extension ChatError {
 }
 
 extension ChatError.FieldError {
-    /// The error for a member that is not known.
+    /// The error for an unknown member of a JSON object.
     ///
     /// - Parameters:
-    ///   - object: the pointer of the object that contains the member; `#` for the document.
-    ///   - known: the known members.
+    ///   - object: the pointer of the object that contains the member; `#` for the whole body.
+    ///   - known: the names of the known members.
     public static func unknown(_ name: String, in object: String = "#", known: [String]) -> Self {
         Self(
             pointer: object + "/" + JSONPointer.escaped(String(name.prefix(64))), keyword: "unknown",

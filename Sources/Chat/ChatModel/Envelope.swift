@@ -1,9 +1,9 @@
 public import JSON
 
 extension Event {
-    /// The native JSON form of the event: the body of webhooks, of SSE and NDJSON messages, and of history.
+    /// The JSON form of the event in the native API: in webhooks, in SSE and NDJSON streams, and in history.
     ///
-    /// The order of the fields is fixed and the payload's bytes are the sender's, so an event always prints the same
+    /// The order of the members is fixed and the payload is printed as it was sent, so an event always prints the same
     /// bytes.
     public var envelope: JSONText {
         var writer = JSONWriter(capacity: draft.weight + 160)
@@ -13,7 +13,8 @@ extension Event {
 
     /// Prints the envelope as the next value of `writer`.
     ///
-    /// - Parameter included: the objects that the reader requested, printed as the member `included`; nil prints none.
+    /// - Parameter included: a JSON object with the related objects that the reader requested, printed as the member
+    ///   `included`; nil prints no such member.
     public func printEnvelope(to writer: inout JSONWriter, included: JSONText? = nil) {
         writer.beginObject()
         writer.member("id", timetoken.eventID)
@@ -41,7 +42,7 @@ extension Event {
 }
 
 extension JSONText {
-    /// The printed envelope with the member `included`, as ``Event/printEnvelope(to:included:)`` prints it.
+    /// This printed envelope with the additional member `included`, as ``Event/printEnvelope(to:included:)`` prints it.
     public func envelope(including included: JSONText) -> JSONText {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count + included.count + 13)

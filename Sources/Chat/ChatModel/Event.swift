@@ -1,11 +1,11 @@
 public import JSON
 
-/// The class of an event as the wire protocols distinguish it. PubNub's history contains only messages and files;
-/// events of an app's own types count as messages with a label.
+/// The class of an event, as PubNub's protocol distinguishes it. PubNub's history contains only messages and files.
+/// Events of an app's own types count as messages with a label.
 public enum EventKind: Int, Sendable, CaseIterable {
     case message = 0, signal = 1, recordChange = 2, action = 3, file = 4, presence = 5, other = 6
 
-    /// The word for the kind in the native envelope. Changes of records are `other` there; their types are more
+    /// The name of the kind in the native JSON form. Record changes are `other` there, because their types are more
     /// specific.
     public var name: String {
         switch self {
@@ -18,7 +18,7 @@ public enum EventKind: Int, Sendable, CaseIterable {
         }
     }
 
-    /// Reads the word of an envelope; a word that this version does not know gives `other`.
+    /// Reads the name of a kind. An unknown name gives `other`.
     public init(name: String) {
         self = [.message, .signal, .action, .file, .presence].first { $0.name == name } ?? .other
     }
@@ -26,13 +26,13 @@ public enum EventKind: Int, Sendable, CaseIterable {
 
 /// The time for which an event can be read.
 public enum Retention: Sendable {
-    /// Durable: in history until the app's retention or its own `expires`.
+    /// Durable: in history until the app's retention time or the event's own `expires`.
     case kept
-    /// Ephemeral: available for catching up for 120 s, never in history, lost on a restart.
+    /// Ephemeral: available for 120 s to readers that resume, never in history, and lost when the gateway restarts.
     case passing
 }
 
-/// The declared schema that an event was validated with.
+/// The version of a declared schema that validated an event.
 public struct SchemaReference: Hashable, Sendable {
     /// The name of the event type.
     public var type: String
@@ -46,67 +46,66 @@ public struct SchemaReference: Hashable, Sendable {
     }
 }
 
-/// An event before the log assigns its timetoken. The fields are those of the envelope.
+/// An event before the log assigns its timetoken. The fields correspond to the event's JSON form.
 ///
-/// Interfaces translate their requests into drafts (``event(channel:type:data:user:meta:retention:)`` and the like).
-/// `ChatAccess.prepare` checks such a draft and completes it; the log appends prepared drafts only.
+/// Interfaces create drafts from requests (``event(channel:type:data:user:meta:retention:)`` and similar functions).
+/// `ChatAccess.prepare` checks and completes a draft. The log appends prepared drafts only.
 public struct EventDraft: Sendable {
     /// The channel that the event belongs to.
     public var channel: ChannelID
     /// The event type, built in or declared by the app.
     public var type: String
-    /// The kind, which decides the rules that apply to the event.
+    /// The kind, which determines the rules that apply to the event.
     public var kind: EventKind
     /// Whether the event stays in history.
     public var retention: Retention
     /// The payload, byte for byte as the sender wrote it.
     public var data: JSONText
-    /// The user who caused the event; nil for the gateway or an operator of the app.
+    /// The name of the user who caused the event; nil when the gateway or an API key without a user caused it.
     public var user: String?
-    /// The metadata of the sender; nil without any.
+    /// The sender's metadata; nil for none.
     public var meta: JSONText?
-    /// A label of the sender.
+    /// The sender's label for the message; nil for none.
     public var customType: String?
     /// The schema version that the payload was validated with; nil without validation.
     public var schema: SchemaReference?
-    /// An id shared by all events of one call.
+    /// An id shared by all events of one request.
     public var cause: String?
     /// The readers that receive the event.
     public var audience: Audience = .subscribers
-    /// The device that sent the event.
+    /// The id of the device that sent the event; nil when it is not known.
     public var originDevice: String?
-    /// The payload for readers of another protocol when it differs from `data`; `null` hides the event from them.
+    /// The payload for PubNub clients when it differs from `data`; `null` hides the event from them.
     public var wire: JSONText?
-    /// The message whose thread the event belongs to. Set for a reply and for events about a reply; nil for all others.
+    /// The timetoken of the message whose thread the event belongs to. Set for a reply and for events about a reply;
+    /// nil for all others.
     public var thread: Timetoken?
-    /// Other channels on which readers of another protocol also receive the event (``ChannelSet/receivesEchoes``). They
-    /// are not stored: a reader that resumes from before the log's memory finds the event only on its own channel.
+    /// The other channels on which PubNub clients also receive the event (``ChannelSet/receivesEchoes``). They are only
+    /// in memory: a client that resumes from an older position finds the event only on its own channel.
     public var echoes: [String] = []
-    /// The time from which the event cannot be read.
+    /// The time at which the event expires and can no longer be read; nil when only the app's retention applies.
     public var expires: Timetoken?
-    /// True when `expires` comes from the retention of the event's type instead of its sender. It is then at least an
-    /// hour after the event's timetoken. The end of such an event counts as a loss
-    /// (``EventLog/loss(in:types:after:)``).
+    /// True when `expires` comes from the retention of the event's type and not from its sender. Such an expiry is at
+    /// least an hour after the event's timetoken, and counts as a loss (``EventLog/loss(in:types:after:)``).
     public var isEndedByType = false
-    /// A key for deduplication, 1..255 bytes. A repeat with the same channel and key within the window returns the
-    /// first event.
+    /// A deduplication key of 1 to 255 bytes. Another draft with the same channel and key within the repeat window is
+    /// not stored, and its sender receives the first event.
     public var deduplicationKey: String?
-    /// The trace that the event belongs to, continued by every delivery attempt; nil for an event that is not traced.
+    /// The distributed trace of the request, continued by every delivery attempt; nil when the request is not traced.
     public var trace: TraceContext?
-    /// The position of an imported event, instead of the end of the log; nil for all other events.
+    /// The timetoken of an imported event; nil for all other events, which get a timetoken at the end of the log.
     ///
-    /// An imported event is only in history: log followers never receive it, however far back they resume, and neither
-    /// do webhooks. It is kept, takes no deduplication key, and lies before the end of the log. The same event on the
-    /// same channel is stored once; importing it again returns the first one. If another event has the position, the
-    /// next free one is used.
+    /// An imported event is durable, has no deduplication key, and has a timetoken before the end of the log. It is
+    /// readable in history only: streams and webhooks never receive it. Importing the same event on the same channel
+    /// again returns the first one. If another event has the timetoken, the next free timetoken is used.
     public var past: Timetoken?
-    /// The lifetime that the sender asked for. Preparing the draft turns it into ``expires``.
+    /// The lifetime that the sender requested. `ChatAccess.prepare` converts it into ``expires``.
     public var timeToLive: Duration?
-    /// The payload as the interface parsed it, so that validation need not parse it again. Nil once the draft is
-    /// prepared, because events outlive their requests.
+    /// The parsed payload, so that validation need not parse it again. `ChatAccess.prepare` sets it to nil, because
+    /// events outlive their requests.
     public var parsedData: JSONValue?
-    /// True when the type may be a built-in one. Set by an interface for its own calls (messages, signals); senders never
-    /// choose a built-in type.
+    /// True when the type may be a built-in one. An interface sets it for its own operations, such as messages and
+    /// signals. Clients cannot choose a built-in type.
     public var allowsBuiltInType = false
 
     /// A draft with the fields that most senders set.
@@ -123,7 +122,7 @@ public struct EventDraft: Sendable {
         self.meta = meta
     }
 
-    /// The size of the event for queues and buffers, in bytes: its texts and a fixed part.
+    /// The size of the event in bytes, as queues and buffers count it: the size of its texts and a fixed amount.
     public var weight: Int {
         data.count + (meta?.count ?? 0) + (wire?.count ?? 0) + channel.name.utf8.count + type.utf8.count
             + (user?.utf8.count ?? 0) + echoes.reduce(0) { $0 + $1.utf8.count + 16 } + 160
@@ -131,12 +130,12 @@ public struct EventDraft: Sendable {
 }
 
 extension EventDraft {
-    /// An event as a sender asks for it, before any check.
+    /// Creates an event as a client requests it, before any check.
     ///
     /// - Parameters:
-    ///   - channel: the name of the channel. Its app is set when the draft is prepared: it is the caller's.
-    ///   - type: an app's own type; `custom` when the sender gave none.
-    ///   - user: the user who emits; nil for the credential's own user, or for none.
+    ///   - channel: the name of the channel. `ChatAccess.prepare` sets the channel's app to the caller's.
+    ///   - type: the type that the client requests, one of the app's own; `custom` when the client sends no type.
+    ///   - user: the user who emits the event; nil for the user of the credential, if it has one.
     public static func event(
         channel: String, type: String = BuiltInTypes.custom, data: JSONText, user: String? = nil,
         meta: JSONText? = nil, retention: Retention = .kept
@@ -146,14 +145,14 @@ extension EventDraft {
             user: user, meta: meta)
     }
 
-    /// A chat message as a sender asks for it: type `message.created`, any JSON as its payload.
+    /// Creates a chat message as a client requests it: type `message.created`, with any JSON as the payload.
     public static func message(channel: String, data: JSONText, user: String?, meta: JSONText?) -> EventDraft {
         var draft = event(channel: channel, type: BuiltInTypes.messageCreated, data: data, user: user, meta: meta)
         draft.allowsBuiltInType = true
         return draft
     }
 
-    /// A signal as a sender asks for it: small, ephemeral, type `signal.sent`.
+    /// Creates a signal as a client requests it: a small ephemeral event of type `signal.sent`.
     public static func signal(channel: String, data: JSONText, user: String?) -> EventDraft {
         var draft = event(
             channel: channel, type: BuiltInTypes.signalSent, data: data, user: user, retention: .passing)
@@ -170,15 +169,16 @@ extension EventDraft {
     }
 }
 
-/// An event on a channel, at its position in the log. Immutable.
+/// An event with its timetoken, which is its position in the log. Immutable.
 ///
-/// A class, so that handing an event to many feeds costs a reference instead of copying a dozen fields.
+/// A class, so that passing an event to many readers copies a reference and not a dozen fields.
 public final class Event: Sendable {
-    /// The position in the log.
+    /// The position in the log, unique in the installation.
     public let timetoken: Timetoken
-    /// The event as it was appended.
+    /// The fields of the event.
     public let draft: EventDraft
-    /// True when the type is one of ``BuiltInTypes/namedOnly``. Stored, because every feed checks it.
+    /// True when the type is one of ``BuiltInTypes/namedOnly``. Stored as a property, because it is checked for every
+    /// reader.
     public let isNamedOnly: Bool
 
     /// An event at its position in the log.
@@ -194,49 +194,49 @@ public final class Event: Sendable {
     public var channel: ChannelID { draft.channel }
     /// The event type.
     public var type: String { draft.type }
-    /// The kind.
+    /// The kind, which determines the rules that apply to the event.
     public var kind: EventKind { draft.kind }
     /// Whether the event stays in history.
     public var retention: Retention { draft.retention }
     /// The payload, byte for byte as the sender wrote it.
     public var data: JSONText { draft.data }
-    /// The user who caused the event; nil for the gateway or an operator of the app.
+    /// The name of the user who caused the event; nil when the gateway or an API key without a user caused it.
     public var user: String? { draft.user }
-    /// The metadata of the sender; nil without any.
+    /// The sender's metadata; nil for none.
     public var meta: JSONText? { draft.meta }
-    /// A label of the sender.
+    /// The sender's label for the message; nil for none.
     public var customType: String? { draft.customType }
     /// The readers that receive the event.
     public var audience: Audience { draft.audience }
 }
 
-/// The audience of an event on streams that are opened as a user's device. Stored with the event, never printed.
+/// The readers of an event on streams that are opened as a user's device. Stored with the event, never printed.
 ///
-/// Webhooks, and streams and history of services, do not check it. A user's own credential does, even where it listens
-/// or reads without a user: see `Selection.isOfUser` and `Event.isReadable(by:)`.
+/// Webhooks, and streams and history that are read with an API key, apply only ``webhooks`` and ``wire``. Reads with a
+/// user's own credential check the whole audience even without a device: see `Selection.isOfUser` and
+/// `Event.isReadable(by:)`.
 public enum Audience: Hashable, Sendable {
     /// Everyone with access to the channel.
     case subscribers
-    /// The audience that replaces `subscribers` on a channel for members only: members who have joined it.
+    /// Only members who have joined the channel. Replaces `subscribers` on a channel that is for members only.
     case insiders
-    /// Webhooks only; no stream, poll or listener (PubNub's fire).
+    /// Only webhooks; no stream, poll or listener. PubNub calls this *fire*.
     case webhooks
-    /// Only readers of another protocol. All other readers and webhooks get the same information in another event.
+    /// Only PubNub clients. All other readers, and webhooks, get the same information in another event.
     case wire
     /// The devices that a rule selects.
     ///
-    /// - Parameter subjects: the users that the rule refers to in addition to the members, such as those who joined or
-    ///   are mentioned.
+    /// - Parameter subjects: the users that the event is about, such as users who joined or are mentioned.
     case rule(AudienceRule, subjects: [String] = [])
 }
 
-/// A named set of devices, evaluated when the event commits. For a change of membership, it is the union of the sets
-/// before and after the change.
+/// A named set of devices, evaluated when the event is committed. For a change of membership, it is the union of the
+/// sets before and after the change.
 ///
-/// The *subjects* are the users that the event is about: those who joined, were banned or are mentioned
-/// (``Audience/rule(_:subjects:)``).
+/// The *subjects* of an event are the users that it is about: users who joined, were banned or are mentioned
+/// (``Audience/rule(_:subjects:)``). The *origin device* is the device that made the request.
 public enum AudienceRule: String, Sendable, CaseIterable {
-    /// Devices inside an open channel.
+    /// Devices of users who have entered the open channel.
     case participants
     case participantsButOrigin = "participants-origin_device"
     case participantsAndSubjects = "participants+subject"
@@ -245,19 +245,19 @@ public enum AudienceRule: String, Sendable, CaseIterable {
     case joinedButOrigin = "members.joined-origin_device"
     case joinedAndSubjects = "members.joined+subject"
     case joinedButSubjects = "members.joined-subject_user"
-    /// Devices of joined members and of the thread's authors, who are the subjects.
+    /// Devices of members who have joined and of the thread's authors, who are the subjects; without the origin device.
     case joinedAndThreadButOrigin = "members.joined+thread-origin_device"
     /// Devices of all members, including invited ones.
     case members = "members.all"
     case membersButOrigin = "members.all-origin_device"
-    /// Devices of those subjects who are members or inside.
+    /// Devices of the subjects who are members or have entered the channel.
     case mentioned
     case mentionedButOrigin = "mentioned-origin_device"
-    /// All devices of the subjects, wherever they are.
+    /// All devices of the subjects, even without access to the channel.
     case user
-    /// Only the device that made the call.
+    /// Only the origin device.
     case device
-    /// Devices whose channel list contains the channel (of members, of users inside, and of users who subscribe to it
-    /// by name), and the subjects' devices.
+    /// Devices of members, of users who have entered the channel, of users who subscribe to it by name, and of the
+    /// subjects. Their lists of channels contain the channel.
     case channelList = "channel_list"
 }

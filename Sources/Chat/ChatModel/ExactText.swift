@@ -1,10 +1,10 @@
 import Glibc
 
-/// Text that equals another only byte for byte, as names and ids must.
+/// A text that is compared byte for byte, as names and ids must be.
 ///
-/// `String` considers "é" equal whether it consists of one code point or two. Stores and clients compare bytes: two
-/// names that one side considers different and the other equal would share a history or a feed. Use it as the wrapper
-/// of a property that takes part in equality, and as the key of dictionaries.
+/// `String` considers "é" equal to "e" followed by a combining accent. Stores and clients compare bytes. If the two
+/// sides disagreed about equality, two channels could share a history. Use this type as the wrapper of a property that
+/// takes part in equality, and as the key of dictionaries.
 @propertyWrapper
 public struct ExactText: Hashable, Sendable {
     /// The text, unchanged: it is not normalized.
@@ -12,7 +12,7 @@ public struct ExactText: Hashable, Sendable {
 
     /// Wraps the value of a property.
     public init(wrappedValue: String) { self.wrappedValue = wrappedValue }
-    /// Copies a text or a part of one.
+    /// A copy of a string or substring.
     public init(_ text: some StringProtocol) { wrappedValue = String(text) }
 
     /// The text as a `String`.
@@ -31,13 +31,13 @@ public struct ExactText: Hashable, Sendable {
 
     public func hash(into hasher: inout Hasher) {
         wrappedValue.utf8Span.span.withUnsafeBytes { hasher.combine(bytes: $0) }
-        // A byte that UTF-8 never contains, so that consecutive texts in one hash stay separate.
+        // Appends a byte that UTF-8 never contains, so that consecutive texts in one hash stay separate.
         hasher.combine(0xFF as UInt8)
     }
 }
 
 extension ExactText: Comparable {
-    /// Compares by bytes, which is the order of the code points.
+    /// Compares bytes, which gives the order of the code points.
     public static func < (left: ExactText, right: ExactText) -> Bool {
         left.wrappedValue.utf8.lexicographicallyPrecedes(right.wrappedValue.utf8)
     }
@@ -49,6 +49,6 @@ extension ExactText: ExpressibleByStringLiteral, CustomStringConvertible {
 }
 
 extension Collection<String> {
-    /// True when a text occurs twice, byte for byte.
+    /// True when any text occurs more than once, compared byte for byte.
     public var hasRepeats: Bool { Set(map { ExactText($0) }).count < count }
 }

@@ -1,14 +1,17 @@
-/// A bounded cache that keeps the entries used since the last two turnovers. It is cheaper than LRU, which writes on
-/// every hit; a hit here is one lookup.
+/// A bounded cache that drops entries which were not used recently. Entries are in two generations, young and old. When
+/// the young generation is full, the old one is dropped and the young one becomes old.
+///
+/// A hit in the young generation is one lookup without a write, so the cache is cheaper than an LRU cache.
 public struct GenerationCache<Key: Hashable, Value> {
     private var young: [Key: Value] = [:]
     private var old: [Key: Value] = [:]
     private let generation: Int
 
-    /// - Parameter capacity: the maximum number of entries. At least the most recently used half is kept.
+    /// - Parameter capacity: the maximum number of entries. The cache keeps at least the most recently used half of
+    ///   them.
     public init(capacity: Int) { generation = max(1, capacity / 2) }
 
-    /// The cached value; nil when there is none. Counts as a use.
+    /// The cached value; nil when there is none. Reading a value counts as a use.
     public mutating func value(of key: Key) -> Value? {
         if let value = young[key] { return value }
         guard let value = old[key] else { return nil }
@@ -16,7 +19,7 @@ public struct GenerationCache<Key: Hashable, Value> {
         return value
     }
 
-    /// Adds or replaces a value. A full cache first drops the entries that were not used since the last turnover.
+    /// Adds or replaces a value. If the young generation is full, the entries of the old generation are dropped first.
     public mutating func insert(_ value: Value, for key: Key) {
         if young.count >= generation, young[key] == nil {
             old = young

@@ -1,14 +1,14 @@
 /// A rate limit by the generic cell rate algorithm: a bucket of units that fills evenly over a window.
 ///
-/// The state of a bucket is one number, the time at which it is full, which the user of the limit keeps; a new bucket
-/// starts with 0. All times are in nanoseconds of one clock.
+/// The state of a bucket is one number: the time at which it is full. The caller stores this number; a new bucket
+/// starts with 0. All times are in nanoseconds of the same clock.
 public struct GenericCellRate: Hashable, Sendable {
-    /// The time in which an empty bucket fills.
+    /// The time in which an empty bucket fills, in nanoseconds.
     public let window: UInt64
-    /// The time in which one unit fills; at least 1, at most the window.
+    /// The time in which one unit is added, in nanoseconds; at least 1, at most `window`.
     public let cost: UInt64
 
-    /// Makes a limit of `window / cost` units at once, and one more whenever `cost` has passed.
+    /// Creates a limit: a full bucket has `window / cost` units, and one unit is added every `cost` nanoseconds.
     public init(window: UInt64, cost: UInt64) {
         self.cost = max(1, cost)
         self.window = max(self.cost, window)
@@ -16,14 +16,14 @@ public struct GenericCellRate: Hashable, Sendable {
 
     /// The outcome of a request for units.
     public enum Decision: Equatable, Sendable {
-        /// The units are taken when the bucket is full at this time.
+        /// Enough units are available. They are taken when the caller stores `fullAt` as the new state.
         case consumed(fullAt: UInt64)
-        /// The bucket holds too little; the units are there after this time.
+        /// Too few units are available. They are available after this number of nanoseconds.
         case wait(UInt64)
     }
 
-    /// Decides whether a bucket holds `count` units. A count above its capacity is never available: the wait is the
-    /// largest number.
+    /// Decides whether a bucket has `count` units. If `count` is greater than the capacity, the result is
+    /// `.wait(.max)`.
     public func consume(_ count: Int = 1, fullAt: UInt64, at now: UInt64) -> Decision {
         let price = price(of: count)
         guard price <= window else { return .wait(.max) }
@@ -31,16 +31,16 @@ public struct GenericCellRate: Hashable, Sendable {
         return after <= now + window ? .consumed(fullAt: after) : .wait(after - now - window)
     }
 
-    /// The state of a bucket after one unit was taken from it, however much it held.
+    /// The new state of a bucket after one unit was taken from it, even when it was empty.
     public func spent(fullAt: UInt64, at now: UInt64) -> UInt64 { start(fullAt, now) + cost }
 
-    /// The state of a bucket after `count` units were returned to it.
+    /// The new state of a bucket after `count` units were put back.
     public func returned(_ count: Int, fullAt: UInt64) -> UInt64 { fullAt - min(fullAt, price(of: count)) }
 
-    /// The time that the bucket needs until it is full.
+    /// The time until the bucket is full, in nanoseconds.
     public func missing(fullAt: UInt64, at now: UInt64) -> UInt64 { start(fullAt, now) - now }
 
-    /// The earliest time at which the bucket holds one unit.
+    /// The earliest time at which the bucket has one unit.
     public func next(fullAt: UInt64) -> UInt64 { fullAt - min(fullAt, window - cost) }
 
     private func price(of count: Int) -> UInt64 {
@@ -48,7 +48,7 @@ public struct GenericCellRate: Hashable, Sendable {
         return isOver ? .max : price
     }
 
-    /// The time at which the bucket is full, at most one window from now. A later stored value was written before the
-    /// clock was set back.
+    /// The time at which the bucket is full. A stored time later than one window from now was written before the clock
+    /// was set back; the bucket then counts as full.
     private func start(_ fullAt: UInt64, _ now: UInt64) -> UInt64 { fullAt > now + window ? now : max(fullAt, now) }
 }

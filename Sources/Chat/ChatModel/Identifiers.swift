@@ -1,12 +1,12 @@
-/// The name of an app. Every request, record and match is scoped to one app.
+/// The name of an app. Every request and every record belongs to one app.
 public struct AppID: Hashable, Sendable, CustomStringConvertible {
-    /// The name, which is the app's id in the API.
+    /// The name, used as the app's id in the API.
     @ExactText public private(set) var name: String
-    /// The app with this name.
+    /// An app with this name.
     public init(_ name: String) { self.name = name }
     public var description: String { name }
 
-    /// The scope of everything that belongs to no app: the list of apps, and names unique in the installation.
+    /// The scope of data that belongs to no app: the list of apps, and names that are unique in the installation.
     public static let gateway = AppID("$gateway")
 }
 
@@ -17,7 +17,7 @@ public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
     /// The name, unique in the app.
     @ExactText public private(set) var name: String
 
-    /// The channel with this name.
+    /// A channel with this name.
     public init(_ name: String, in app: AppID) {
         self.app = app
         self.name = name
@@ -25,7 +25,8 @@ public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { name }
 
-    /// The channel of the gateway's reports to the app's operators. Reading it requires the scope `admin`.
+    /// The name of the channel with the gateway's reports to the app's operators. Reading it requires the scope
+    /// `admin`.
     public static let systemName = "$system"
     /// True for `$system`, the channel of the gateway's own reports.
     public var isSystem: Bool { name == Self.systemName }
@@ -35,10 +36,10 @@ public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
 public struct UserID: Hashable, Sendable, CustomStringConvertible {
     /// The app of the user.
     public let app: AppID
-    /// The name, which is the user's id in the API.
+    /// The name, used as the user's id in the API.
     @ExactText public private(set) var name: String
 
-    /// The user with this name.
+    /// A user with this name.
     public init(_ name: String, in app: AppID) {
         self.app = app
         self.name = name
@@ -54,7 +55,7 @@ public struct SubscriberID: Hashable, Sendable, CustomStringConvertible {
     /// The id, unique in the app.
     @ExactText public private(set) var name: String
 
-    /// The subscriber with this name.
+    /// A subscriber with this id.
     public init(_ name: String, in app: AppID) {
         self.app = app
         self.name = name
@@ -63,32 +64,32 @@ public struct SubscriberID: Hashable, Sendable, CustomStringConvertible {
     public var description: String { name }
 }
 
-/// The kind of a user's temporary presence on a channel.
+/// The kind of a user's temporary presence on a channel, which is only in memory.
 public enum PresenceKind: Sendable, CaseIterable {
     /// The user is present and visible to others.
     case occupant
-    /// The user has entered the open channel. All connections of the user hold this: entering with one device counts
-    /// for all.
+    /// The user has entered the open channel. Entering with one device counts for all devices of the user.
     case participant
     /// The user is typing.
     case typingUser
 }
 
-/// A kind of presence on a channel.
+/// A channel with one kind of presence on it, for example the typing users of a channel.
 public struct PresenceScope: Hashable, Sendable {
     /// The kind of presence.
     public let kind: PresenceKind
     /// The channel that users are present on.
     public let channel: ChannelID
 
-    /// A kind of presence on one channel.
+    /// A scope with this kind of presence on this channel.
     public init(_ kind: PresenceKind, _ channel: ChannelID) {
         self.kind = kind
         self.channel = channel
     }
 }
 
-/// One user in a presence scope. A user has one key there, regardless of the number of devices that hold it.
+/// One user in a presence scope. The user has one key in the scope, regardless of the number of connections that hold
+/// it.
 public struct PresenceKey: Hashable, Sendable {
     /// The kind of presence and the channel.
     public let presenceScope: PresenceScope
@@ -107,10 +108,10 @@ public struct PresenceKey: Hashable, Sendable {
     public var channel: ChannelID { presenceScope.channel }
 }
 
-/// A connection of a user (a stream or a poll) that holds presence keys. Unique in the installation.
+/// The name of a user's connection (a stream or a poll) that holds presence keys.
 public struct HolderID: Hashable, Sendable {
     /// The name, unique in the installation.
     @ExactText public private(set) var text: String
-    /// The holder with this name.
+    /// A connection with this name.
     public init(_ text: String) { self.text = text }
 }

@@ -1,4 +1,4 @@
-/// The direction of a list, by names or by times.
+/// The direction of a sorted list.
 public enum ListOrder: String, Sendable, CaseIterable {
     case ascending = "asc"
     case descending = "desc"

@@ -1,13 +1,13 @@
 /// A pattern for channel names or event types: an exact name, `a.b.*` (any depth below `a.b.`), or `*`.
 ///
-/// Matches and compares byte for byte, as names do.
+/// Matching and comparison are byte for byte.
 public enum NamePattern: Sendable {
     case exact(String)
-    /// The text before the `*`, including its last dot.
+    /// The text before the `*`, including the last dot.
     case below(String)
     case all
 
-    /// Reads a pattern. Nil when a `*` is anywhere but alone in the last part, or when the text is empty.
+    /// Parses a pattern. Nil when the text is empty, or contains a `*` that is not alone in the last part.
     public init?(_ text: String) {
         if text == "*" {
             self = .all
@@ -42,11 +42,12 @@ public enum NamePattern: Sendable {
 }
 
 extension NamePattern {
-    /// Reads a list of patterns from a request, in their order and without duplicates.
+    /// Parses a list of patterns from a request. Returns them in their order, without duplicates.
     ///
     /// - Parameters:
-    ///   - check: the rule for names; it also applies to the text before a `.*`.
-    ///   - fault: receives the index and the text of each error. An error that it throws ends the reading.
+    ///   - check: checks an exact name, or the text before `.*`.
+    ///   - fault: called for each invalid pattern, with its index and a description. An error that it throws ends the
+    ///     call.
     /// - Throws: the error that `fault` throws.
     public static func list<Failure: Error>(
         _ texts: [String], of check: (String) throws(ChatError) -> Void, fault: (Int, String) throws(Failure) -> Void
@@ -79,7 +80,7 @@ extension NamePattern {
 }
 
 extension NamePattern: Hashable, Comparable {
-    /// Orders patterns by their texts.
+    /// Orders patterns by the bytes of their texts.
     public static func < (left: NamePattern, right: NamePattern) -> Bool {
         ExactText(left.description) < ExactText(right.description)
     }
@@ -123,13 +124,13 @@ extension Sequence<NamePattern> {
     /// True when one of the patterns alone covers the other pattern.
     public func covers(_ other: NamePattern) -> Bool { contains { $0.covers(other) } }
 
-    /// True when the patterns cover each of the others. True for no others.
+    /// True when each of the other patterns is covered by one of these patterns. True for an empty list of others.
     public func coversAll(_ others: some Sequence<NamePattern>) -> Bool { others.allSatisfy { covers($0) } }
 }
 
 extension NamePattern {
-    /// True when a reader of these types receives events of `type`. Types of ``BuiltInTypes/namedOnly`` require an
-    /// exact name.
+    /// True when a reader with this type pattern receives events of `type`. Only an exact name selects a type of
+    /// ``BuiltInTypes/namedOnly``.
     public func selects(type: String) -> Bool {
         guard matches(type) else { return false }
         if case .exact = self { return true }

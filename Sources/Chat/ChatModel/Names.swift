@@ -1,8 +1,9 @@
-/// The rules for names. Every interface checks names here.
+/// The rules for the names of channels, users, groups, devices and event types. All interfaces use them.
 ///
-/// Lengths are in characters (Unicode scalars), as in schemas; in UTF-8 there may be four times as many bytes.
+/// Lengths are in characters (Unicode scalars), as in schemas. In UTF-8, a name may have four times as many bytes.
 public enum Names {
-    /// Checks the name of a channel for emitting: 1..255 characters, no `,`, no control character, no `*`.
+    /// Checks a channel name: 1 to 255 characters without `,`, `*` and control characters. Only the name `$system` may
+    /// begin with `$`.
     ///
     /// - Throws: `.malformed` for any other name.
     public static func check(channel name: String) throws(ChatError) {
@@ -17,8 +18,8 @@ public enum Names {
         }
     }
 
-    /// Checks a user name: 1..92 characters with the rules for channels, because every user has a channel of the same
-    /// name.
+    /// Checks a user name: 1 to 92 characters with the rules for channel names, because every user has a channel of the
+    /// same name.
     ///
     /// - Throws: `.malformed` for any other name.
     public static func check(user name: String) throws(ChatError) {
@@ -28,15 +29,15 @@ public enum Names {
         }
     }
 
-    /// Checks the name of a channel group: 1..92 characters.
+    /// Checks the name of a channel group: 1 to 92 characters without `,` and control characters.
     ///
     /// - Throws: `.malformed` for any other name.
     public static func check(group name: String) throws(ChatError) { try check(name, "group", 1...92) }
 
-    /// Checks the name of a channel to follow: PubNub's name for the presence of a channel, `NAME-pnpres`, has no
-    /// events of its own.
+    /// Checks the name of a channel to follow. Rejects `NAME-pnpres`, PubNub's name for the presence of a channel,
+    /// because it has no events.
     ///
-    /// - Throws: `.malformed` for such a name, with the channel to follow instead.
+    /// - Throws: `.malformed` for such a name. The message names the channel to follow instead.
     public static func check(followed name: String) throws(ChatError) {
         let suffix = "-pnpres"
         guard name.hasSuffix(suffix), name.utf8.count > suffix.utf8.count else { return }
@@ -47,8 +48,8 @@ public enum Names {
                 + "type 'presence.*'", field: "channel")
     }
 
-    /// True for a label that PubNub accepts: 3 to 50 letters, digits, `-` and `_`, beginning with a letter or a digit,
-    /// but not with `pn_` or `pn-`.
+    /// True for a message label that PubNub accepts: 3 to 50 letters, digits, `-` and `_`. The first character is a
+    /// letter or a digit, and the label does not begin with `pn_` or `pn-`.
     public static func isLabel(_ text: String) -> Bool {
         let bytes = text.utf8
         guard (3...50).contains(bytes.count), let first = bytes.first, first.isASCIIAlphanumeric,
@@ -57,7 +58,7 @@ public enum Names {
         return bytes.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
     }
 
-    /// Checks a label for a message; see `isLabel`.
+    /// Checks the label of a message; see ``isLabel(_:)``.
     ///
     /// - Throws: `.malformed` for any other text.
     public static func check(label: String) throws(ChatError) {
@@ -69,20 +70,20 @@ public enum Names {
         }
     }
 
-    /// Checks the name of a user's device: 1..128 characters.
+    /// Checks the name of a user's device: 1 to 128 characters without `,` and control characters.
     ///
     /// - Throws: `.malformed` for any other name.
     public static func check(device name: String) throws(ChatError) { try check(name, "device", 1...128) }
 
-    /// Checks an app's own event type: `[A-Za-z0-9][A-Za-z0-9_.-]*`, 1..64 characters, not reserved.
+    /// Checks an app's own event type: 1 to 64 characters, `[A-Za-z0-9][A-Za-z0-9_.-]*`, and not a reserved name.
     ///
-    /// - Throws: `.malformed` for any other name, with the slug `type_reserved` for a reserved one.
+    /// - Throws: `.malformed` for any other name. For a reserved name, the slug is `type_reserved`.
     public static func check(customType name: String) throws(ChatError) {
         try check(type: name)
         guard !BuiltInTypes.isReserved(name) else { throw BuiltInTypes.refusal(of: name) }
     }
 
-    /// Checks an event type, built in or an app's own.
+    /// Checks an event type, built-in or declared by an app: 1 to 64 characters, `[A-Za-z0-9][A-Za-z0-9_.-]*`.
     ///
     /// - Throws: `.malformed` for any other name.
     public static func check(type name: String) throws(ChatError) {
@@ -107,7 +108,8 @@ public enum Names {
 }
 
 extension Unicode.Scalar {
-    /// True for C0, DEL and C1, and for the two line separators that some readers of event streams treat as a line end.
+    /// True for the control characters C0, DEL and C1, and for the two line separators that some readers of event
+    /// streams treat as a line end.
     var isControl: Bool {
         value < 0x20 || (0x7F...0x9F).contains(value) || value == 0x2028 || value == 0x2029
     }

@@ -1,5 +1,5 @@
-/// Facts about the product.
+/// The version of the product.
 public enum Product {
-    /// The version, as `parley --version`, logs, backups and `User-Agent` show it.
+    /// The version that `parley --version`, logs, backups and `User-Agent` headers contain.
     public static let version = "0.1.0"
 }

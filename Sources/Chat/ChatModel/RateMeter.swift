@@ -1,17 +1,17 @@
 import JSON
 import Synchronization
 
-/// The meter of one rate policy: a token bucket that fills evenly over the policy's window (``GenericCellRate``).
+/// Enforces one rate policy with a token bucket that fills evenly over the policy's window (``GenericCellRate``).
 ///
-/// Its state is one number. It is therefore updated without a lock, and an unused bucket costs nothing.
+/// The state is one number, updated without a lock. An unused meter costs nothing.
 public final class RateMeter: Sendable {
-    /// The limit that the meter enforces.
+    /// The rate limit that the meter enforces.
     public let policy: RatePolicy
-    /// The time at which the bucket is full, in nanoseconds of the wall clock.
+    /// The time at which the bucket is full, in nanoseconds since 1970.
     private let fullAt = Atomic<UInt64>(0)
     private let rate: GenericCellRate
 
-    /// A meter whose bucket is full.
+    /// A meter with a full bucket.
     public init(_ policy: RatePolicy) {
         self.policy = policy
         let window = UInt64(max(1, policy.window.components.seconds)) * 1_000_000_000
@@ -20,8 +20,8 @@ public final class RateMeter: Sendable {
 
     /// Takes `count` units from the bucket.
     ///
-    /// - Parameter count: at most the policy's quantity. More units are never available.
-    /// - Returns: nil when the units were taken; otherwise the time until they would be available.
+    /// - Parameter count: the number of units. More than the policy's quantity are never available.
+    /// - Returns: nil when the units were taken; otherwise the time until they are available.
     public func consume(_ count: Int, at now: Timetoken) -> Duration? {
         let now = Self.nanoseconds(now)
         while true {
@@ -35,7 +35,7 @@ public final class RateMeter: Sendable {
         }
     }
 
-    /// Returns units that were taken for work that was not done.
+    /// Puts back units that were taken for work that was not done.
     func refund(_ count: Int) {
         while true {
             let seen = fullAt.load(ordering: .relaxed)
@@ -55,20 +55,21 @@ public final class RateMeter: Sendable {
     private static func nanoseconds(_ moment: Timetoken) -> UInt64 { moment.rawValue &* 100 }
 }
 
-/// The rate meters for a caller's requests: the caller's own, then those that all callers of the app share.
+/// The rate meters that apply to a caller's requests: the meters of its key, and then, in `next`, the meters that all
+/// callers of the app share.
 public final class RateMeters: Sendable {
-    /// The meter of requests; nil without a limit.
+    /// The meter of requests; nil when requests are not limited.
     public let requests: RateMeter?
-    /// The meter of emitted events; nil without a limit.
+    /// The meter of emitted events; nil when events are not limited.
     public let events: RateMeter?
-    /// The name of the policies in responses: `key` or `app`.
+    /// The name of the policies in response headers and errors: `key` or `app`.
     public let name: String
-    /// The meters that are checked after these.
+    /// The meters to check after these; nil for none.
     public let next: RateMeters?
 
-    /// Makes meters; nil when the policies set no limit.
+    /// Creates meters; nil when there is no limit, neither in `policies` nor in `next`.
     ///
-    /// - Parameter former: the meters that these replace. A policy that stays the same keeps its bucket.
+    /// - Parameter former: the meters to replace. The bucket of a policy that does not change is kept.
     public init?(_ policies: RatePolicies, name: String, next: RateMeters? = nil, former: RateMeters? = nil) {
         guard !policies.isEmpty || next != nil else { return nil }
         self.name = name
@@ -84,7 +85,7 @@ public final class RateMeters: Sendable {
         requests = nil
     }
 
-    /// The same meters without those for requests; nil when none remains.
+    /// The meters of events alone, without the meters of requests; nil when none remains.
     public var ofEvents: RateMeters? {
         let rest = next?.ofEvents
         return events == nil && rest == nil ? nil : RateMeters(name: name, events: events, next: rest)
@@ -95,9 +96,9 @@ public final class RateMeters: Sendable {
         return former?.policy == policy ? former : RateMeter(policy)
     }
 
-    /// Counts one request in every bucket, or in none.
+    /// Takes one unit from every bucket of requests, or from none when one of them is empty.
     ///
-    /// - Throws: `.tooMany` with the slug `quota_exceeded`, the exceeded policy and the time to retry.
+    /// - Throws: `.tooMany` with the slug `quota_exceeded`, the name of the exceeded policy and the time to retry.
     public func admitRequest(at now: Timetoken) throws(ChatError) {
         if let wait = requests?.consume(1, at: now) { throw .quotaExceeded(name, "requests", wait) }
         do throws(ChatError) {
@@ -108,9 +109,9 @@ public final class RateMeters: Sendable {
         }
     }
 
-    /// Counts emitted events in every bucket, or in none.
+    /// Takes `count` units from every bucket of events, or from none when one of them has too few.
     ///
-    /// - Throws: `.tooLarge` with the slug `too_many_events` for more events than a policy ever allows at once;
+    /// - Throws: `.tooLarge` with the slug `too_many_events` when `count` is greater than a policy's quantity;
     ///   otherwise as ``admitRequest(at:)``.
     public func admit(events count: Int, at now: Timetoken) throws(ChatError) {
         if let policy = events?.policy, count > policy.quantity { throw .beyond(policy, name + "-events", count) }
@@ -123,7 +124,7 @@ public final class RateMeters: Sendable {
         }
     }
 
-    /// Every policy with its remaining units.
+    /// Every policy with its remaining units (`left`) and the number of seconds until its bucket is full (`full`).
     public func states(at now: Timetoken) -> [(name: String, policy: RatePolicy, left: Int, full: Int)] {
         var states: [(name: String, policy: RatePolicy, left: Int, full: Int)] = []
         for (name, meter) in [(name, requests), (name + "-events", events)] {
@@ -135,14 +136,14 @@ public final class RateMeters: Sendable {
     }
 }
 
-/// Meters do not take part in the equality of callers.
+/// All meters are equal, so that they do not affect the equality of callers.
 extension RateMeters: Hashable {
     public static func == (left: RateMeters, right: RateMeters) -> Bool { true }
     public func hash(into hasher: inout Hasher) {}
 }
 
 extension ChatError {
-    /// The error for a request that a policy can never allow.
+    /// The error for a request with more events than the policy ever allows at once.
     fileprivate static func beyond(_ policy: RatePolicy, _ name: String, _ count: Int) -> ChatError {
         let window = policy.window.components.seconds
         return .over(
@@ -165,11 +166,11 @@ extension ChatError {
     }
 }
 
-/// A rate limit: a quantity per window of time, used all at once or spread over the window.
+/// A rate limit: a quantity per window of time. The quantity may be used all at once or spread over the window.
 public struct RatePolicy: Hashable, Sendable {
     /// The number of requests or events per window.
     public var quantity: Int
-    /// The window, in whole seconds.
+    /// The length of the window; only whole seconds count.
     public var window: Duration
 
     /// A limit of a quantity per window.
@@ -178,31 +179,31 @@ public struct RatePolicy: Hashable, Sendable {
         self.window = window
     }
 
-    /// Makes the policy of the deployment's default; nil for zero, which means no limit.
+    /// Creates a policy from a default of the configuration; nil for zero, which means no limit.
     public init?(default quantity: Int, in window: Duration) {
         guard quantity > 0 else { return nil }
         self.init(quantity, in: window)
     }
 }
 
-/// The rate limits of a key or an app: for requests, and for events emitted.
+/// The rate limits of a key or an app, on requests and on emitted events.
 public struct RatePolicies: Hashable, Sendable {
-    /// The limit of requests; nil for none.
+    /// The limit on requests; nil for no limit.
     public var requests: RatePolicy?
-    /// The limit of emitted events; nil for none.
+    /// The limit on emitted events; nil for no limit.
     public var events: RatePolicy?
 
-    /// Limits of requests and events.
+    /// Limits on requests and events; nil for no limit.
     public init(requests: RatePolicy? = nil, events: RatePolicy? = nil) {
         self.requests = requests
         self.events = events
     }
 
-    /// These policies, with the deployment's defaults for missing ones.
+    /// These policies, with the configuration's defaults in place of missing ones.
     public func completed(by defaults: RatePolicies) -> RatePolicies {
         RatePolicies(requests: requests ?? defaults.requests, events: events ?? defaults.events)
     }
 
-    /// True when neither has a limit.
+    /// True when neither requests nor events are limited.
     var isEmpty: Bool { requests == nil && events == nil }
 }

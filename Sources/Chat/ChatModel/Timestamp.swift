@@ -1,9 +1,9 @@
-/// Reads times in RFC 3339 format, with any offset and any number of decimals.
+/// Parses times in RFC 3339 format, with any offset and any number of decimals.
 public enum Timestamp {
-    /// Reads a timestamp.
+    /// Parses a timestamp.
     ///
-    /// - Returns: nil for a text that is not a timestamp, or a time before 1970 or after 9999. Decimals beyond 100 ns
-    ///   are cut off; a leap second counts as the next second.
+    /// - Returns: the time; nil for a text that is not a timestamp, and for a time before 1970 or after 9999. Decimals
+    ///   beyond 100 ns are cut off. A leap second counts as the next second.
     public static func read(_ text: String) -> Timetoken? {
         guard let moment = moment(text), moment.seconds >= 0 else { return nil }
         return Timetoken(UInt64(moment.seconds) * Timetoken.ticksPerSecond + UInt64(moment.ticks))
@@ -12,7 +12,7 @@ public enum Timestamp {
     /// True when the text is a timestamp of any year.
     public static func isTimestamp(_ text: String) -> Bool { moment(text) != nil }
 
-    /// The seconds since 1970, and the rest in ticks of 100 ns.
+    /// The seconds since 1970, and the rest in ticks of 100 ns; nil for a text that is not a timestamp.
     private static func moment(_ text: String) -> (seconds: Int, ticks: Int)? {
         var reader = DigitReader(Array(text.utf8))
         guard let year = reader.digits(4), reader.skip("-"), let month = reader.digits(2), reader.skip("-"),
@@ -86,7 +86,7 @@ public struct CivilDate: Hashable, Sendable {
     /// The day of the month, 1 to 31.
     public let day: Int
 
-    /// - Parameter daysSince1970: zero or more.
+    /// - Parameter daysSince1970: the number of days since 1970-01-01, zero or more.
     public init(daysSince1970: Int) {
         let shifted = daysSince1970 + 719_468
         let era = shifted / 146_097
@@ -99,7 +99,7 @@ public struct CivilDate: Hashable, Sendable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// Nil for a day that the calendar does not have, and for years before 1.
+    /// A day of the calendar; nil for a day that does not exist, and for years before 1.
     public init?(year: Int, month: Int, day: Int) {
         guard year > 0, (1...12).contains(month), (1...Self.daysIn(month, of: year)).contains(day) else { return nil }
         self.year = year

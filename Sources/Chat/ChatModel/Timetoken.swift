@@ -1,18 +1,18 @@
 import Glibc
 
-/// A position in time and in the log: ticks of 100 ns since 1970-01-01T00:00:00Z.
+/// A position in the log, which is also a time: ticks of 100 ns since 1970-01-01T00:00:00Z.
 ///
-/// Unique in the installation and strictly increasing in commit order. One value is therefore an event's identity, its
-/// time and the position from which a reader continues. Written as 17 decimal digits until the year 2286.
+/// Every event has its own timetoken, strictly increasing in commit order. One value is therefore an event's id, its
+/// time and the position from which a reader continues. The text form has 17 decimal digits (until the year 2286).
 public struct Timetoken: Hashable, Comparable, Sendable {
     public var rawValue: UInt64
 
-    /// A timetoken of a number of ticks (100 ns) since 1970.
+    /// A timetoken from a number of ticks (100 ns) since 1970.
     public init(_ rawValue: UInt64) { self.rawValue = rawValue }
 
     /// The position before every event.
     public static let zero = Timetoken(0)
-    /// The position after every event. It is SQLite's largest integer, so that engines can bind it.
+    /// The position after every event. Its value is SQLite's largest integer, so that storage engines can bind it.
     public static let distantFuture = Timetoken(UInt64(Int64.max))
 
     /// The number of ticks in a second; a tick is 100 ns.
@@ -23,17 +23,17 @@ public struct Timetoken: Hashable, Comparable, Sendable {
 
     public static func < (left: Timetoken, right: Timetoken) -> Bool { left.rawValue < right.rawValue }
 
-    /// Reads a timetoken from a client: 17 decimal digits (until the year 2286), or `0` for the beginning.
+    /// Parses a timetoken from a client: exactly 17 decimal digits, or `0` for the beginning of the log.
     ///
-    /// Strict, because a time in seconds, milliseconds or nanoseconds would otherwise be a position far in the past or
-    /// the future.
+    /// Other lengths are rejected, because a time in seconds, milliseconds or nanoseconds would be a position far in
+    /// the past or the future.
     public init?(exactly text: some StringProtocol) {
         guard text == "0" || text.utf8.count == 17, let timetoken = Timetoken(text: text) else { return nil }
         self = timetoken
     }
 
-    /// Reads a position: that of an event (``init(ofEvent:)``) or an RFC 3339 time. A time before the first timetoken of 17
-    /// digits is the position before every event; a time after the last is the last.
+    /// Parses a position: a timetoken, an event id or an RFC 3339 time. A time before September 2001 becomes ``zero``,
+    /// and a time after November 2286 becomes the last timetoken with 17 digits.
     public init?(position text: String) {
         guard
             let position = Timetoken(ofEvent: text) ?? Timestamp.read(text)
@@ -43,7 +43,7 @@ public struct Timetoken: Hashable, Comparable, Sendable {
         self = position < known.lowerBound ? .zero : min(position, known.upperBound)
     }
 
-    /// Reads 1 to 19 decimal digits, as the gateway has stored them. Leading zeros are accepted; values above
+    /// Parses 1 to 19 decimal digits, the form that the gateway stores. Leading zeros are accepted. Values above
     /// `Int64.max` are not.
     public init?(text: some StringProtocol) {
         guard (1...19).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
@@ -55,13 +55,13 @@ public struct Timetoken: Hashable, Comparable, Sendable {
     /// The id of the event at this position: `evt_` and the digits.
     public var eventID: String { text(after: "evt_") }
 
-    /// Reads the position of an event from a client: its timetoken (``init(exactly:)``) or its id (``eventID``). Each
-    /// request that names an event or a message takes both.
+    /// Parses an event's timetoken or its id (``eventID``). Every request that names an event or a message accepts
+    /// both.
     public init?(ofEvent text: some StringProtocol) {
         self.init(exactly: text.hasPrefix("evt_") ? text.dropFirst(4) : text[...])
     }
 
-    /// The position after a duration, which may be negative. The result stays between zero and ``distantFuture``.
+    /// This position plus a duration, which may be negative. The result stays between zero and ``distantFuture``.
     public func adding(_ duration: Duration) -> Timetoken {
         let ticks = duration.timetokenTicks
         return ticks >= 0
@@ -74,7 +74,8 @@ extension Timetoken: CustomStringConvertible, ExpressibleByIntegerLiteral {
     public init(integerLiteral value: UInt64) { self.init(value) }
     public var description: String { text(after: "") }
 
-    /// The digits after a prefix, in one allocation. `String`'s own methods need four, and each event is printed twice.
+    /// The prefix and the digits, made in one allocation. `String`'s own methods need four, and each event is printed
+    /// twice.
     private func text(after prefix: StaticString) -> String {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
             var rest = rawValue
@@ -132,34 +133,34 @@ extension Duration {
     }
 }
 
-/// The properties of a caller's signed token or ticket that decide whether it was revoked. They are checked for as long
-/// as the credential is used.
+/// The properties of a signed token or ticket that show whether it was revoked. They are checked as long as the
+/// credential is in use.
 public struct TokenProof: Hashable, Sendable {
     /// The time of issue (`iat`; RFC 7519, section 4.1.6); nil when the token does not contain it.
     public var issued: Timetoken?
-    /// The app secret that signed the token, as `AppRecord.print(ofSecret:)` prints it. Nil when a registered key
+    /// The digest of the app secret that signed the token (`AppRecord.print(ofSecret:)`). Nil when a registered key
     /// signed it, and for a ticket that was issued to an API key.
     public var secretPrint: String?
 
-    /// A proof with the time of issue and the secret, as far as the token has them.
+    /// A proof with the values that the token contains.
     public init(issued: Timetoken?, secretPrint: String? = nil) {
         self.issued = issued
         self.secretPrint = secretPrint
     }
 }
 
-/// A source of the wall-clock time, passed in so that tests control it. It jumps and goes backwards like any wall
-/// clock; only `EventLog` makes time monotonic.
+/// A source of the wall-clock time, passed as a parameter so that tests control it. The time may jump or go backwards.
+/// Only `EventLog` makes it monotonic.
 public struct WallClock: Sendable {
     private let read: @Sendable () -> Timetoken
 
-    /// A clock that reads the time with a closure, as tests do.
+    /// A clock that calls a closure for the time, for tests.
     public init(_ read: @escaping @Sendable () -> Timetoken) { self.read = read }
 
-    /// The current time. It may be earlier than one that was read before.
+    /// The current time. It may be earlier than a time that was read before.
     public var now: Timetoken { read() }
 
-    /// The machine's clock.
+    /// The clock of the operating system.
     public static let system = WallClock {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

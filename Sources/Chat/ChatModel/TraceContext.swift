@@ -1,18 +1,18 @@
-/// A position in a distributed trace (W3C Trace Context). It arrives with a request, is stored with the request's
-/// events, and is sent with every attempt to deliver them.
+/// A position in a distributed trace (W3C Trace Context). A client sends it with a request, the gateway stores it with
+/// the request's events, and each delivery attempt of these events sends it on.
 ///
-/// A class, because every draft has the field and it is nearly always nil.
+/// A class, because every event has this field and it is usually nil.
 public final class TraceContext: Sendable {
     /// The trace of the current request; nil for a request that is not traced.
     @TaskLocal public static var current: TraceContext?
 
     /// The trace that the span belongs to.
     public let traceID: TraceID
-    /// The parent of all further spans.
+    /// The id of the span that is the parent of further spans.
     public let spanID: UInt64
     /// True when spans of this trace are recorded.
     public let isSampled: Bool
-    /// The text of `tracestate` from other vendors' tracers, passed on unchanged.
+    /// The header `tracestate`, with data of other vendors' tracers, passed on unchanged; nil without the header.
     public let state: String?
 
     /// A position in a trace. `spanID` must not be zero.
@@ -23,15 +23,14 @@ public final class TraceContext: Sendable {
         self.state = state
     }
 
-    /// The maximum size of `tracestate` that is passed on. Longer values are dropped, as the specification allows.
+    /// The maximum size of `tracestate` in bytes. A longer value is dropped, as the specification allows.
     static let stateBytes = 512
 
-    /// Reads the headers of a request; nil for an invalid context, which counts as none.
+    /// Parses the trace headers of a request. Nil when `traceparent` is invalid; the request then counts as not traced.
     ///
     /// - Parameters:
-    ///   - traceparent: `00-<32 hex>-<16 hex>-<2 hex>`. In a later version the same parts are read, and the rest is
-    ///     ignored.
-    ///   - state: the text of `tracestate`.
+    ///   - traceparent: `00-<32 hex>-<16 hex>-<2 hex>`. In later versions of the format, further parts are ignored.
+    ///   - state: the value of the header `tracestate`.
     public convenience init?(traceparent: String, state: String? = nil) {
         let parts = traceparent.split(separator: "-", maxSplits: 4, omittingEmptySubsequences: false)
         guard parts.count >= 4, let version = Self.number(parts[0], digits: 2), version != 0xFF,
@@ -50,7 +49,7 @@ public final class TraceContext: Sendable {
         "00-\(traceID)-\(TraceID.hex(spanID))-\(isSampled ? "01" : "00")"
     }
 
-    /// The same trace at another span.
+    /// A copy of this context with another span id.
     public func child(_ span: UInt64) -> TraceContext {
         TraceContext(traceID: traceID, spanID: span, isSampled: isSampled, state: state)
     }
@@ -67,10 +66,10 @@ public final class TraceContext: Sendable {
 }
 
 extension TraceContext {
-    /// The stored form: one line with `traceparent`, and one with `tracestate` if there is any.
+    /// The stored form: a line with `traceparent`, and a second line with `tracestate` if there is one.
     public var stored: String { state.map { traceparent + "\n" + $0 } ?? traceparent }
 
-    /// Reads the form that `stored` prints.
+    /// Parses the form that ``stored`` returns.
     public convenience init?(stored: String) {
         let lines = stored.split(separator: "\n", maxSplits: 1)
         guard let first = lines.first else { return nil }
@@ -85,7 +84,7 @@ public struct TraceID: Hashable, Sendable, CustomStringConvertible {
     /// The last 64 bits.
     let low: UInt64
 
-    /// A trace id of two halves, of which at least one is not zero.
+    /// A trace id made of two halves. At least one of them must not be zero.
     public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
@@ -94,7 +93,7 @@ public struct TraceID: Hashable, Sendable, CustomStringConvertible {
     /// The id as 32 hexadecimal digits.
     public var description: String { Self.hex(high) + Self.hex(low) }
 
-    /// A number as 16 hexadecimal digits, the form of span ids.
+    /// A number as 16 lower-case hexadecimal digits, the form of span ids.
     public static func hex(_ number: UInt64) -> String {
         let digits = String(number, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits

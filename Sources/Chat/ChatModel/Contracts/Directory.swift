@@ -1,28 +1,30 @@
 public import JSON
 
-/// The store of records. Records of every kind have one shape: a key, a JSON body and an etag.
+/// The store of records, such as users, channels and webhooks. Every record has a key, a JSON body and an etag (an
+/// opaque version).
 public protocol Directory: Sendable {
-    /// Reads records, in the order of the keys; nil for a key without a record.
+    /// Reads the records with these keys. The result has one element per key, in the same order; nil for a key without
+    /// a record.
     func read(_ keys: [RecordKey]) async throws(ChatError) -> [Record?]
 
-    /// Writes all changes or none; records and events commit together. The caller's node reads the changes as soon as
-    /// this returns. A change that alters nothing keeps the etag and is not reported to observers.
+    /// Writes all changes or none, in one commit with the events. This node reads the changes as soon as the call
+    /// returns. A change that alters nothing keeps the etag and is not reported to observers.
     ///
     /// - Returns: the new records in the order of the changes; for a removed record, its last version.
-    /// - Throws: `.conflict` with `current` when a change required absence, `.stale` with `current` when it required
-    ///   another etag, `.notFound` when it required presence.
+    /// - Throws: `.conflict` if a record must be absent but exists; `.notFound` if a record must exist but does not;
+    ///   `.stale` if a record has another etag than the required one. The stored record is the error's `current`.
     func write(_ changes: [RecordChange], events: [EventDraft]) async throws(ChatError) -> [Record]
 
-    /// Reads records, calls `decide` with them and carries out its decision, in one step. No other write changes those
-    /// records in between, and the decision's events commit with its changes. For everything that depends on the stored
-    /// state, such as counters, joins and bans.
+    /// Reads records, calls `decide` with them and commits the changes and events that it returns, in one step. No
+    /// other write changes those records in between. Use it for every change that depends on the stored state, such as
+    /// counters, joins and bans.
     ///
-    /// Records that change, and records with events, get the first event's timetoken as `updated`; no other record has
-    /// it. Without an event, `updated` is the time of the step.
+    /// A record that changes gets the timetoken of the decision's first event as `updated`, or the time of the step
+    /// when there is no event.
     /// - Parameters:
-    ///   - keys: every record that `decide` may read.
-    ///   - decide: runs in the store, possibly more than once. It must be quick and have no side effects.
-    /// - Throws: the errors of `decide` and of `write`; then nothing was changed.
+    ///   - keys: the keys of all records that `decide` may read.
+    ///   - decide: runs in the store, possibly more than once. The closure must be quick and have no side effects.
+    /// - Throws: the errors of `decide` and of `write`; then nothing is changed.
     func decide<Value: Sendable>(
         _ keys: [RecordKey],
         _ decide: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
@@ -33,27 +35,27 @@ public protocol Directory: Sendable {
     /// - Throws: `.malformed` for a cursor that is not from this listing.
     func list(_ query: RecordQuery) async throws(ChatError) -> Page<Record>
 
-    /// The records that changed after `revision`. Never skips a committed change, but may repeat one. Ends on
-    /// `close()`.
+    /// The changes of all commits after `revision`. Never skips a commit, but may repeat one. Ends on `close()`.
     func changes(after revision: Revision) async -> RecordChangeSequence
 
-    /// The newest committed revision. `changes(after:)` with it continues a listing that is made now.
+    /// The revision of the newest commit. To follow a listing, read the revision before the listing and pass it to
+    /// `changes(after:)`.
     func revision() async throws(ChatError) -> Revision
 
     /// Calls `body` for every later commit of any node, in order. The call happens before the write on this node
-    /// returns, and before `EventLog.committed` gives the commit's events. Caches of records are therefore corrected
-    /// before a caller can act on an event of the change.
-    /// - Parameter body: called on any thread; must be quick and must not call the directory.
+    /// returns, and before `EventLog.committed` returns the commit's events. Caches of records are therefore up to date
+    /// before a caller can act on an event of the commit.
+    /// - Parameter body: called on any thread. It must be quick and must not call the directory.
     func observe(_ body: @escaping @Sendable (RecordChanges) -> Void)
 }
 
 extension Directory {
     /// Passes the records of a listing to `body`, page by page in the order of the listing.
     ///
-    /// Pages are read one after the other: a record that changes meanwhile may be missing or old.
+    /// Pages are read one after the other. A record that changes in the meantime may be missing, or have its old body.
     ///
     /// - Parameter query: the listing; its `limit` is the length of a page.
-    /// - Throws: as ``list(_:)``; the error of `body`, which ends the listing.
+    /// - Throws: as ``list(_:)``, and the error of `body`, which ends the listing.
     public func forEachPage(
         _ query: RecordQuery, isolation: isolated (any Actor)? = #isolation,
         _ body: ([Record]) async throws(ChatError) -> Void
@@ -66,9 +68,9 @@ extension Directory {
         } while query.cursor != nil
     }
 
-    /// Reads one record; nil when there is none.
+    /// Reads one record; nil when no record has the key.
     ///
-    /// - Throws: as for a list of keys.
+    /// - Throws: as ``read(_:)`` for a list of keys.
     public func read(_ key: RecordKey) async throws(ChatError) -> Record? { try await read([key])[0] }
 
     /// Writes records without events.
@@ -79,27 +81,27 @@ extension Directory {
     }
 }
 
-/// The number of a directory commit; it grows with each.
+/// The number of a directory commit. Each commit has a higher number than the one before.
 public typealias Revision = UInt64
 
-/// The kinds of records. Engines store the raw value.
+/// The kinds of records. Engines store the raw value, so it must not change.
 public enum RecordKind: Int, Sendable, CaseIterable {
     case app = 1, key = 2, webhook = 3, source = 4, subscription = 6, job = 7
     case sourceMapping = 8
-    /// A verified inbound post that was rejected.
+    /// A request to an inbound source that passed verification but was rejected.
     case inboundRequest = 9
     case user = 10, channel = 11, membership = 12, group = 13, messageAction = 14, restriction = 15
-    /// Member counts, metadata and counters of a channel; the state of a message after it was sent; the block of one
-    /// user by another.
+    /// In the order of the cases: the member counts, metadata and counters of a channel; the changes of a message after
+    /// it was sent; the block of one user by another.
     case memberCounts = 16, channelMetadata = 17, channelCounters = 18, message = 19, block = 23
     /// A deleted channel whose members are still to be removed.
     case sweep = 24
-    /// The distinct channel of a set of users.
+    /// A record that assigns one channel to a set of users.
     case distinctChannel = 25
     case eventType = 20, schemaVersion = 21
     /// Settings, revoked tokens, and the audit log of administrative changes.
     case setting = 30, revokedToken = 31, audit = 32
-    /// The answer to a request with an `Idempotency-Key`.
+    /// The response to a request with an `Idempotency-Key`.
     case answer = 33
 }
 
@@ -119,16 +121,16 @@ public struct RecordKey: Hashable, Sendable {
         self.id = id
     }
 
-    /// Makes a key with a compound id. A `/` in any part but the last is escaped, so that different lists of parts
-    /// never make the same id.
+    /// Makes a key whose id has several parts. Every part except the last has its `/` escaped, so that different lists
+    /// of parts never make the same id.
     public init(_ kind: RecordKind, parts: [String], in app: AppID) {
         self.init(kind, Self.id(parts), in: app)
     }
 
-    /// The compound id of these parts, as keys hold it and the API shows it.
+    /// The id made of these parts, as keys contain it and the API shows it.
     static func id(_ parts: [String]) -> String { prefix(parts.dropLast()) + (parts.last ?? "") }
 
-    /// The common prefix of compound ids that begin with these parts; each part ends with a `/`.
+    /// The common prefix of all ids that begin with these parts; each part ends with a `/`.
     public static func prefix(_ parts: some Sequence<String>) -> String {
         parts.reduce(into: "") { prefix, part in
             for scalar in part.unicodeScalars {
@@ -142,16 +144,16 @@ public struct RecordKey: Hashable, Sendable {
         }
     }
 
-    /// The user and the channel in a key made of both, such as a membership's or a restriction's; nil for any other
-    /// key.
+    /// The user and the channel of a key whose id is `user/channel`, such as a membership's or a restriction's; nil for
+    /// an id without a `/`.
     public var userAndChannel: (user: UserID, channel: ChannelID)? {
-        // Compares bytes: a name may begin with a mark that combines with the character before it.
+        // Searches bytes, not characters: a name may begin with a mark that combines with the character before it.
         guard let slash = id.utf8.firstIndex(of: UInt8(ascii: "/")) else { return nil }
         let channel = String(id[id.utf8.index(after: slash)...])
         return (UserID(Self.part(id[..<slash]), in: app), ChannelID(channel, in: app))
     }
 
-    /// A part of a compound id with its escapes removed.
+    /// Removes the escapes of one part of an id.
     static func part(_ escaped: some StringProtocol) -> String {
         var part: [UInt8] = []
         var rest = Array(escaped.utf8)[...]
@@ -173,14 +175,12 @@ public struct RecordKey: Hashable, Sendable {
 public struct RecordSnapshot: Sendable {
     /// The time of the decision, not later than any timetoken of its events.
     public let now: Timetoken
-    /// The timetoken of the decision's first event that is not a repeat of another. For event data and records that
-    /// mention it.
+    /// The timetoken of the decision's first new event. Event data and records may contain it.
     public let next: Timetoken
     /// The timetoken of the decision's event with this index, counted from 0. The events of a decision have consecutive
-    /// timetokens, unless one of them repeats an earlier event.
+    /// timetokens. Only an event that repeats an earlier event has the earlier timetoken instead.
     public func place(of event: Int) -> Timetoken { Timetoken(next.rawValue + UInt64(event)) }
-    /// The new etag of every record that the decision creates or alters. With an event, the record's `updated` is
-    /// `next`.
+    /// The new etag of every record that the decision creates or changes.
     public let etag: String
     private let records: [RecordKey: Record]
 
@@ -196,20 +196,20 @@ public struct RecordSnapshot: Sendable {
     public subscript(key: RecordKey) -> Record? { records[key] }
 }
 
-/// The result of a decision, carried out completely or not at all.
+/// The result of a decision. Its changes, events and removals are committed together or not at all.
 public struct Decision<Value: Sendable>: Sendable {
     /// The changes of records.
     public var changes: [RecordChange]
     /// The events that commit with the changes.
     public var events: [EventDraft]
-    /// Kept events to remove from the log, each with its channel. The bodies that their deliveries have stored are
-    /// removed too. Events that are already gone are ignored.
+    /// The durable events to remove from the log, each with its channel. The request bodies stored for their deliveries
+    /// are removed too. Events that no longer exist are ignored.
     public var removals: [(channel: ChannelID, timetoken: Timetoken)] = []
-    /// Kept events that must exist. If one of them is gone, the decision fails with `.notFound`. This prevents storing
-    /// data about a message that is deleted at the same moment.
+    /// The durable events that must exist. If one of them does not, the decision fails with `.notFound`. This prevents
+    /// storing data about a message that is deleted at the same moment.
     public var requires: [(channel: ChannelID, timetoken: Timetoken)] = []
-    /// A claim that commits with the events, so that a repeat of the call finds them (`EventLog.earlier`). If its key
-    /// was used before, the decision fails with `.conflict`.
+    /// The idempotency key of the request, committed with the events. A repeat of the request finds these events with
+    /// `EventLog.earlier`. If the key was used before, the decision fails with `.conflict`.
     public var claim: Claim?
     /// The value that the caller receives.
     public var value: Value
@@ -250,13 +250,14 @@ public struct Record: Sendable {
     public var parent: String?
     /// The stored object.
     public var body: JSONText
-    /// An opaque version. Each write that alters the record changes it, and it never repeats for a key. It reveals
-    /// neither the number nor the order of other writes. Safe in an HTTP header; contains no full stop.
+    /// An opaque version, which never repeats for a key. Each write that changes the record also changes the etag. The
+    /// etag does not reveal the number or order of other writes. It is safe in an HTTP header and contains no full
+    /// stop.
     public var etag: String
     /// The time of the last change.
     public var updated: Timetoken
 
-    /// A record as the store has it.
+    /// A record with its stored values.
     public init(key: RecordKey, parent: String? = nil, body: JSONText, etag: String, updated: Timetoken) {
         self.key = key
         self.parent = parent
@@ -277,7 +278,7 @@ public struct RecordChange: Sendable {
     public var body: JSONText?
     /// The new value that groups the record in listings; nil for none.
     public var parent: String?
-    /// The required state of the record. If it has another, the change fails.
+    /// The required state of the record before the change. Otherwise the change fails.
     public var precondition: Precondition
 
     /// A change of one record.
@@ -290,8 +291,8 @@ public struct RecordChange: Sendable {
 }
 
 extension RecordChange.Precondition {
-    /// Checks the precondition against a record; for decisions, which may have nothing to change when there is no
-    /// record.
+    /// Checks the precondition against a record. Used by decisions that change nothing, because a write checks only the
+    /// preconditions of its changes.
     ///
     /// - Parameters:
     ///   - etag: the record's etag; nil when there is no record.
@@ -327,23 +328,24 @@ public struct RecordQuery: Sendable {
     public var app: AppID
     /// The kind of the records.
     public var kind: RecordKind
-    /// The beginning of the ids to list; nil: all.
+    /// The prefix of the ids to list; nil: all ids.
     public var idPrefix: String?
-    /// The group to list; nil: all.
+    /// The parent of the records to list (``Record/parent``); nil: any parent.
     public var parent: String?
-    /// The condition on the bodies; nil: none.
+    /// The condition on the records' bodies; nil: no condition.
     public var filter: RecordFilter?
-    /// The order, by the first key, then by the next ones.
+    /// The sort keys. Each further key orders the records that are equal by the keys before it.
     public var sort: [(key: SortKey, ascending: Bool)] = [(.id, true)]
     /// The maximum number of records in a page.
     public var limit: Int
-    /// `Page.cursor` of the page before. An invalid cursor is rejected with `.malformed`.
+    /// `Page.cursor` of the previous page; nil for the first page. An invalid cursor is rejected with `.malformed`.
     public var cursor: String?
-    /// The number of records to skip, in place of a cursor. With an offset, records without a value sort last.
+    /// The number of records to skip, instead of a cursor. With an offset, records without a value for the sort key
+    /// come last.
     public var offset: Int?
-    /// True when the page needs the number of all matching records.
+    /// True when the page needs `total`, the number of all matching records.
     public var wantsTotal = false
-    /// True when the page needs a cursor after each record, for a caller that leaves some out.
+    /// True when the page needs a cursor after each record. A caller that leaves out some records needs them.
     public var wantsCursors = false
 
     /// A query for all records of a kind, ordered by id.
@@ -354,11 +356,12 @@ public struct RecordQuery: Sendable {
     }
 }
 
-/// A condition over a record's body, small enough for every engine to compile. A field is a path of member names joined
-/// by dots.
+/// A condition on a record's body. It is small enough for every storage engine to translate into its query language. A
+/// field is a path of member names joined by dots.
 ///
-/// `@id` and `@updated` stand for values stored beside the body. A field that begins with `user:` or `channel:` belongs
-/// to the record that the body names in its member `user` or `channel`.
+/// The fields `@id` and `@updated` are the record's id and the time of its last change. A field that begins with
+/// `user:` or `channel:` is read from the record of the user or channel that the body's member `user` or `channel`
+/// names.
 public indirect enum RecordFilter: Sendable {
     /// A comparison of a field with a value.
     public enum Comparison: Sendable { case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual, like }
@@ -375,7 +378,7 @@ public indirect enum RecordFilter: Sendable {
 
 /// The keys that one directory commit changed, and its revision.
 public struct RecordChanges: Sendable {
-    /// The changed, created and removed records.
+    /// The keys of the created, changed and removed records.
     public var keys: [RecordKey]
     /// The number of the commit.
     public var revision: Revision
@@ -396,7 +399,7 @@ public struct RecordChangeSequence: AsyncSequence, Sendable {
 
     private let nextChange: @Sendable () async -> RecordChanges?
 
-    /// A sequence of the changes that a function returns; it ends with nil.
+    /// A sequence of the changes that `next` returns. The sequence ends when `next` returns nil.
     public init(_ next: @escaping @Sendable () async -> RecordChanges?) { nextChange = next }
 
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(nextChange: nextChange) }

@@ -1,26 +1,27 @@
-/// The storage of the gateway: everything that the gateway requires of a storage engine.
+/// The storage of the gateway.
 ///
-/// `EngineConformance` is the executable specification of these contracts; every engine runs it.
+/// The test suite `EngineConformance` is the executable specification of this protocol and the protocols of its
+/// properties. Every engine must pass it.
 public protocol Engine: Sendable {
     /// The events of all apps.
     var log: any EventLog { get }
     /// The records of all apps.
     var directory: any Directory { get }
-    /// The deliveries owed to webhooks and pull subscriptions.
+    /// The deliveries to webhooks and pull subscriptions.
     var deliveries: any DeliveryQueue { get }
-    /// The state of the engine. Ready only when an append would be durable. A degraded state says which guarantee is
-    /// slow or blocked.
+    /// The state of the engine. It is `ready` only when an append would be durable.
     func health() async -> EngineHealth
-    /// Statistics about the store. They may take a while to collect, so call this only occasionally.
+    /// Statistics about the store. Collecting them may take seconds, so do not call this often.
     func statistics() async throws(ChatError) -> EngineStatistics
-    /// Stops accepting work, finishes accepted work and gives up leases. Nothing is written after it returns.
+    /// Stops accepting work, finishes accepted work and gives back leases. The engine writes nothing after `close`
+    /// returns.
     func close() async
 }
 
 /// The health of an engine.
 public enum EngineHealth: Sendable, Equatable {
     case ready
-    /// The engine works, but slowly or partly. The text is for the operator.
+    /// The engine works, but slowly or in part. The text says for the operator which guarantee is affected.
     case degraded(String)
     case unavailable(String)
 }
@@ -31,7 +32,7 @@ public struct EngineStatistics: Sendable {
     public struct Queue: Sendable {
         /// The number of deliveries.
         public var count: Int
-        /// The oldest event with such a delivery; nil when there is none.
+        /// The oldest event of these deliveries; nil when there are none.
         public var oldest: Timetoken?
 
         /// The number of deliveries in a state, and the oldest event among them.
@@ -43,15 +44,16 @@ public struct EngineStatistics: Sendable {
 
     /// The size of the store on disk, or in memory, in bytes.
     public var bytes: Int?
-    /// The part of `bytes` that is not yet in the main file: SQLite's write-ahead log.
+    /// The size of SQLite's write-ahead log in bytes, a part of `bytes`.
     public var walBytes: Int?
-    /// The oldest kept event; nil when there is none.
+    /// The timetoken of the oldest durable event; nil when there is none.
     public var oldestEvent: Timetoken?
-    /// The newest kept event; nil when there is none.
+    /// The timetoken of the newest durable event; nil when there is none.
     public var newestEvent: Timetoken?
-    /// The number of events accepted and not yet committed.
+    /// The number of accepted events that are not yet committed.
     public var waitingEvents: Int?
-    /// Deliveries by state: `waiting` (for an attempt), `held` (by a disabled webhook) and `dead`.
+    /// Unfinished and dead deliveries by state: `waiting` (for an attempt), `held` (their webhook is disabled) and
+    /// `dead`.
     public var deliveries: [(state: String, queue: Queue)] = []
 
     /// Statistics without any value.
@@ -59,8 +61,8 @@ public struct EngineStatistics: Sendable {
 }
 
 extension Engine {
-    /// The default for engines without statistics.
+    /// The default implementation, for engines without statistics. Every value is nil.
     ///
-    /// - Throws: nothing; an engine with statistics throws its store's error.
+    /// - Throws: nothing. An engine's own implementation throws the store's error.
     public func statistics() async throws(ChatError) -> EngineStatistics { EngineStatistics() }
 }

@@ -1,78 +1,79 @@
 public import JSON
 
-/// The log of events, totally ordered. Assigning a timetoken and making the event visible is a single step: once a
-/// reader has seen watermark T, no event at or below T appears later.
+/// The log of events, in the order of their timetokens. A timetoken is an event's time and its position in the log.
+///
+/// The *watermark* of an app is the position up to which the log is complete: once a reader has seen watermark T, no
+/// event at or below T appears later.
 public protocol EventLog: Sendable {
-    /// Appends drafts, all or none. The results are in the order of the drafts.
+    /// Appends drafts, all or none. The result has one entry per draft, in the same order.
     ///
-    /// When it returns, kept events survive a power failure, and the watermark covers all of them.
+    /// When the call returns, durable events survive a power failure, and the watermark is at or above all of them.
     ///
-    /// The log does not check names and sizes: the caller has (`ChatAccess.prepare`).
+    /// The log does not check names and sizes. The caller must have done so with `ChatAccess.prepare`.
     /// - Parameter revision: the directory revision at which the drafts' users were authorized. In the same step, the
-    ///   log checks whether any of ``EventDraft/rightsKeys`` has changed since. Nil: the append depends on no
-    ///   records.
-    /// - Throws: `.overloaded` when too many requests wait, and `.unavailable` when the store cannot be reached in
-    ///   time: nothing was stored, and a retry may succeed. `.outcomeUnknown` when the store failed during the commit;
-    ///   `.storageFull` when the disk is full; `.conflict` when the claim's key was used with another fingerprint;
-    ///   `.stale` when a record has changed, and nothing was stored.
+    ///   log checks whether any record of ``EventDraft/rightsKeys`` has changed since. When nil, nothing is checked.
+    /// - Throws: `.overloaded` when too many requests wait, `.unavailable` when the store cannot be reached in time,
+    ///   and `.stale` when a checked record has changed; then nothing was stored, and a retry may succeed.
+    ///   `.outcomeUnknown` when the store failed during the commit. `.storageFull` when the disk is full. `.conflict`
+    ///   when the claim's key was used with another fingerprint.
     nonisolated(nonsending) func append(
         _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?
     ) async throws(ChatError) -> AppendOutcome
 
-    /// The result of an earlier append with this claim's key, within the repeat window; nil when there was none. For a
-    /// repeat that could not be appended now because rights or schemas have changed since.
+    /// The result of an earlier append with this claim's key (an idempotency key), within the repeat window; nil when
+    /// there was none. Use it for a repeated request that could not be appended now because rights or schemas have
+    /// changed since.
     /// - Throws: `.conflict` when the key was used with another fingerprint.
     func earlier(_ claim: Claim) async throws(ChatError) -> RepeatedAppend?
 
-    /// The position up to which all events of `app` are visible, and above which none is yet. It reveals nothing about
-    /// other apps, because it moves only with events of this app. For `.gateway`, the position of the whole log. Cheap
-    /// enough to call for every request.
+    /// The position up to which all events of `app` are visible. Every later event gets a higher position. Only events
+    /// of this app move the watermark, so it reveals nothing about other apps. For `.gateway`, the position of the
+    /// whole log. Cheap enough to call for every request.
     func watermark(of app: AppID) async throws(ChatError) -> Timetoken
 
-    /// The loss of a reader of these channels and types that has everything up to `position`; nil when there is none.
-    /// Lost events are kept events that retention has removed, and events stored after the backup from which the log
-    /// was restored. An event with its sender's expiry, a deleted event and an event that is never kept do not count as
-    /// lost.
+    /// The events that a reader of these channels and types can no longer read after `position`; nil when nothing is
+    /// lost. Lost events are durable events that retention has removed, and events stored after the backup from which
+    /// the log was restored. Deleted events, ephemeral events and events with an expiry set by the sender do not count
+    /// as lost.
     ///
-    /// Losses on other channels or of other types are not reported. If the exact answer would take too long, a possible
+    /// Losses on other channels or of other types are not reported. If an exact answer would take too long, a possible
     /// loss is reported.
     func loss(
         in channels: ChannelSet, types: [NamePattern], after position: Timetoken
     ) async throws(ChatError) -> Loss?
 
-    /// Kept and passing events after `position`, oldest first, never above the watermark.
+    /// The durable and ephemeral events after `position`, oldest first, up to the watermark at most.
     ///
-    /// `Page.position` is where to continue: everything up to it was examined, even when no event matched.
+    /// Continue at `Page.position`: all events up to it were examined, even when none matched.
     func events(in channels: ChannelSet, after position: Timetoken, limit: Int) async throws(ChatError) -> Page<Event>
 
-    /// Kept events of a set of channels, imported or emitted, strictly between two positions. Excludes events of other
-    /// channels that echo on one of these.
+    /// The durable events of a set of channels, emitted or imported, strictly between two positions. Echoes, which are
+    /// events of other channels that are repeated on these, are excluded.
     ///
-    /// `Page.position` is where to continue, as in `history`: a page may be empty although more follow.
+    /// Continue at `Page.position`. A page may be empty although more events follow.
     func kept(in channels: ChannelSet, _ stretch: LogRange, limit: Int) async throws(ChatError) -> Page<Event>
 
-    /// Kept events of several channels, each newest first or oldest first within its own bounds. Returns one page per
-    /// request; an unknown channel has an empty page.
+    /// The durable events of several channels, each with its own bounds and direction. Returns one page per request;
+    /// the page of an unknown channel is empty.
     func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>]
 
-    /// The number of kept events that `history` would return per request, with the same bounds and filters, up to
-    /// `countMost`. Order and limit are ignored.
+    /// The number of durable events per request that `history` would return without a limit, counted up to `countMost`.
     func counts(_ requests: [HistoryRequest]) async throws(ChatError) -> [Int]
 
-    /// One event by its timetoken, kept or passing; nil when `app` has no such event, or no longer has it.
+    /// The event at a timetoken, durable or ephemeral; nil when `app` does not have it, or no longer has it.
     func event(at timetoken: Timetoken, in app: AppID) async throws(ChatError) -> Event?
 
-    /// Removes the kept events strictly between the bounds from view, at once and permanently. Returns the number of
-    /// events.
+    /// Deletes the durable events of a channel strictly between the bounds. They disappear from reads at once and
+    /// permanently. Returns the number of events.
     func delete(after: Timetoken, before: Timetoken, in channel: ChannelID) async throws(ChatError) -> Int
 
-    /// Sets how long kept events of an app stay readable; nil: forever. Older events are hidden at once and removed
-    /// later.
+    /// Sets the time for which an app's durable events stay readable; nil: forever. Older events are hidden at once and
+    /// removed later.
     func setRetention(_ age: Duration?, of app: AppID) async throws(ChatError)
 
-    /// The commits to hand to this node's subscribers: each event once, in timetoken order per app, from the call on.
+    /// The commits from now on, for this node's subscribers. Each event occurs once, in timetoken order per app.
     ///
-    /// Complete: a consumer that falls behind is fed from the store. Ends only on `close()`.
+    /// No commit is skipped: a consumer that falls behind reads from the store. The sequence ends only on `close()`.
     func committed() async -> CommitSequence
 }
 
@@ -81,9 +82,9 @@ public struct Loss: Sendable, Equatable {
     /// The reason for a loss.
     public enum Cause: String, Sendable { case retention, restore }
 
-    /// The last position that the loss affects.
+    /// The position of the last lost event, or a later one.
     public var upTo: Timetoken
-    /// The reason.
+    /// The reason for the loss.
     public var cause: Cause
 
     /// A loss of events up to a position.
@@ -94,7 +95,7 @@ public struct Loss: Sendable, Equatable {
 }
 
 extension EventLog {
-    /// Appends drafts that depend on no records.
+    /// Appends drafts without checking whether records have changed since the authorization.
     ///
     /// - Throws: as ``EventLog/append(_:claim:unlessChangedSince:)``.
     public nonisolated(nonsending) func append(
@@ -116,17 +117,16 @@ extension EventDraft {
     }
 }
 
-/// The result of one `append`.
+/// The result of one append.
 public struct AppendOutcome: Sendable {
-    /// One entry per draft, in their order; for a repeated claim, the first call's events.
+    /// One entry per draft, in the same order. For a repeated claim, the events of the first call.
     public var events: [Appended]
-    /// The first call's note, when the claim was made before; nothing was stored by this call. Nil otherwise.
+    /// The note of the first call (``Claim/note``), when this call repeats a claim and stored nothing; nil otherwise.
     public var repeatedNote: JSONText?
-    /// The etag of the record that was stored with a sent message; nil for a message without a record, and for other
-    /// events.
+    /// The etag of the record stored with a message; nil for a message without a record, and for other events.
     public var messageETag: String?
 
-    /// The outcome of an append or, with a note, of its repeat.
+    /// The outcome of an append. With a note, the outcome of a repeated append.
     public init(events: [Appended], repeatedNote: JSONText? = nil) {
         self.events = events
         self.repeatedNote = repeatedNote
@@ -137,12 +137,12 @@ public struct AppendOutcome: Sendable {
 public struct RepeatedAppend: Sendable {
     /// The positions of the events, in the order of the drafts.
     public var timetokens: [Timetoken]
-    /// The events in the order of `timetokens`; nil for one that is gone (deleted, expired or passing).
+    /// The events in the order of `timetokens`. Nil for an event that no longer exists (deleted, expired or ephemeral).
     public var events: [Event?]
-    /// The note of the claim at that time.
+    /// The note that the first append stored (``Claim/note``).
     public var note: JSONText
 
-    /// The result that the log has stored for a claim.
+    /// The stored result of a claim.
     public init(timetokens: [Timetoken], events: [Event?], note: JSONText) {
         self.timetokens = timetokens
         self.events = events
@@ -154,8 +154,8 @@ public struct RepeatedAppend: Sendable {
 public struct Appended: Sendable {
     /// The event with its timetoken.
     public var event: Event
-    /// True when the channel has already seen the deduplication key. `event` is then the first event, even if its
-    /// payload differs.
+    /// True when an earlier event on the channel has the same deduplication key. `event` is then the earlier event,
+    /// even if its payload differs.
     public var isDuplicate: Bool
 
     /// The result for one draft.
@@ -165,11 +165,11 @@ public struct Appended: Sendable {
     }
 }
 
-/// One commit as readers see it: its events in timetoken order, and the position up to which the log is now complete.
+/// One commit of the log: its events, and the position up to which the log is now complete.
 public struct Commit: Sendable {
     /// The committed events, in timetoken order.
     public var events: [Event]
-    /// The position up to which the log is complete.
+    /// The position up to which the log is complete after the commit.
     public var watermark: Timetoken
 
     /// A commit with its events.
@@ -179,9 +179,10 @@ public struct Commit: Sendable {
     }
 }
 
-/// A sequence of commits, type-erased. It has one `next` per batch, so the erasure has no cost per event.
+/// A sequence of commits, type-erased. Each `next` returns a whole commit, so the type erasure has no cost per event.
 ///
-/// Iteration stays on the caller's executor, so a commit does not move the hub to the global thread pool.
+/// Iteration stays on the caller's executor. The hub, which passes commits to subscribers, therefore stays on its own
+/// thread.
 public struct CommitSequence: AsyncSequence, Sendable {
     /// One commit.
     public typealias Element = Commit
@@ -193,7 +194,7 @@ public struct CommitSequence: AsyncSequence, Sendable {
 
     private let make: @Sendable () -> AsyncIterator
 
-    /// A sequence of the commits that a function returns.
+    /// A sequence of the commits that `next` returns. The sequence ends when `next` returns nil.
     public init(_ next: @escaping Next) {
         make = { AsyncIterator(nextCommit: next) }
     }
@@ -208,20 +209,21 @@ public struct CommitSequence: AsyncSequence, Sendable {
     }
 }
 
-/// The idempotency claim of a request: a repeat gets the same answer. It commits with the request's events.
+/// The idempotency key of a request, committed with the request's events. A repeat of the request gets the same
+/// response.
 public struct Claim: Sendable {
     /// The app of the request.
     public var app: AppID
-    /// The hash of the scope: app, credential, method, route and the sender's key. 32 bytes.
+    /// The SHA-256 hash of the app, the credential, the method, the route and the client's key. 32 bytes.
     public var key: [UInt8]
     /// The hash of the request. A repeat with another fingerprint fails with `.conflict`.
     public var fingerprint: [UInt8]
-    /// The data needed beside the timetokens to print the same answer.
+    /// The data that, together with the timetokens, is needed to print the same response.
     public var note: JSONText
     /// The time until which a repeat is recognized.
     public var until: Timetoken
 
-    /// A claim of one request.
+    /// The claim of one request.
     public init(app: AppID, key: [UInt8], fingerprint: [UInt8], note: JSONText, until: Timetoken) {
         self.app = app
         self.key = key
@@ -231,17 +233,17 @@ public struct Claim: Sendable {
     }
 }
 
-/// A set of channels of one app: exact names and prefixes.
+/// A set of channels of one app, given by exact names and prefixes.
 public struct ChannelSet: Sendable, Hashable {
     /// The app of the channels.
     public var app: AppID
     /// The exact names.
     public var names: Set<ExactText>
-    /// The text before `*`, including the last dot.
+    /// The prefixes: of each pattern `a.b.*` the text before the `*`, including the last dot.
     public var prefixes: Set<ExactText>
     /// True for every channel except `$system`.
     public var isAll: Bool
-    /// True when events also match by their echoes.
+    /// True when the set also matches events that echo on one of its channels (``EventDraft/echoes``).
     public var receivesEchoes = false
 
     /// A set of names and prefixes.
@@ -296,7 +298,7 @@ public struct LogRange: Sendable, Equatable {
         self.order = order
     }
 
-    /// The rest of the range after a position up to which everything was read.
+    /// The part of the range that is still to be read after `position`.
     public func rest(behind position: Timetoken) -> LogRange {
         var rest = self
         switch order {
@@ -307,7 +309,7 @@ public struct LogRange: Sendable, Equatable {
     }
 }
 
-/// A query for one channel's kept events.
+/// A query for the durable events of one channel.
 public struct HistoryRequest: Sendable {
     /// The direction of reading, by timetoken.
     public enum Order: Sendable { case oldestFirst, newestFirst }
@@ -330,18 +332,18 @@ public struct HistoryRequest: Sendable {
     public var order: Order
     /// The maximum number of events in a page.
     public var limit: Int
-    /// The kinds to include; empty: all.
+    /// The kinds of events to include; empty: all.
     public var kinds: Set<EventKind> = []
-    /// The types to include; empty: all.
+    /// The event types to include; empty: all.
     public var types: [NamePattern] = []
-    /// The user who caused the events; nil: any.
+    /// The user who caused the events; nil: any user or none.
     public var user: String?
     /// The condition on the thread.
     public var thread = Thread.any
-    /// The maximum for counting. Counting stops there and reads no further.
+    /// The maximum count. Counting stops there.
     public var countMost = Int.max
 
-    /// A request for the kept events of a channel between two positions, without further conditions.
+    /// A request for all durable events of a channel between two positions.
     public init(
         channel: ChannelID, after: Timetoken = .zero, before: Timetoken = .distantFuture,
         order: Order = .oldestFirst, limit: Int
@@ -355,8 +357,8 @@ public struct HistoryRequest: Sendable {
 }
 
 extension HistoryRequest {
-    /// The request for the events after a page of this request; nil at the end. A page may be empty although more
-    /// follow, because it ends after a fixed number of rows whether or not they match.
+    /// The request for the next page; nil after the last page. A page may be empty although more follow, because a page
+    /// ends after a fixed number of examined rows.
     public func rest(behind page: Page<Event>) -> HistoryRequest? {
         guard page.hasMore else { return nil }
         var rest = self
@@ -374,16 +376,16 @@ public struct Page<Item: Sendable>: Sendable {
     public var items: [Item]
     /// True when further items may follow.
     public var hasMore: Bool
-    /// For pages of events: the position up to which everything was examined. Zero where it has no meaning.
+    /// For pages of events: the position up to which all events were examined. Zero for other pages.
     public var position: Timetoken
-    /// For pages of records and deliveries: an opaque cursor; nil on the last page.
+    /// For pages of records and deliveries: an opaque cursor for the next page; nil on the last page.
     public var cursor: String?
     /// For pages of records and deliveries whose query sets `wantsCursors`: the cursor after each item.
     public var cursors: [String] = []
-    /// The number of all matches; nil unless the query asks for it.
+    /// The number of matches on all pages; nil unless the query asks for it.
     public var total: Int?
 
-    /// A page of a list; by default the last one.
+    /// A page of a list. The default arguments make a last page.
     public init(
         items: [Item], hasMore: Bool = false, position: Timetoken = .zero, cursor: String? = nil, total: Int? = nil
     ) {

@@ -1,104 +1,109 @@
 public import JSON
 
-/// The in-memory store of presence: users present on channels, participants of open channels, and typing users.
+/// The in-memory store of presence: which users are present on channels, have entered open channels, or are typing.
 ///
-/// A *presence entry* lasts as long as a user holds a presence key, regardless of the number of connections, devices
-/// and nodes. It begins and ends with one change each, on one node. Connections (`hold`) and heartbeats (`renew`) keep
-/// a key; the entry ends when neither is left. Changes are returned in the order in which they happened. The caller
-/// publishes them; the store sends no other notification.
+/// A *presence key* is a user, a channel and a kind of presence. A *presence entry* exists while the user holds the
+/// key, regardless of the number of connections, devices and nodes. Connections (`hold`) and heartbeats (`renew`) hold
+/// a key; the entry ends when none of them is left.
 ///
-/// Nothing survives a restart of the whole installation. Counts are exact on one node, and at most 2 s old between
-/// nodes.
+/// The beginning and the end of an entry are reported as one change each, on one node. Changes are returned in the
+/// order in which they happened. The caller must publish them: the store notifies nobody.
 ///
-/// A protocol, although one node needs a single implementation (`MemoryPresenceStore` in `ChatCore`): like the other
-/// contracts here, it is what a storage engine for several nodes implements. `EngineConformance` tests any
-/// implementation.
+/// No entry survives a restart of the whole installation. Counts are exact for one node. Between nodes they may be 2 s
+/// old.
+///
+/// This is a protocol, as the other contracts are, so that a storage engine for several nodes can implement it. One
+/// node uses `MemoryPresenceStore` in `ChatCore`. `EngineConformance` tests any implementation.
 public protocol PresenceStore: Sendable {
-    /// Adds presence keys of a user, held by a connection until `disconnect` or `release`. Keys that the connection already
-    /// holds stay held. An empty list registers the connection alone. From then on, the user's participant keys last as
-    /// long as the user's connections.
-    /// - Throws: `.overloaded` when the gateway's limit of presence keys is exceeded; then nothing has changed.
+    /// Adds presence keys that a connection holds until `disconnect` or `release`. Keys that the connection already
+    /// holds do not change. An empty list only registers the connection. From then on, the user's participant keys last
+    /// as long as the user has a connection.
+    /// - Throws: `.overloaded` when the gateway's limit of presence keys is exceeded; then nothing changes.
     func hold(
         _ presenceKeys: [PresenceKey], of user: UserID, by holder: HolderID
     ) async throws(ChatError) -> [PresenceChange]
 
-    /// Records a heartbeat: the keys last for `duration` from now, replacing any earlier duration. A participant with a
-    /// connection needs no heartbeat and continues to last with the connection.
+    /// Records a heartbeat: the keys expire after `duration` from now, which replaces any earlier expiry. Participant
+    /// keys of a user with a connection do not expire while the connection lasts.
     /// - Throws: as `hold`.
     func renew(_ presenceKeys: [PresenceKey], for duration: Duration) async throws(ChatError) -> [PresenceChange]
 
-    /// Marks a connection as broken. It counts as present until the grace period ends, unless it returns through
-    /// `hold`.
+    /// Marks a connection as broken. Its user counts as present until `grace` has passed, unless the connection calls
+    /// `hold` again.
     func disconnect(_ holder: HolderID, grace: Duration) async throws(ChatError)
 
-    /// Ends a connection that finished normally and whose user may reconnect. The keys that it still holds last for
+    /// Ends a connection that finished normally and whose user may reconnect. The keys of the connection expire after
     /// `duration`, as after a heartbeat.
     ///
-    /// The connection may have begun before the user left, and been recorded afterwards. A key that lasts by such
-    /// connections alone, and that the user left less than 2 s ago, lasts for at most 2 s.
+    /// A poll that began before its user left may arrive after the leave. A key that the user left less than 2 s ago,
+    /// and that only such connections hold, therefore expires after at most 2 s.
     func conclude(_ holder: HolderID, for duration: Duration) async throws(ChatError) -> [PresenceChange]
 
-    /// Releases keys that a connection holds. Nil releases all of them and removes the connection.
+    /// Releases keys that a connection holds. When nil, releases all its keys and removes the connection.
     func release(_ presenceKeys: [PresenceKey]?, by holder: HolderID) async throws(ChatError) -> [PresenceChange]
 
-    /// Removes the keys, regardless of which connections hold them.
+    /// Ends the entries of the keys, regardless of the connections that hold them.
     func leave(_ presenceKeys: [PresenceKey]) async throws(ChatError) -> [PresenceChange]
 
-    /// Sets the state that a user shows; nil clears it. Returns no change when the state is the same byte for byte.
+    /// Sets the state that a user shows to others; nil clears it. Returns no change when the state is the same byte for
+    /// byte.
     /// - Throws: `.notFound` when there is no entry for the key.
     func setState(_ state: JSONText?, of presenceKey: PresenceKey) async throws(ChatError) -> [PresenceChange]
 
-    /// True when an entry may end by a timeout. Costs nothing.
+    /// True when an entry may end by a timeout. A cheap check.
     var mayExpire: Bool { get }
 
-    /// Ends the entries that have timed out. Call it about every second while ``mayExpire`` is true.
+    /// Ends the entries that have timed out. Call it once a second while ``mayExpire`` is true.
     func expire() async throws(ChatError) -> [PresenceChange]
 
-    /// The users in a scope after `user`, in the byte order of their names. At most `limit` users, which may be zero.
+    /// The users in a scope that follow `user` in the byte order of their names, at most `limit` of them. A limit of
+    /// zero returns only the count.
     ///
-    /// - Parameter order: the order of the names; `user` is the last one of the page before in this order.
+    /// - Parameters:
+    ///   - user: the last user of the previous page; nil for the first page.
+    ///   - order: the direction of the names.
     func occupants(
         of presenceScope: PresenceScope, after user: String?, _ order: ListOrder, limit: Int
     ) async throws(ChatError) -> Occupancy
 
-    /// The user of a key with the state shown; nil when there is no entry.
+    /// The user of a key, with the state that the user shows; nil when the key has no entry.
     func occupant(_ presenceKey: PresenceKey) async throws(ChatError) -> Occupancy.Occupant?
 
-    /// The number of users in each scope.
+    /// The number of users in each scope, in the order of the scopes.
     func counts(of presenceScopes: [PresenceScope]) async throws(ChatError) -> [Int]
 
-    /// The channels of an app with at least one user for which `isWanted` is true, in the order of their names, with
-    /// their numbers of users. Returns the first `limit` of them.
+    /// The first `limit` channels of an app, in the order of their names, that have at least one user and for which
+    /// `isWanted` returns true. Each has its number of users.
     func presenceScopes(
         of kind: PresenceKind, in app: AppID, limit: Int, where isWanted: @Sendable (ChannelID) -> Bool
     ) async throws(ChatError) -> [(ChannelID, count: Int)]
 
-    /// The channels on which a user has an entry, in the order of their names.
+    /// The channels on which a user has an entry of this kind, in the order of their names.
     func channels(of user: UserID, as kind: PresenceKind) async throws(ChatError) -> [ChannelID]
 
-    /// True when this node knows an entry for the key. Costs nothing, because it is called for every event and device.
+    /// True when this node has an entry for the key. A cheap check, because it is called for every event and device.
     func isTaken(_ presenceKey: PresenceKey) -> Bool
 }
 
-/// A presence change: an entry began or ended, or its state changed.
+/// A change of a presence entry: it began or ended, or its state changed.
 public struct PresenceChange: Sendable, Equatable {
     /// The kind of a presence change.
     public enum PresenceTransition: Sendable {
         case joined, left, timedOut, stateChanged
-        /// A typing user continues to type. No store returns it; it is only an event for subscribers of PubNub's wire.
+        /// A typing user continues to type. No store returns this case; it only occurs in events for PubNub clients.
         case renewed
     }
 
-    /// The user and the scope that the change concerns.
+    /// The user, the channel and the kind of presence.
     public var presenceKey: PresenceKey
-    /// The change: the entry began, ended or shows another state.
+    /// The kind of the change.
     public var happening: PresenceTransition
     /// The number of users in the scope after the change.
     public var occupancy: Int
-    /// The state that the user shows, or showed at the end.
+    /// The state that the user shows to others, or showed before the entry ended; nil for none.
     public var state: JSONText?
 
-    /// A change with the number of users that are in the scope afterwards.
+    /// A change with the number of users in the scope after it.
     public init(_ presenceKey: PresenceKey, _ happening: PresenceTransition, occupancy: Int, state: JSONText? = nil) {
         self.presenceKey = presenceKey
         self.happening = happening
@@ -109,11 +114,11 @@ public struct PresenceChange: Sendable, Equatable {
 
 /// The users in a scope.
 public struct Occupancy: Sendable, Equatable {
-    /// A user in a scope, with the state that the user shows; a nil state is none.
+    /// A user in a scope, with the state that the user shows to others.
     public struct Occupant: Sendable, Equatable {
         /// The user's name.
         public var user: String
-        /// The state that the user shows, a JSON object; nil for none.
+        /// The state that the user shows to others, a JSON object; nil for none.
         public var state: JSONText?
 
         /// A user who is in the scope.
@@ -125,7 +130,7 @@ public struct Occupancy: Sendable, Equatable {
 
     /// The total number of users, including those not on the page.
     public var count: Int
-    /// The listed users, in the order of the list.
+    /// The users on the page, in the order of the list.
     public var occupants: [Occupant]
     /// True when further users follow the last of `occupants`.
     public var hasMore: Bool
@@ -139,7 +144,7 @@ public struct Occupancy: Sendable, Equatable {
 }
 
 extension PresenceStore {
-    /// Lists users as above, in ascending order of their names.
+    /// Lists the users in a scope after `user`, in ascending order of their names.
     ///
     /// - Throws: as ``occupants(of:after:_:limit:)``.
     public func occupants(

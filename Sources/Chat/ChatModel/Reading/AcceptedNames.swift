@@ -1,22 +1,22 @@
 import JSON
 
-/// The names that a request may use at one place, for the error about any other name.
+/// The names that a request may use in one place. Makes hints for errors about other names.
 public struct AcceptedNames {
     /// The maximum number of names that an error lists.
     private static let listed = 20
 
-    /// Pairs of names of the acting user: each route has one of the two.
+    /// The names `by` and `user` for the acting user. Each route accepts one of them.
     private static let actors = ["by": "user", "user": "by"]
 
     private let names: [String]
 
-    /// - Parameter names: the accepted names, in the order in which a hint lists them.
+    /// - Parameter names: the accepted names. A hint lists them in this order.
     public init(_ names: [String]) {
         self.names = names
     }
 
-    /// The end of a sentence about an unknown name: the name that was probably meant, or else the accepted names, at
-    /// most 20 of them.
+    /// The end of an error message about an unknown name: the most similar accepted name, or else a list of at most 20
+    /// accepted names.
     public func hint(for name: String) -> String {
         if let other = Self.actors[name], names.contains(other) { return "; did you mean '\(other)'?" }
         if let nearest = NameSuggester(names).nearest(to: name) { return "; did you mean '\(nearest)'?" }

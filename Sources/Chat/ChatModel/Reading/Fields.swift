@@ -1,37 +1,37 @@
 public import JSON
 
-/// The members of a JSON object from a request, read strictly: unknown names and wrong types are errors with their
+/// Reads the members of a JSON object from a request strictly: an unknown name or a wrong type is an error with its
 /// location. Every module reads objects of requests with it.
 ///
-/// The text is parsed once; `raw` returns a member's bytes as they were written.
+/// The text is parsed once. ``raw(_:)`` returns the bytes of a member as they were sent.
 public struct Fields: Sendable {
     /// The whole object.
     public let value: JSONValue
-    /// The pointer of this object in the body: `#`, `#/events/3`.
+    /// The JSON pointer of this object in the body, such as `#` or `#/events/3`.
     public let pointer: String
-    /// The members in the order they were written, each value with its bytes.
+    /// The members in the order in which they were sent, each value with its bytes.
     public let members: [(name: String, value: JSONText)]
 
-    /// Reads a request's body.
+    /// Parses the body of a request.
     ///
-    /// - Parameter known: every member that this route reads; nil when any name is allowed.
+    /// - Parameter known: the names of all members that the route reads; nil allows any name.
     /// - Throws: as ``document(_:limits:)``; `ChatError` `.malformed` when the body is not an object or has unknown
     ///   members.
     public init(_ body: [UInt8], limits: Limits, known: [String]?) throws {
         try self.init(try Self.document(body, limits: limits), known: known)
     }
 
-    /// Reads a body that is already parsed.
+    /// Reads the object of a body that is already parsed.
     ///
-    /// - Throws: as `init(_:limits:known:)`.
+    /// - Throws: `.malformed` when the body is not an object or has members that are not in `known`.
     public init(_ document: JSONDocument, known: [String]?) throws(ChatError) {
         try self.init(document.root, text: document.text, pointer: "#", known: known)
     }
 
     /// Reads an object inside a body that is already parsed.
     ///
-    /// - Throws: `.malformed` when the value is not an object or has members that are not `known`; nil permits every
-    ///   member.
+    /// - Throws: `.malformed` when the value is not an object or has members that are not in `known`; nil allows any
+    ///   name.
     public init(_ value: JSONValue, text: JSONText, pointer: String, known: [String]?) throws(ChatError) {
         guard let members = text.rawMembers() else {
             throw Self.wrongType(pointer, expected: "object", value)
@@ -42,10 +42,10 @@ public struct Fields: Sendable {
         if let known { try refuseUnknown(known) }
     }
 
-    /// Parses a body that must hold an object.
+    /// Parses a body that must not be empty.
     ///
     /// - Throws: `ChatError` `.malformed`, slug `member_missing`, for a body that is empty or only white space;
-    ///   `JSONError` with the position.
+    ///   `JSONError` with the position for invalid JSON.
     public static func document(_ body: [UInt8], limits: Limits) throws -> JSONDocument {
         guard body.contains(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) else {
             throw fault(
@@ -54,10 +54,10 @@ public struct Fields: Sendable {
         return try parse(body, limits: limits)
     }
 
-    /// Parses a body with the gateway's rules for JSON: bounded depth, no duplicate name in an object, integers of any
-    /// size (a payload keeps its digits).
+    /// Parses a body with the gateway's rules for JSON: limited depth, no duplicate name in an object, and integers of
+    /// any size, so that a payload keeps its digits.
     ///
-    /// - Throws: `JSONError` with the position.
+    /// - Throws: `JSONError` with the position for invalid JSON.
     public static func parse(_ body: [UInt8], limits: Limits) throws(JSONError) -> JSONDocument {
         try JSONDocument(body, limits: JSONLimits(depth: limits.jsonDepth), numbers: .lenient)
     }
@@ -65,29 +65,29 @@ public struct Fields: Sendable {
     /// True when the member was sent, even as `null`.
     public func has(_ name: String) -> Bool { members.contains { $0.name == name } }
 
-    /// The member's bytes as they were sent, even `null`; nil when it was not sent.
+    /// The member's bytes as they were sent, including `null`; nil when the member was not sent.
     public func raw(_ name: String) -> JSONText? { members.first { $0.name == name }?.value }
 
-    /// The member; nil when it was not sent or is `null`.
+    /// The member; nil when it was not sent or is JSON `null`.
     public func member(_ name: String) -> JSONValue? {
         guard has(name), let member = value[name], !member.isNull else { return nil }
         return member
     }
 }
 
-// MARK: - Values. Each is nil when the member was not sent or is `null`.
+// MARK: - Values. Each method returns nil when the member was not sent or is `null`.
 
 extension Fields {
-    /// A text; nil when the member is missing, as for all methods below.
+    /// Reads a text member. Returns nil when the member was not sent or is `null`, as all methods below do.
     ///
-    /// - Throws: `.malformed` for another type.
+    /// - Throws: `.malformed` for a member of another type.
     public func string(_ name: String) throws(ChatError) -> String? {
         guard let member = member(name) else { return nil }
         guard let text = member.string else { throw wrongType(name, expected: "string", member) }
         return text
     }
 
-    /// A text whose length in UTF-8 is within bounds.
+    /// Reads a text whose length in bytes of UTF-8 is within bounds.
     ///
     /// - Throws: `.malformed` for another type or length.
     public func string(_ name: String, bytes: ClosedRange<Int>) throws(ChatError) -> String? {
@@ -98,7 +98,7 @@ extension Fields {
         return text
     }
 
-    /// A text whose number of characters (Unicode scalars) is within bounds.
+    /// Reads a text whose number of characters (Unicode scalars) is within bounds.
     ///
     /// - Throws: `.malformed` for another type or length.
     public func string(_ name: String, characters: ClosedRange<Int>) throws(ChatError) -> String? {
@@ -110,16 +110,16 @@ extension Fields {
         return text
     }
 
-    /// A boolean.
+    /// Reads a Boolean.
     ///
-    /// - Throws: `.malformed` for another type.
+    /// - Throws: `.malformed` for a member of another type.
     public func boolean(_ name: String) throws(ChatError) -> Bool? {
         guard let member = member(name) else { return nil }
         guard let flag = member.boolean else { throw wrongType(name, expected: "boolean", member) }
         return flag
     }
 
-    /// A list of texts.
+    /// Reads a list of texts.
     ///
     /// - Throws: `.malformed` when it is not a list, or an element is not a text.
     public func strings(_ name: String) throws(ChatError) -> [String]? {
@@ -132,7 +132,7 @@ extension Fields {
         return texts
     }
 
-    /// A list of texts whose length is within bounds.
+    /// Reads a list of texts with a number of elements within `count`.
     ///
     /// - Throws: `.malformed` for another type or number of elements.
     public func strings(_ name: String, count: ClosedRange<Int>) throws(ChatError) -> [String]? {
@@ -152,7 +152,7 @@ extension Fields {
         throw fault(name, "items", "must have \(count.lowerBound) to \(count.upperBound) elements; got \(number)")
     }
 
-    /// A whole number. `24.0` is accepted, because JSON has only one kind of number.
+    /// Reads a whole number. `24.0` is accepted, because JSON does not distinguish integers from other numbers.
     ///
     /// - Throws: `.malformed` for another type, a fraction, or a number outside `range`.
     public func integer(_ name: String, in range: ClosedRange<Int>) throws(ChatError) -> Int? {
@@ -166,7 +166,7 @@ extension Fields {
         return whole
     }
 
-    /// A number within a range.
+    /// Reads a number within a range.
     ///
     /// - Throws: `.malformed` for another type, or a number outside `range`.
     public func number(_ name: String, in range: ClosedRange<Double>) throws(ChatError) -> Double? {
@@ -174,7 +174,7 @@ extension Fields {
         return try number(member, at: name, in: range)
     }
 
-    /// A list of numbers whose length is within `count`.
+    /// Reads a list of numbers with a number of elements within `count`.
     ///
     /// - Throws: `.malformed` for another type or number of elements, or an element outside `range`.
     public func numbers(
@@ -200,9 +200,9 @@ extension Fields {
         return number
     }
 
-    /// One of the words of an enumeration.
+    /// Reads a text that is a raw value of an enumeration.
     ///
-    /// - Throws: `.malformed` for another type, or a word that is none of them; the message lists them.
+    /// - Throws: `.malformed` for another type, or a text that is not accepted. The message lists the accepted texts.
     public func word<Choice: RawRepresentable & CaseIterable>(
         _ name: String, _: Choice.Type
     ) throws(ChatError) -> Choice?
@@ -210,9 +210,9 @@ extension Fields {
         try choice(name, Choice.allCases.map { ($0.rawValue, $0) })
     }
 
-    /// The value for one of the given words.
+    /// Reads a text that is one of the given words. Returns the value of the word.
     ///
-    /// - Throws: `.malformed` for another type, or a word that is none of them; the message lists them.
+    /// - Throws: `.malformed` for another type, or a text that is not accepted. The message lists the accepted texts.
     public func choice<Value>(
         _ name: String, _ choices: [(word: String, value: Value)]
     ) throws(ChatError) -> Value? {
@@ -224,7 +224,7 @@ extension Fields {
         return choice.value
     }
 
-    /// The timetoken of an event, sent as such or as the id of the event.
+    /// Reads the timetoken of an event, sent as a timetoken or as the event's id.
     ///
     /// - Throws: `.malformed` for another type, or a text that is neither a timetoken of 17 digits nor an event id.
     public func timetoken(_ name: String) throws(ChatError) -> Timetoken? {
@@ -235,7 +235,7 @@ extension Fields {
         return timetoken
     }
 
-    /// A time in RFC 3339 format.
+    /// Reads a time in RFC 3339 format.
     ///
     /// - Throws: `.malformed` for another type, or a text that is not such a time.
     public func time(_ name: String) throws(ChatError) -> Timetoken? {
@@ -246,27 +246,27 @@ extension Fields {
         return time
     }
 
-    /// A position in the log: a timetoken, an event id or a time.
+    /// Reads a position in the log, sent as a timetoken, an event id or a time.
     ///
-    /// - Throws: `.malformed` for another type, or a text that is none of them.
+    /// - Throws: `.malformed` for another type, or a text in none of these forms.
     public func position(_ name: String) throws(ChatError) -> Timetoken? {
         guard let text = try string(name) else { return nil }
         guard let position = Timetoken(position: text) else { throw fault(name, "format", Self.positionRule) }
         return position
     }
 
-    /// The rule that errors about positions state.
+    /// The text about accepted positions in error messages.
     public static let positionRule =
         "must be a timetoken of 17 digits, an event id, '0', or an RFC 3339 time, like 2030-01-31T12:00:00Z"
 
-    /// A list of 1 to `most` channel patterns; nil when the member is absent.
+    /// Reads a list of 1 to `most` channel patterns.
     ///
     /// - Throws: `.malformed` with an error for each invalid pattern.
     public func channelPatterns(_ name: String, most: Int) throws(ChatError) -> [NamePattern]? {
         try namePatterns(name, most: most) { name throws(ChatError) in try Names.check(channel: name) }
     }
 
-    /// A list of 1 to `most` patterns of event types; nil when the member is absent.
+    /// Reads a list of 1 to `most` patterns of event types.
     ///
     /// - Throws: `.malformed` with an error for each invalid pattern.
     public func typePatterns(_ name: String, most: Int) throws(ChatError) -> [NamePattern]? {
@@ -285,17 +285,17 @@ extension Fields {
         return patterns
     }
 
-    /// The member as an object with its own members.
+    /// Reads a member that is an object.
     ///
-    /// - Throws: `.malformed` for another type, or an object with members that are not `known`.
+    /// - Throws: `.malformed` for another type, or an object with members that are not in `known`.
     public func object(_ name: String, known: [String]?) throws(ChatError) -> Fields? {
         guard let member = member(name), let text = raw(name) else { return nil }
         return try Fields(member, text: text, pointer: pointer(to: name), known: known)
     }
 
-    /// The value of a required member.
+    /// Returns the value of a required member.
     ///
-    /// - Throws: `.malformed` when `value` is nil.
+    /// - Throws: `.malformed`, slug `member_missing`, when `value` is nil.
     public func required<Value>(_ name: String, _ value: Value?) throws(ChatError) -> Value {
         guard let value else { throw missing("member '\(name)'") }
         return value
@@ -307,14 +307,14 @@ extension Fields {
 extension Fields {
     /// An error about one member, or about the object itself.
     ///
-    /// - Parameter name: the member, or the path of a value in it: `channels/3`.
+    /// - Parameter name: the member, or the path of a value in it, such as `channels/3`; nil for the object itself.
     public func fault(
         _ name: String?, _ keyword: String, _ detail: String, slug: String = "bad_member"
     ) -> ChatError {
         Self.fault(name.map(pointer(to:)) ?? pointer, keyword, detail, slug: slug)
     }
 
-    /// The error for a missing member: `.malformed`, slug `member_missing`.
+    /// The error for a missing member or value, which `what` describes: `.malformed`, slug `member_missing`.
     public func missing(_ what: String) -> ChatError {
         fault(nil, "required", "missing \(what)", slug: "member_missing")
     }
@@ -335,25 +335,26 @@ extension Fields {
         fault(pointer, "type", "expected \(expected), got \(value.kind.name)", slug: "wrong_type")
     }
 
-    /// - Parameter name: the name of a member as it was sent, or a path whose first part is one.
+    /// - Parameter name: the name of a member as it was sent, or a path whose first part is the name of a member.
     private func pointer(to name: String) -> String {
         guard !has(name), let slash = name.firstIndex(of: "/") else { return pointer + "/" + JSONPointer.escaped(name) }
         return pointer + "/" + JSONPointer.escaped(String(name[..<slash])) + name[slash...]
     }
 
-    /// The error for an unknown member, with the nearest known name.
+    /// The error for an unknown member. Its message suggests the most similar known name.
     public func unknown(_ name: String, known: [String]) -> ChatError {
         let fault = ChatError.FieldError.unknown(name, in: pointer, known: known)
         return Self.fault(fault.place, fault.keyword, fault.detail, slug: "unknown_member")
     }
 
-    /// The maximum number of listed errors. The first few are enough for a sender who gets every member wrong.
+    /// The maximum number of errors in one response. The first few are enough for a client that gets every member
+    /// wrong.
     private static let faultsListed = 10
 
-    /// Rejects unknown members.
+    /// Rejects members whose names are not in `known`.
     ///
-    /// - Throws: `.malformed`, slug `unknown_member`, with the nearest known name for each of the first unknown
-    ///   members.
+    /// - Throws: `.malformed`, slug `unknown_member`, with an error for each of the first unknown members. Each
+    ///   suggests the most similar known name.
     public func refuseUnknown(_ known: [String]) throws(ChatError) {
         let unknown = members.filter { !known.contains($0.name) }
         guard !unknown.isEmpty else { return }
@@ -381,7 +382,7 @@ extension JSONValue.Kind {
     }
 }
 
-/// Collects the errors in the members of one object, so that one error reports them all.
+/// Collects the errors in the members of one object, to report all of them in one error.
 public struct ValidationErrors: Sendable {
     /// The errors, in the order in which they were added.
     public private(set) var faults: [ChatError.FieldError] = []
@@ -393,7 +394,7 @@ public struct ValidationErrors: Sendable {
     /// True when no error was added.
     public var isEmpty: Bool { faults.isEmpty }
 
-    /// Adds the field errors of an error.
+    /// Adds the field errors of `error`, or its message when it has none.
     public mutating func add(_ error: ChatError) {
         if faults.isEmpty { slug = error.slug }
         faults +=
@@ -402,7 +403,7 @@ public struct ValidationErrors: Sendable {
             : error.faults
     }
 
-    /// The result of `read`; nil after an error, which is added.
+    /// Calls `read` and returns its result. If it throws an error, adds the error and returns nil.
     @discardableResult
     public mutating func reading<Value>(_ read: () throws(ChatError) -> Value) -> Value? {
         do throws(ChatError) {
@@ -415,7 +416,7 @@ public struct ValidationErrors: Sendable {
 
     /// Throws the collected errors, if there are any.
     ///
-    /// - Throws: `.malformed` with all field errors, and the code and the text of the first one.
+    /// - Throws: `.malformed` with all field errors, and with the slug and the text of the first one.
     public func check() throws(ChatError) {
         guard let first = faults.first else { return }
         var error = ChatError(.malformed, "\(first.place): \(first.detail)", slug: slug ?? "bad_member")

@@ -1,12 +1,12 @@
 public import JSON
 
-/// A block: a user receives nothing from another user. Its id is `user/blocked` and its parent is the user.
+/// A block: a user receives no events from another user. The record's id is `user/blocked` and its parent is the user.
 public struct BlockRecord: Sendable, Equatable {
-    /// The user who blocks.
+    /// The user who has blocked the other user.
     public var user: String
     /// The user whose events are not delivered.
     public var blocked: String
-    /// The time of blocking.
+    /// The time at which the block began.
     public var since: Timetoken = .zero
 
     /// A block of one user by another.
@@ -15,10 +15,10 @@ public struct BlockRecord: Sendable, Equatable {
         self.blocked = blocked
     }
 
-    /// The id of its record, `user/blocked`.
+    /// The id of the record, `user/blocked`.
     var id: String { RecordKey.id([user, blocked]) }
 
-    /// The key under which the store keeps the record.
+    /// The key of the stored record.
     public static func key(_ user: String, _ blocked: String, in app: AppID) -> RecordKey {
         RecordKey(.block, parts: [user, blocked], in: app)
     }
@@ -38,7 +38,7 @@ public struct BlockRecord: Sendable, Equatable {
         writer.endObject()
     }
 
-    /// The record in the form that the store keeps.
+    /// The JSON body of the stored record.
     public var body: JSONText {
         JSONText { writer in
             writer.beginObject()
@@ -47,7 +47,7 @@ public struct BlockRecord: Sendable, Equatable {
         }
     }
 
-    /// Nil for a record of another form.
+    /// Reads a stored record; nil when its body has another form.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root, let user = root.text("user"),
             let blocked = root.text("blocked")

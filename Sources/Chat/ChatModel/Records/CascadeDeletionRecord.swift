@@ -1,9 +1,10 @@
 public import JSON
 
-/// A deleted channel whose memberships and restrictions are still to be removed. Its id is the channel's.
+/// The record of a deleted channel whose memberships and restrictions are still to be removed. Its id is the channel's
+/// id.
 ///
-/// It commits with the deletion. While it exists, the channel's records that are not newer than it count as removed,
-/// also for a new channel of the same name.
+/// The record is stored in the commit that deletes the channel. While it exists, the channel's memberships and
+/// restrictions that are not newer count as removed, even when a new channel has the same name.
 public struct CascadeDeletionRecord: Sendable, Equatable {
     /// The name of the deleted channel.
     public var channel: String
@@ -16,10 +17,10 @@ public struct CascadeDeletionRecord: Sendable, Equatable {
         self.since = since
     }
 
-    /// The key under which the store keeps the record.
+    /// The key of the stored record.
     public static func key(_ channel: String, in app: AppID) -> RecordKey { RecordKey(.sweep, channel, in: app) }
 
-    /// The record in the form that the store keeps.
+    /// The JSON body of the stored record.
     public var body: JSONText {
         JSONText { writer in
             writer.beginObject()
@@ -28,7 +29,7 @@ public struct CascadeDeletionRecord: Sendable, Equatable {
         }
     }
 
-    /// Nil for a record of another form.
+    /// Reads a stored record; nil when its body has another form.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root else { return nil }
         self.init(channel: record.key.id, since: root.timetoken("since_timetoken"))
@@ -36,13 +37,14 @@ public struct CascadeDeletionRecord: Sendable, Equatable {
 }
 
 extension RecordSnapshot {
-    /// The user's membership in a channel; nil when the user was only a member of a deleted channel of the same name.
-    /// The decision must request the keys of both the membership and the cascade deletion.
+    /// The user's membership in a channel; nil without one, and when the membership was in a deleted channel of the
+    /// same name. The decision must request the keys of the membership and of the cascade deletion.
     public func membership(of user: String, in channel: String, _ app: AppID) -> MembershipRecord? {
         left(MembershipRecord.key(user, channel, in: app), by: channel).flatMap { MembershipRecord($0) }
     }
 
-    /// The user's restriction in a channel, with the same rules as ``membership(of:in:_:)``.
+    /// The user's restriction in a channel; nil without one, and when it was in a deleted channel of the same name. The
+    /// decision must request the keys of the restriction and of the cascade deletion.
     public func restriction(of user: String, in channel: String, _ app: AppID) -> RestrictionRecord? {
         left(RestrictionRecord.key(user, channel, in: app), by: channel).flatMap { RestrictionRecord($0) }
     }

@@ -17,7 +17,7 @@ public enum ChannelKind: String, Sendable, CaseIterable {
     public var isPrivate: Bool { self == .direct || self == .group }
 }
 
-/// A channel's record in an app. Emitting does not require one: a channel without a record exists while it is used.
+/// The record of a channel. A channel does not need one: events can be emitted on any channel name.
 public struct ChannelRecord: Sendable, Equatable {
     /// The channel's name in events and requests, which never changes.
     public var id: String
@@ -30,29 +30,29 @@ public struct ChannelRecord: Sendable, Equatable {
     public var customType: String?
     /// The address of a picture.
     public var coverURL: String?
-    /// A type, as free text of the app.
+    /// A type that the app defines, as free text. It is not the kind of the channel.
     public var type: String?
-    /// A state, as free text of the app.
+    /// A status that the app defines, as free text.
     public var status: String?
-    /// Data of the app.
+    /// The app's own data, any JSON value.
     public var data: JSONText?
-    /// An object of the app; numbers keep their digits.
+    /// The app's own data, a JSON object. Numbers keep their digits.
     public var custom: JSONText?
     /// True when only operators may write.
     public var isFrozen = false
     /// The users who moderate the channel, at most `Limits.operatorsPerChannel`.
     public var operators: [String] = []
-    /// The two users of a direct channel, smaller name first; empty for other kinds.
+    /// The two users of a direct channel in the order of their names; empty for other kinds.
     public var pair: [String] = []
-    /// True when creating a distinct channel of the same users returns this one. Becomes false when the set of members
-    /// changes.
+    /// True for a distinct channel: a request to create a distinct channel with the same users returns this channel.
+    /// Becomes false when the set of members changes.
     public var isDistinct = false
-    /// A key made of a distinct channel's first members. It stays when ``isDistinct`` becomes false. Never shown to
-    /// clients.
+    /// A key made of the first members' names; nil for a channel that was never distinct. It does not change when
+    /// ``isDistinct`` becomes false. Never shown to clients.
     public var distinctKey: String?
-    /// The pinned message; zero when none is pinned.
+    /// The timetoken of the pinned message; zero when no message is pinned.
     public var pinned: Timetoken = .zero
-    /// The user who created the channel; nil when no user did.
+    /// The user who created the channel; nil when an API key created it and named no user.
     public var createdBy: String?
     /// The time of creation.
     public var created: Timetoken = .zero
@@ -61,13 +61,13 @@ public struct ChannelRecord: Sendable, Equatable {
     /// The version of the record; changes with every change.
     public var etag = ""
 
-    /// A new record without further values.
+    /// A channel without optional values.
     public init(id: String, kind: ChannelKind) {
         self.id = id
         self.kind = kind
     }
 
-    /// The key under which the store keeps the record.
+    /// The key of the stored record.
     public static func key(_ id: String, in app: AppID) -> RecordKey { RecordKey(.channel, id, in: app) }
 
     private func printMembers(to writer: inout JSONWriter) {
@@ -89,7 +89,7 @@ public struct ChannelRecord: Sendable, Equatable {
         writer.member("created_timetoken", created.description)
     }
 
-    /// The record in the form that the store keeps.
+    /// The JSON body of the stored record.
     public var body: JSONText {
         JSONText { writer in
             writer.beginObject()
@@ -99,7 +99,7 @@ public struct ChannelRecord: Sendable, Equatable {
         }
     }
 
-    /// Reads the form that the store or the REST API has; nil for an unknown kind.
+    /// Reads the JSON object of a channel, as the store or the REST API writes it; nil for an unknown kind.
     public init?(id: String, _ value: JSONValue, _ text: JSONText) {
         guard let kind = value.text("kind").flatMap(ChannelKind.init(rawValue:)) else { return nil }
         self.init(id: id, kind: kind)
@@ -121,7 +121,7 @@ public struct ChannelRecord: Sendable, Equatable {
         created = value.timetoken("created_timetoken")
     }
 
-    /// Nil for a record of another form.
+    /// Reads a stored record; nil when its body has another form.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root else { return nil }
         self.init(id: record.key.id, root, record.body)
@@ -129,7 +129,8 @@ public struct ChannelRecord: Sendable, Equatable {
         etag = record.etag
     }
 
-    /// Prints the members that identify the channel in events of its counts, into an object with further members.
+    /// Prints the members that identify the channel in events about its counts. The caller has begun the object and may
+    /// add members.
     public func printReferenceMembers(to writer: inout JSONWriter) {
         writer.member("id", id)
         writer.member("kind", kind.rawValue)
@@ -139,7 +140,7 @@ public struct ChannelRecord: Sendable, Equatable {
 
     /// Prints the channel as the REST API and events show it (`$defs/channel` of the catalogue).
     ///
-    /// - Parameter counts: left out for a channel without members.
+    /// - Parameter counts: the numbers of members. They are not printed for a channel without members.
     public func show(_ counts: MemberCounts, to writer: inout JSONWriter) {
         writer.record(id: id, created: created, etag: etag, updated: updated) { writer in
             printMembers(to: &writer)
@@ -148,11 +149,12 @@ public struct ChannelRecord: Sendable, Equatable {
     }
 }
 
-/// The exact number of members of a channel. Stored beside the channel, because it changes more often.
+/// The exact numbers of members of a channel. Stored in a separate record, because they change more often than the
+/// channel.
 public struct MemberCounts: Sendable, Equatable {
-    /// All members, including invited ones.
+    /// The number of all members, including invited ones.
     public var all = 0
-    /// The members who have joined.
+    /// The number of members who have joined.
     public var joined = 0
 
     /// The counts of a channel; zero for one without members.
@@ -161,18 +163,18 @@ public struct MemberCounts: Sendable, Equatable {
         self.joined = joined
     }
 
-    /// Prints the counts with their names in the REST API and in events.
+    /// Prints the counts with the names that they have in the REST API and in events.
     public func printMembers(to writer: inout JSONWriter) {
         writer.member("member_count", all)
         writer.member("joined_member_count", joined)
     }
 
-    /// The key under which the store keeps the record.
+    /// The key of the stored record.
     public static func key(_ channel: String, in app: AppID) -> RecordKey {
         RecordKey(.memberCounts, channel, in: app)
     }
 
-    /// The record in the form that the store keeps.
+    /// The JSON body of the stored record.
     public var body: JSONText {
         JSONText { writer in
             writer.beginObject()
@@ -182,7 +184,7 @@ public struct MemberCounts: Sendable, Equatable {
         }
     }
 
-    /// Reads a record; the counts are zero without one.
+    /// Reads a stored record. The counts are zero when the record is nil or has another form.
     public init(_ record: Record?) {
         guard let record, let root = try? JSONDocument(record.body).root else {
             self.init()
@@ -192,24 +194,24 @@ public struct MemberCounts: Sendable, Equatable {
     }
 }
 
-/// The distinct channel of a set of users. Its id is made of the users' names (``ChannelRecord/distinctKey``).
+/// The record that assigns one channel to a set of users. Its id is made of the users' names
+/// (``ChannelRecord/distinctKey``).
 ///
-/// It exists exactly while the channel has a record and is distinct: the commit that makes the channel distinct writes
-/// it, and the commit that ends this removes it. Each set of users therefore has one distinct channel, however many are
-/// created concurrently.
+/// The record exists exactly while the channel exists and is distinct: the commit that changes the channel also writes
+/// or removes this record. Concurrent requests therefore never create two distinct channels for one set of users.
 public struct DistinctChannelRecord: Sendable, Equatable {
     /// The id of the channel.
     public var channel: String
 
-    /// A record that names the channel of a set of users.
+    /// A record that assigns the channel with this id to a set of users.
     public init(channel: String) { self.channel = channel }
 
-    /// The key under which the store keeps the record.
+    /// The key of the stored record.
     public static func key(_ distinctKey: String, in app: AppID) -> RecordKey {
         RecordKey(.distinctChannel, distinctKey, in: app)
     }
 
-    /// The record in the form that the store keeps.
+    /// The JSON body of the stored record.
     public var body: JSONText {
         JSONText { writer in
             writer.beginObject()
@@ -218,7 +220,7 @@ public struct DistinctChannelRecord: Sendable, Equatable {
         }
     }
 
-    /// Nil for a record of another form.
+    /// Reads a stored record; nil when its body has another form.
     public init?(_ record: Record) {
         guard let channel = try? JSONDocument(record.body).root.text("channel") else { return nil }
         self.init(channel: channel)

@@ -3,16 +3,17 @@ public enum FieldEdit<Value: Sendable>: Sendable {
     case keep
     case clear
     case set(Value)
-    /// Replaces the field by the function's result; nil clears it.
+    /// Replaces the value by the result of the closure, which receives the present value; a nil result clears the
+    /// field.
     case change(@Sendable (Value?) -> Value?)
 
-    /// Sets the value, or clears the field when it is nil.
+    /// Sets the field to a value; nil clears the field.
     public init(_ value: Value?) { self = value.map { .set($0) } ?? .clear }
 
-    /// True for an edit that leaves the field as it is.
+    /// True for the edit `keep`, which does not change the field.
     public var isKept: Bool { if case .keep = self { true } else { false } }
 
-    /// The field after the edit; nil when it has no value.
+    /// The value of the field after the edit; nil when the field has none.
     public func applied(to field: Value?) -> Value? {
         switch self {
         case .keep: field

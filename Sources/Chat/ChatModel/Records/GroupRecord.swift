@@ -1,10 +1,11 @@
 public import JSON
 
-/// A channel group: channels under one name that are followed together.
+/// The record of a channel group: channels that clients follow together under one name.
 public struct GroupRecord: Sendable, Equatable {
     /// The group's name in requests.
     public var id: String
-    /// The channels in the order they were added, without duplicates. At most `Limits.groupChannels`.
+    /// The names of the channels in the order in which they were added, without duplicates. At most
+    /// `Limits.groupChannels`.
     public var channels: [String]
     /// The time of creation.
     public var created: Timetoken = .zero
@@ -13,19 +14,19 @@ public struct GroupRecord: Sendable, Equatable {
     /// The version of the record; changes with every change.
     public var etag = ""
 
-    /// A group with its channels.
+    /// A group with channels.
     public init(id: String, channels: [String]) {
         self.id = id
         self.channels = channels
     }
 
-    /// The key under which the store keeps the record.
+    /// The key of the stored record.
     public static func key(_ id: String, in app: AppID) -> RecordKey { RecordKey(.group, id, in: app) }
 
-    /// Prints the members that the store keeps.
+    /// Prints the members of the record that the REST API and the stored body share.
     public func printMembers(to writer: inout JSONWriter) { writer.member("channels", channels) }
 
-    /// The record in the form that the store keeps.
+    /// The JSON body of the stored record.
     public var body: JSONText {
         JSONText { writer in
             writer.beginObject()
@@ -35,7 +36,7 @@ public struct GroupRecord: Sendable, Equatable {
         }
     }
 
-    /// Nil for a record of another form.
+    /// Reads a stored record; nil when its body has another form.
     public init?(_ record: Record) {
         guard let root = (try? JSONDocument(record.body))?.root, let channels = root["channels"]?.strings else {
             return nil

@@ -6,8 +6,8 @@ public enum MemberState: String, Sendable, CaseIterable { case invited, joined }
 /// The role of a member in its channel.
 public enum MemberRole: String, Sendable, CaseIterable { case member = "none", `operator` }
 
-/// The messages of a channel for which a member wants push notifications. The gateway sends none: it stores the
-/// preference for a service that does.
+/// The messages of a channel for which a member wants push notifications. The gateway sends no push notifications. It
+/// stores the preference for another service.
 public enum PushPreference: String, Sendable, CaseIterable {
     case all
     /// Messages that mention the member.
@@ -15,20 +15,21 @@ public enum PushPreference: String, Sendable, CaseIterable {
     case never = "none"
 }
 
-/// The membership of a user in a channel.
+/// The record of a user's membership in a channel.
 ///
-/// Its id is `user/channel` and its parent is the channel, so that it can be listed by user and by channel.
+/// The record's id is `user/channel` and its parent is the channel, so that memberships can be listed by user and by
+/// channel.
 public struct MembershipRecord: Sendable, Equatable {
-    /// The state of a channel that is hidden from the user's list.
+    /// The way in which a member hides the channel in the member's list of channels.
     public struct Hiding: Sendable, Equatable {
-        /// The time of hiding.
+        /// The time at which the channel was hidden.
         public var since: Timetoken
-        /// True when messages up to `since` are not shown again.
+        /// True when messages up to `since` stay hidden after the channel is shown again.
         public var hidesHistory: Bool
         /// True when a message after `since` shows the channel again.
         public var endsWithMessage: Bool
 
-        /// The state of a channel that was hidden at a time.
+        /// A channel hidden since a time.
         public init(since: Timetoken, hidesHistory: Bool, endsWithMessage: Bool) {
             self.since = since
             self.hidesHistory = hidesHistory
@@ -36,7 +37,7 @@ public struct MembershipRecord: Sendable, Equatable {
         }
     }
 
-    /// The member.
+    /// The name of the member.
     public var user: String
     /// The channel's name.
     public var channel: String
@@ -44,23 +45,23 @@ public struct MembershipRecord: Sendable, Equatable {
     public var state: MemberState
     /// The user's role in the channel.
     public var role = MemberRole.member
-    /// The user who invited this one; nil without an invitation.
+    /// The user who invited the member; nil without an invitation.
     public var inviter: String?
     /// The time of the invitation; zero without one.
     public var invited: Timetoken = .zero
     /// The time of joining; zero while invited.
     public var joined: Timetoken = .zero
-    /// A type, as free text of the app.
+    /// A type that the app defines, as free text.
     public var type: String?
-    /// A state, as free text of the app.
+    /// A status that the app defines, as free text.
     public var status: String?
-    /// An object of the app; numbers keep their digits.
+    /// The app's own data, a JSON object. Numbers keep their digits.
     public var custom: JSONText?
-    /// The newest message that the user has read; zero for none.
+    /// The timetoken of the newest message that the user has read; zero for none.
     public var read: Timetoken = .zero
-    /// The newest message that has reached a device of the user.
+    /// The timetoken of the newest message that was delivered to a device of the user; zero for none.
     public var delivered: Timetoken = .zero
-    /// Set while the channel is hidden from the user's list.
+    /// The hiding of the channel from the user's list; nil while it is shown.
     public var hiding: Hiding?
     /// The messages for which the user wants push notifications.
     public var push = PushPreference.all
@@ -69,17 +70,17 @@ public struct MembershipRecord: Sendable, Equatable {
     /// The version of the record; changes with every change.
     public var etag = ""
 
-    /// A membership without further values.
+    /// A membership without optional values.
     public init(user: String, channel: String, state: MemberState) {
         self.user = user
         self.channel = channel
         self.state = state
     }
 
-    /// The id of its record, `user/channel`.
+    /// The id of the record, `user/channel`.
     var id: String { RecordKey.id([user, channel]) }
 
-    /// The key under which the store keeps the record.
+    /// The key of the stored record.
     public static func key(_ user: String, _ channel: String, in app: AppID) -> RecordKey {
         RecordKey(.membership, parts: [user, channel], in: app)
     }
@@ -87,7 +88,7 @@ public struct MembershipRecord: Sendable, Equatable {
     /// The prefix of the ids of a user's memberships.
     public static func prefix(of user: String) -> String { RecordKey.prefix([user]) }
 
-    /// Prints the whole membership, as the REST API shows it to API keys and to the membership's user.
+    /// Prints the whole membership, as the REST API shows it to API keys and to the user of the membership.
     public func show(to writer: inout JSONWriter) {
         writer.record(id: id, created: created, etag: etag, updated: updated) { writer in
             printMembers(to: &writer)
@@ -95,22 +96,22 @@ public struct MembershipRecord: Sendable, Equatable {
         }
     }
 
-    /// Prints the membership as the REST API shows it to a caller.
+    /// Prints the membership as the REST API shows it to a caller: without the private members for other users.
     public func show(to caller: Caller, _ writer: inout JSONWriter) {
         let isOthers = caller.user.map { ExactText($0) != ExactText(user) } ?? false
         if isOthers { showToMembers(to: &writer) } else { show(to: &writer) }
     }
 
-    /// Prints the membership as events contain it (`$defs/membership` of the catalogue), and as other users see it:
-    /// without `hidden` and `push`, which only its user sees.
+    /// Prints the membership as events contain it (`$defs/membership` of the catalogue) and as other users see it:
+    /// without `hidden` and `push`, which are private.
     public func showToMembers(to writer: inout JSONWriter) {
         writer.record(id: id, created: created, etag: etag, updated: updated) { printSharedMembers(to: &$0) }
     }
 
-    /// The time at which the user was invited, or joined without an invitation.
+    /// The time at which the user was invited, or joined when there was no invitation.
     public var created: Timetoken { invited == .zero ? joined : invited }
 
-    /// Prints the members of the whole membership, including how its user hides the channel.
+    /// Prints the members of the membership, including `hidden`, into an object that the caller has begun.
     public func printMembers(to writer: inout JSONWriter) {
         printSharedMembers(to: &writer)
         printHiding(to: &writer)
@@ -141,7 +142,7 @@ public struct MembershipRecord: Sendable, Equatable {
         writer.endObject()
     }
 
-    /// The record in the form that the store keeps.
+    /// The JSON body of the stored record.
     public var body: JSONText {
         JSONText { writer in
             writer.beginObject()
@@ -151,7 +152,7 @@ public struct MembershipRecord: Sendable, Equatable {
         }
     }
 
-    /// Reads the form that the store or the REST API has.
+    /// Reads the JSON object of a membership, as the store or the REST API writes it; nil for another form.
     public init?(_ value: JSONValue, _ text: JSONText) {
         guard let user = value.text("user"), let channel = value.text("channel"),
             let state = value.text("state").flatMap(MemberState.init(rawValue:))
@@ -173,7 +174,7 @@ public struct MembershipRecord: Sendable, Equatable {
             endsWithMessage: hidden.flag("allow_auto_unhide"))
     }
 
-    /// Nil for a record of another form.
+    /// Reads a stored record; nil when its body has another form.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root else { return nil }
         self.init(root, record.body)

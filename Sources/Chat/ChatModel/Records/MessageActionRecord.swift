@@ -1,28 +1,28 @@
 public import JSON
 
-/// An action on a message: a reaction, or an action type of the app. Its key is made of message, type, value and user,
-/// so that no user adds the same action twice.
+/// The record of an action on a message: a reaction, an edit, or an action type of the app. The key consists of
+/// message, type, value and user, so that no user adds the same action twice.
 public struct MessageActionRecord: Sendable, Equatable {
     /// The channel of the message.
     public var channel: String
     /// The timetoken of the message.
     public var message: Timetoken
-    /// ``reaction``, ``edit`` or an action type of the app.
+    /// The action type: ``reaction``, ``edit`` or an action type of the app.
     public var type: String
-    /// The value: an emoji for a reaction.
+    /// The value of the action, such as the emoji of a reaction.
     public var value: String
     /// The user who added the action.
     public var user: String
-    /// The action's own timetoken: that of the event that announced it.
+    /// The action's own timetoken, which is the timetoken of the event that announced the action.
     public var timetoken: Timetoken = .zero
 
     /// The action type of reactions.
     public static let reaction = "reactions"
-    /// The action type of edits. Edits that were followed by other edits are records, whose ids contain the timetoken
-    /// instead of value and user.
+    /// The action type of edits. An edit has such a record once another edit follows it. The key of this record
+    /// contains the edit's timetoken instead of value and user.
     public static let edit = "edited"
 
-    /// An action without a timetoken, which the event that announces it sets.
+    /// An action whose timetoken is not known yet.
     public init(channel: String, message: Timetoken, type: String, value: String, user: String) {
         self.channel = channel
         self.message = message
@@ -31,21 +31,22 @@ public struct MessageActionRecord: Sendable, Equatable {
         self.user = user
     }
 
-    /// The public id: the timetokens of the message and of the action, with `/` between them. The action's path
+    /// The id in the API: the timetokens of the message and of the action, joined by `/`. The path of the action
     /// contains both.
     public var id: String { "\(message)/\(timetoken)" }
 
-    /// The key under which the store keeps the record.
+    /// The key of the stored record.
     public func key(in app: AppID) -> RecordKey {
         RecordKey(.messageAction, parts: [channel, message.description, type, value, user], in: app)
     }
 
-    /// The prefix of the ids of a message's actions, or of those with one type or value.
+    /// The prefix of the record ids of a message's actions; with `more`, of those with a type, or with a type and a
+    /// value.
     public static func prefix(_ channel: String, _ message: Timetoken, _ more: String...) -> String {
         RecordKey.prefix([channel, message.description] + more)
     }
 
-    /// Prints the action's members in an object that the caller has begun.
+    /// Prints the action's members into an object that the caller has begun.
     func printMembers(to writer: inout JSONWriter) {
         writer.member("channel", channel)
         writer.member("message_timetoken", message.description)
@@ -55,7 +56,7 @@ public struct MessageActionRecord: Sendable, Equatable {
         writer.member("action_timetoken", timetoken.description)
     }
 
-    /// The record in the form that the store keeps.
+    /// The JSON body of the stored record.
     public var body: JSONText {
         JSONText { writer in
             writer.beginObject()
@@ -72,7 +73,7 @@ public struct MessageActionRecord: Sendable, Equatable {
         writer.endObject()
     }
 
-    /// Nil for a record of another form.
+    /// Reads a stored record; nil when its body has another form.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root, let channel = root.text("channel"),
             let type = root.text("type"), let value = root.text("value"), let user = root.text("user")

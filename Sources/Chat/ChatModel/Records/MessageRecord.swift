@@ -1,18 +1,18 @@
 public import JSON
 
-/// The changes of a message since it was sent. The message itself is an event, which never changes; a message without
-/// changes has no record.
+/// The record of a message's changes since it was sent. The message itself is an event, which never changes. A message
+/// without changes has no record.
 ///
-/// Its id is `channel/timetoken`. The parent of a reply is the id of the message that it replies to, so that a thread
-/// can be listed.
+/// The record's id is `channel/timetoken`. For a reply, the record's parent is the id of the message that was replied
+/// to, so that a thread can be listed.
 public struct MessageRecord: Sendable, Equatable {
-    /// An edit: the new payload, its timetoken, and the user who made it.
+    /// An edit of a message.
     public struct Edit: Sendable, Equatable {
         /// The payload after the edit.
         public var data: JSONText
         /// The timetoken of the edit.
         public var at: Timetoken
-        /// The user who made the edit; nil when no user did.
+        /// The user who made the edit; nil when an API key made it and named no user.
         public var by: String?
 
         /// An edit with its payload.
@@ -23,14 +23,14 @@ public struct MessageRecord: Sendable, Equatable {
         }
     }
 
-    /// A deletion: its timetoken, and the user who made it.
+    /// A deletion of a message.
     public struct Deletion: Sendable, Equatable {
         /// The timetoken of the deletion.
         public var at: Timetoken
-        /// The user who made the deletion; nil when no user did.
+        /// The user who deleted the message; nil when an API key did and named no user.
         public var by: String?
-        /// True when the message was also removed from the log. The record stays and prevents further changes of the
-        /// message.
+        /// True when the message was also removed from the log. The record remains, so that the message cannot be
+        /// changed again.
         public var isHard: Bool
 
         /// A deletion with its timetoken.
@@ -41,14 +41,14 @@ public struct MessageRecord: Sendable, Equatable {
         }
     }
 
-    /// The position of an event on any channel.
+    /// A reference to an event: its channel and its timetoken.
     public struct Place: Sendable, Equatable {
         /// The name of the channel.
         public var channel: String
         /// The timetoken of the event.
         public var timetoken: Timetoken
 
-        /// The position of one event.
+        /// A reference to one event.
         public init(channel: String, timetoken: Timetoken) {
             self.channel = channel
             self.timetoken = timetoken
@@ -61,28 +61,28 @@ public struct MessageRecord: Sendable, Equatable {
     public var timetoken: Timetoken
     /// The latest edit; nil for a message that was not edited.
     public var edit: Edit?
-    /// The timetokens of edits that were followed by other edits, oldest first. Each is a record of its own
+    /// The timetokens of all edits before the latest one, oldest first. Each of these edits has a record of its own
     /// (``key(ofEdit:in:)``).
     public private(set) var earlierEdits: [Timetoken] = []
     /// The deletion; nil for a message that is not deleted.
     public var deletion: Deletion?
-    /// The timetokens of log events that repeat the message's text, oldest first: of edits, and of undone changes. They
-    /// are removed with the message.
+    /// The timetokens of the events that contain a copy of the message's text, oldest first. These are events about
+    /// edits and undone changes. They are removed together with the message.
     public var copies: [Timetoken] = []
-    /// The events that notify users of a mention and contain the message, at most `Limits.mentionsPerMessage`. They are
-    /// removed with the message.
+    /// The events that notify mentioned users and contain the message, at most `Limits.mentionsPerMessage`. They are
+    /// removed together with the message.
     public var mentions: [Place] = []
-    /// The message that this one replies to; zero for a message that is not a reply.
+    /// The timetoken of the message that this message replies to; zero for a message that is not a reply.
     public var threadOf: Timetoken = .zero
     /// The summary of the replies to the message.
     public var thread = MessageThread()
-    /// The number of users per reaction.
+    /// The number of users for each reaction.
     public var reactions: [ExactText: Int] = [:]
     /// The number of actions other than reactions.
     public var actions = 0
-    /// The number of actions that name the channel for the replies; all of them name the same channel.
+    /// The number of actions that name a channel for the replies. All of them name the same channel.
     public var threadNamings = 0
-    /// The version of the record; changes with every change.
+    /// The version of the record; changes with every change. ``untouched`` for a message without changes.
     public var etag = Self.untouched
     /// The time of the record's last change; zero for a message without changes.
     public var updated: Timetoken = .zero
@@ -96,7 +96,7 @@ public struct MessageRecord: Sendable, Equatable {
         self.timetoken = timetoken
     }
 
-    /// The key under which the store keeps the record.
+    /// The key of the stored record.
     public static func key(_ channel: String, _ timetoken: Timetoken, in app: AppID) -> RecordKey {
         RecordKey(.message, parts: [channel, timetoken.description], in: app)
     }
@@ -106,30 +106,32 @@ public struct MessageRecord: Sendable, Equatable {
         RecordKey.prefix([channel]) + timetoken.description
     }
 
-    /// The maximum number of copies that are recorded.
+    /// The maximum number of elements of ``copies``.
     public static let copiesMost = 256
 
-    /// Records an event that repeats the message's text.
+    /// Adds an event that contains a copy of the message's text to ``copies``.
     ///
-    /// - Returns: the oldest copy when there are too many; the caller removes it from the log.
+    /// - Returns: the oldest copy when there are too many; nil otherwise. The caller must remove the returned event
+    ///   from the log.
     public mutating func recordCopy(at timetoken: Timetoken) -> Timetoken? {
         copies.append(timetoken)
         return copies.count > Self.copiesMost ? copies.removeFirst() : nil
     }
 
-    /// The maximum number of edits that are recorded in addition to the newest.
+    /// The maximum number of edits that are stored in addition to the latest.
     static let earlierEditsMost = 99
 
-    /// The key of the record of an edit that was followed by another. Its body is that of an action, with the payload.
+    /// The key of the record of an earlier edit. The body of this record is that of an action record, with the payload
+    /// added.
     public func key(ofEdit place: Timetoken, in app: AppID) -> RecordKey {
         RecordKey(
             .messageAction, parts: [channel, timetoken.description, MessageActionRecord.edit, place.description],
             in: app)
     }
 
-    /// Makes `edit` the newest edit, and keeps the one that it replaces.
+    /// Makes `edit` the latest edit, and stores the previous one as an earlier edit.
     ///
-    /// - Parameter value: the text of the replaced edit, as the value of an action.
+    /// - Parameter value: returns the text of the previous edit, which becomes the value of its action.
     /// - Returns: the changes of the records of earlier edits.
     public mutating func follow(_ edit: Edit, value: (Edit) -> String, in app: AppID) -> [RecordChange] {
         defer { self.edit = edit }
@@ -137,12 +139,11 @@ public struct MessageRecord: Sendable, Equatable {
         return keep(before, at: earlierEdits.endIndex, value: value(before), in: app)
     }
 
-    /// Adds an edit that was made in the past, at its place in the order of timetokens: as the newest, or among the
-    /// earlier ones.
+    /// Adds an edit that was made in the past, in the order of timetokens: as the latest edit or as an earlier one.
     ///
-    /// - Parameter value: the text of an edit, as the value of an action.
-    /// - Returns: the changes of the records of earlier edits; nil when the edit is recorded already, or when it is
-    ///   older than all recorded ones and there is no place for more.
+    /// - Parameter value: returns the text of an edit, which becomes the value of its action.
+    /// - Returns: the changes of the records of earlier edits. Nil when the edit is already stored, or is older than
+    ///   all stored edits and the maximum number is reached.
     public mutating func insert(_ edit: Edit, value: (Edit) -> String, in app: AppID) -> [RecordChange]? {
         guard let newest = self.edit, edit.at <= newest.at else { return follow(edit, value: value, in: app) }
         guard edit.at != newest.at, !earlierEdits.contains(edit.at) else { return nil }
@@ -151,7 +152,7 @@ public struct MessageRecord: Sendable, Equatable {
         return keep(edit, at: index, value: value(edit), in: app)
     }
 
-    /// Records an earlier edit, and forgets the oldest one when there are too many.
+    /// Stores an earlier edit, and removes the oldest one when there are too many.
     private mutating func keep(_ edit: Edit, at index: Int, value: String, in app: AppID) -> [RecordChange] {
         var action = MessageActionRecord(
             channel: channel, message: timetoken, type: MessageActionRecord.edit, value: value, user: edit.by ?? "")
@@ -171,13 +172,13 @@ public struct MessageRecord: Sendable, Equatable {
         return changes
     }
 
-    /// Removes an earlier edit.
+    /// Removes an earlier edit. Returns the change that removes its record.
     public mutating func forget(edit place: Timetoken, in app: AppID) -> RecordChange {
         earlierEdits.removeAll { $0 == place }
         return RecordChange(key(ofEdit: place, in: app), body: nil)
     }
 
-    /// The change that stores the record.
+    /// The directory change that stores this record.
     public func change(in app: AppID) -> RecordChange {
         let isListed = threadOf != .zero && deletion?.isHard != true
         return RecordChange(
@@ -185,7 +186,7 @@ public struct MessageRecord: Sendable, Equatable {
             parent: isListed ? Self.parent(ofRepliesTo: threadOf, in: channel) : nil)
     }
 
-    /// The record in the form that the store keeps.
+    /// The JSON body of the stored record.
     public var body: JSONText {
         JSONText { writer in
             writer.beginObject()
@@ -228,7 +229,8 @@ public struct MessageRecord: Sendable, Equatable {
         }
     }
 
-    /// Prints the number of users per reaction, as the next value of `writer`.
+    /// Prints the number of users for each reaction as the next value of `writer`: an object with the reactions as
+    /// names.
     public func printReactions(to writer: inout JSONWriter) {
         writer.beginObject()
         for (value, count) in reactions.sorted(by: { $0.key < $1.key }) {
@@ -243,7 +245,7 @@ public struct MessageRecord: Sendable, Equatable {
         writer.nullable("by", by)
     }
 
-    /// Nil for a record of another form.
+    /// Reads a stored record; nil when its body or id has another form.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root, let slash = record.key.id.lastIndex(of: "/"),
             let timetoken = Timetoken(text: record.key.id[record.key.id.index(after: slash)...])
@@ -273,7 +275,7 @@ public struct MessageRecord: Sendable, Equatable {
 }
 
 extension MessageRecord.Edit {
-    /// Reads an edit that was followed by another; nil for a record of another form.
+    /// Reads the record of an earlier edit; nil when its body has another form.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root, root.text("type") == MessageActionRecord.edit,
             let data = record.body.rawMember("data")

@@ -1,33 +1,34 @@
 public import JSON
 
-/// The thread of a message: the number of replies and their authors.
+/// The summary of a message's thread: the number of replies and their authors.
 public struct MessageThread: Sendable, Equatable {
-    /// An author of replies, with the number of replies.
+    /// An author of replies, with the number of the author's replies.
     public struct Author: Sendable, Equatable {
         /// The author's name.
         public var user: String
-        /// The number of replies that still exist.
+        /// The number of the author's replies that still exist.
         public var replies: Int
     }
 
-    /// The maximum number of authors that are recorded: those with the most replies, and the author of the last reply.
+    /// The maximum number of authors. When a new author exceeds it, the author with the fewest replies is dropped.
     public static let authorsMost = 20
 
     /// The number of replies.
     public var replies = 0
-    /// The authors, most replies first.
+    /// The authors, in descending order of their numbers of replies.
     public private(set) var authors: [Author] = []
-    /// The newest reply; zero without replies.
+    /// The timetoken of the newest reply; zero without replies.
     public var last: Timetoken = .zero
     /// The author of the message that was replied to.
     public var root: String?
-    /// The channel for the replies, for clients that give each thread a channel.
+    /// The channel for the replies, for clients that give each thread a channel; nil when no client named one.
     public var channel: String?
 
     /// A thread without replies.
     public init() {}
 
-    /// The users whose devices receive events of the thread, members or not.
+    /// The users whose devices receive events of the thread: the authors of replies and of the message, even when they
+    /// are not members.
     public var listeners: [String] {
         var users = authors.map(\.user)
         if let root, !users.contains(where: { ExactText($0) == ExactText(root) }) { users.append(root) }
@@ -48,7 +49,7 @@ public struct MessageThread: Sendable, Equatable {
         authors.sort { $0.replies > $1.replies }
     }
 
-    /// Subtracts a reply by `user`.
+    /// Removes a reply by `user` from the counts.
     public mutating func remove(by user: String?) {
         replies = max(0, replies - 1)
         if replies == 0 {
@@ -61,7 +62,7 @@ public struct MessageThread: Sendable, Equatable {
         authors.sort { $0.replies > $1.replies }
     }
 
-    /// The thread in the form that the store keeps in the message's record.
+    /// The JSON form of the summary in the message's stored record.
     public var body: JSONText {
         JSONText { writer in
             writer.beginObject()

@@ -1,7 +1,7 @@
-/// The fields of user records that an app shows to its other users.
+/// The fields of user records that an app's other users see.
 ///
-/// The id, `name`, `profile_url`, whether a user accepts invitations and the times are always shown, because events
-/// identify users by them. API keys and the user see every field.
+/// Other users always see `id`, `name`, `profile_url`, `auto_accepts_invites` and the times, because events identify
+/// users by them. API keys and the user see every field.
 public struct PublicUserFields: Sendable, Equatable {
     /// A field that an app may hide from its other users, with its name in the native API.
     public enum Field: String, CaseIterable, Sendable {
@@ -12,17 +12,17 @@ public struct PublicUserFields: Sendable, Equatable {
 
     private let fields: Set<Field>
 
-    /// All fields except `email` and `external_id`, which identify a person outside the app. `custom` and `metadata`
-    /// are public as in PubNub and Sendbird, whose clients read display data of other users from them.
+    /// The default: all fields except `email` and `external_id`, which identify a person outside the app. `custom` and
+    /// `metadata` are public as in PubNub and Sendbird, whose clients read display data of other users from them.
     public static let standard = PublicUserFields([.type, .status, .custom, .metadata])
 
     /// Every field.
     public static let all = PublicUserFields(Set(Field.allCases))
 
-    /// Shows exactly these fields to the app's other users.
+    /// Exactly these fields are visible to other users.
     public init(_ fields: Set<Field>) { self.fields = fields }
 
-    /// Nil when a name is not a ``Field``.
+    /// Reads field names; nil when a name is not that of a ``Field``.
     public init?(names: [String]) {
         let fields = names.compactMap(Field.init)
         guard fields.count == names.count else { return nil }
@@ -32,7 +32,7 @@ public struct PublicUserFields: Sendable, Equatable {
     /// The names of the fields, in the order of ``Field``.
     public var names: [String] { Field.allCases.filter(fields.contains).map(\.rawValue) }
 
-    /// The record without its private fields, as if they had never been set.
+    /// A copy of the record without the fields that other users do not see.
     public func visible(_ user: UserRecord) -> UserRecord {
         var user = user
         for field in Field.allCases where !fields.contains(field) {
@@ -48,9 +48,9 @@ public struct PublicUserFields: Sendable, Equatable {
         return user
     }
 
-    /// True when the app shows a field to its other users.
+    /// True when other users see the field.
     func contains(_ field: Field) -> Bool { fields.contains(field) }
 
-    /// True when a filter or a sort order may read a field of user records. `stored` is the field's name in the store.
+    /// True when other users may filter and sort by a field of user records. `stored` is the field's name in the store.
     public func reveals(_ stored: String) -> Bool { Field(rawValue: stored).map(fields.contains) ?? true }
 }

@@ -1,8 +1,8 @@
 public import JSON
 
-/// A ban or a mute of a user in a channel. Its id is `user/channel` and its parent is the channel.
+/// The record of a ban or a mute of a user in a channel. Its id is `user/channel` and its parent is the channel.
 ///
-/// An expired restriction (`until`) has no effect, even before its record is removed.
+/// A restriction has no effect after `until`, even while its record still exists.
 public struct RestrictionRecord: Sendable, Equatable {
     /// The restricted user.
     public var user: String
@@ -14,18 +14,18 @@ public struct RestrictionRecord: Sendable, Equatable {
     public var isMuted: Bool
     /// The moderator's reason, as free text.
     public var reason: String?
-    /// The moderator; nil for an operator of the app.
+    /// The user who made the restriction; nil when an API key made it and named no user.
     public var moderator: String?
     /// The time at which the restriction began.
     public var since: Timetoken = .zero
-    /// The end of the restriction; nil: until it is lifted.
+    /// The end of the restriction; nil for a restriction without an end.
     public var until: Timetoken?
     /// The time of the last change.
     public var updated: Timetoken = .zero
     /// The version of the record; changes with every change.
     public var etag = ""
 
-    /// A restriction without reason and end.
+    /// A restriction without a reason and without an end.
     public init(user: String, channel: String, isBanned: Bool, isMuted: Bool) {
         self.user = user
         self.channel = channel
@@ -33,15 +33,15 @@ public struct RestrictionRecord: Sendable, Equatable {
         self.isMuted = isMuted
     }
 
-    /// The id of its record, `user/channel`.
+    /// The id of the record, `user/channel`.
     var id: String { RecordKey.id([user, channel]) }
 
-    /// The key under which the store keeps the record.
+    /// The key of the stored record.
     public static func key(_ user: String, _ channel: String, in app: AppID) -> RecordKey {
         RecordKey(.restriction, parts: [user, channel], in: app)
     }
 
-    /// True when the restriction has ended by `now`.
+    /// True when the restriction has ended at the time `now`.
     public func isOver(at now: Timetoken) -> Bool { until.map { $0 <= now } ?? false }
 
     private func printMembers(to writer: inout JSONWriter) {
@@ -63,7 +63,7 @@ public struct RestrictionRecord: Sendable, Equatable {
         }
     }
 
-    /// The record in the form that the store keeps.
+    /// The JSON body of the stored record.
     public var body: JSONText {
         JSONText { writer in
             writer.beginObject()
@@ -72,7 +72,7 @@ public struct RestrictionRecord: Sendable, Equatable {
         }
     }
 
-    /// Reads the form that the store or the REST API has.
+    /// Reads the JSON object of a restriction, as the store or the REST API writes it; nil for another form.
     public init?(_ value: JSONValue) {
         guard let user = value.text("user"), let channel = value.text("channel") else { return nil }
         self.init(user: user, channel: channel, isBanned: value.flag("ban"), isMuted: value.flag("mute"))
@@ -83,7 +83,7 @@ public struct RestrictionRecord: Sendable, Equatable {
         until = end == .zero ? nil : end
     }
 
-    /// Nil for a record of another form.
+    /// Reads a stored record; nil when its body has another form.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root else { return nil }
         self.init(root)

@@ -1,11 +1,12 @@
 public import JSON
 
 extension JSONWriter {
-    /// Prints a record as the REST API and the record's events show it: its own members between its id and its times.
+    /// Prints a record as the REST API and events show it: the id, the members that `print` adds, and then the times
+    /// and the etag.
     ///
     /// - Parameters:
-    ///   - created: printed as `created_at`.
-    ///   - updated: the timetoken of the last change, printed as `updated_at`.
+    ///   - created: the time of creation, printed as `created_at`.
+    ///   - updated: the time of the last change, printed as `updated_at`.
     public mutating func record(
         id: String, created: Timetoken, etag: String, updated: Timetoken,
         _ print: (inout JSONWriter) -> Void

@@ -1,6 +1,6 @@
 public import JSON
 
-/// A user's record in an app. It is optional: a user without one is known by the id alone.
+/// The record of a user. A user does not need one: events and requests identify a user by the id alone.
 public struct UserRecord: Sendable, Equatable {
     /// The user's name in events and requests, which never changes.
     public var id: String
@@ -12,15 +12,15 @@ public struct UserRecord: Sendable, Equatable {
     public var email: String?
     /// The user's id in another system.
     public var externalID: String?
-    /// A type, as free text of the app.
+    /// A type that the app defines, as free text.
     public var type: String?
-    /// A state, as free text of the app.
+    /// A status that the app defines, as free text.
     public var status: String?
-    /// An object of the app; numbers keep their digits.
+    /// The app's own data, a JSON object. Numbers keep their digits.
     public var custom: JSONText?
-    /// Texts by key.
+    /// The app's further texts, by their keys.
     public var metadata: [String: String] = [:]
-    /// True when an invitation makes the user a member at once, without an answer.
+    /// True when an invitation makes the user a joined member at once, without acceptance.
     public var autoAcceptsInvites = false
     /// The time of creation; zero for a user without a record.
     public var created: Timetoken = .zero
@@ -29,13 +29,13 @@ public struct UserRecord: Sendable, Equatable {
     /// The version of the record; changes with every change.
     public var etag = ""
 
-    /// A record without values.
+    /// A record without optional values.
     public init(id: String) { self.id = id }
 
-    /// The key under which the store keeps the record.
+    /// The key of the stored record.
     public static func key(_ id: String, in app: AppID) -> RecordKey { RecordKey(.user, id, in: app) }
 
-    /// Prints the members that the store keeps and ``show(_:to:)`` prints.
+    /// Prints the members that the stored body and ``show(_:to:)`` share.
     private func printMembers(_ fields: PublicUserFields = .all, to writer: inout JSONWriter) {
         writer.nullable("name", name)
         writer.nullable("profile_url", profileURL)
@@ -53,7 +53,7 @@ public struct UserRecord: Sendable, Equatable {
         writer.member("created_timetoken", created.description)
     }
 
-    /// The record in the form that the store keeps.
+    /// The JSON body of the stored record.
     public var body: JSONText {
         JSONText { writer in
             writer.beginObject()
@@ -62,7 +62,8 @@ public struct UserRecord: Sendable, Equatable {
         }
     }
 
-    /// Reads the form that the store or the REST API has.
+    /// Reads the JSON object of a user, as the store or the REST API writes it. Missing members get their default
+    /// values.
     public init(id: String, _ value: JSONValue, _ text: JSONText) {
         self.id = id
         name = value.text("name")
@@ -77,7 +78,7 @@ public struct UserRecord: Sendable, Equatable {
         created = value.timetoken("created_timetoken")
     }
 
-    /// Nil for a record of another form.
+    /// Reads a stored record; nil when its body has another form.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root else { return nil }
         self.init(id: record.key.id, root, record.body)
@@ -85,24 +86,23 @@ public struct UserRecord: Sendable, Equatable {
         etag = record.etag
     }
 
-    /// Prints the record as the REST API shows it and as the record's events contain it (`$defs/user_record` of the
-    /// catalogue).
+    /// Prints the record as the REST API and the record's events show it (`$defs/user_record` of the catalogue).
     ///
-    /// - Parameter fields: the fields to print. Other fields are left out, because `null` would mean that they were
-    ///   cleared.
+    /// - Parameter fields: the fields to print. The others are left out, because `null` would mean that the user has no
+    ///   value.
     public func show(_ fields: PublicUserFields = .all, to writer: inout JSONWriter) {
         writer.record(id: id, created: created, etag: etag, updated: updated) { printMembers(fields, to: &$0) }
     }
 
-    /// Prints the members that identify a user in events of other objects: those that every reader sees and that have a
-    /// value (`$defs/user` of the catalogue).
+    /// Prints an object that identifies a user in events of other objects (`$defs/user` of the catalogue). It has only
+    /// members that every reader may see and that have a value.
     public func printReference(to writer: inout JSONWriter) {
         writer.beginObject()
         printReferenceMembers(to: &writer)
         writer.endObject()
     }
 
-    /// Prints the members of ``printReference(to:)`` into an object with further members.
+    /// Prints the members of ``printReference(to:)`` into an object that the caller has begun.
     func printReferenceMembers(to writer: inout JSONWriter) {
         writer.member("id", id)
         if let name { writer.member("name", name) }
