@@ -1,20 +1,22 @@
 import ChatModel
 import Locking
 
-// The listeners of the library's older generation: each with a closure and as a sequence, which connects at once.
+// The listeners of the library's older generation. Each exists as a method with a closure and as an `AsyncStream`. The
+// stream connects as soon as it is created.
 
 extension Channel {
-    /// Calls back with the channel after each change, and with nil when its record is deleted.
+    /// Calls `callback` with the channel after each change, and with nil when the channel's record is deleted.
     @available(*, deprecated, renamed: "onUpdated")
     public func streamUpdates(callback: @escaping @Sendable (Channel?) -> Void) -> AutoCloseable {
         updates.listen { callback($0) }
     }
 
-    /// The older name of `stream.updated()`; yields nil when the channel is deleted.
+    /// The older name of `stream.updated()`. Yields nil when the channel's record is deleted.
     @available(*, deprecated, renamed: "stream.updated")
     public func streamUpdates() -> AsyncStream<Channel?> { updates.started() }
 
-    /// Calls back with all channels after each change of one of them. A channel whose record is deleted is left out.
+    /// Calls `callback` with all of the channels after each change of one of them. A channel whose record is deleted is
+    /// left out.
     @available(*, deprecated, message: "use onUpdated and onDeleted of each channel")
     public static func streamUpdatesOn(
         channels: [Channel], callback: @escaping @Sendable ([Channel]) -> Void
@@ -22,7 +24,7 @@ extension Channel {
         updates(of: channels)?.listen { callback($0) } ?? .ended
     }
 
-    /// The channels after each change of one of them; the sequence ends at once for an empty list.
+    /// Yields all of the channels after each change of one of them. For an empty list, the sequence ends at once.
     @available(*, deprecated, message: "use stream.updated() and stream.deleted() of each channel")
     public static func streamUpdatesOn(channels: [Channel]) -> AsyncStream<[Channel]> {
         updates(of: channels)?.started() ?? .ended
@@ -46,17 +48,18 @@ extension Channel {
 }
 
 extension User {
-    /// Calls back with the user after each change, and with nil when the record is deleted.
+    /// Calls `callback` with the user after each change, and with nil when the user's record is deleted.
     @available(*, deprecated, renamed: "onUpdated")
     public func streamUpdates(callback: @escaping @Sendable (User?) -> Void) -> AutoCloseable {
         updates.listen { callback($0) }
     }
 
-    /// The older name of `stream.updated()`; yields nil when the user is deleted.
+    /// The older name of `stream.updated()`. Yields nil when the user's record is deleted.
     @available(*, deprecated, renamed: "stream.updated")
     public func streamUpdates() -> AsyncStream<User?> { updates.started() }
 
-    /// Calls back with all users after each change of one of them. A user whose record is deleted is left out.
+    /// Calls `callback` with all of the users after each change of one of them. A user whose record is deleted is left
+    /// out.
     @available(*, deprecated, message: "use onUpdated and onDeleted of each user")
     public static func streamUpdatesOn(
         users: [User], callback: @escaping @Sendable ([User]) -> Void
@@ -64,7 +67,7 @@ extension User {
         updates(of: users)?.listen { callback($0) } ?? .ended
     }
 
-    /// The users after each change of one of them; the sequence ends at once for an empty list.
+    /// Yields all of the users after each change of one of them. For an empty list, the sequence ends at once.
     @available(*, deprecated, message: "use stream.updated() and stream.deleted() of each user")
     public static func streamUpdatesOn(users: [User]) -> AsyncStream<[User]> {
         updates(of: users)?.started() ?? .ended
@@ -88,17 +91,17 @@ extension User {
 }
 
 extension Membership {
-    /// Calls back with the membership after each change, and with nil when it ends.
+    /// Calls `callback` with the membership after each change, and with nil when the membership ends.
     @available(*, deprecated, renamed: "onUpdated")
     public func streamUpdates(callback: @escaping @Sendable (Membership?) -> Void) -> AutoCloseable {
         updates.listen { callback($0) }
     }
 
-    /// The older name of `stream.updated()`; yields nil when the membership ends.
+    /// The older name of `stream.updated()`. Yields nil when the membership ends.
     @available(*, deprecated, renamed: "stream.updated")
     public func streamUpdates() -> AsyncStream<Membership?> { updates.started() }
 
-    /// Calls back with all memberships after each change of one of them. An ended membership is left out.
+    /// Calls `callback` with all of the memberships after each change of one of them. An ended membership is left out.
     @available(*, deprecated, message: "use onUpdated and onDeleted of each membership")
     public static func streamUpdatesOn(
         memberships: [Membership], callback: @escaping @Sendable ([Membership]) -> Void
@@ -106,7 +109,7 @@ extension Membership {
         updates(of: memberships)?.listen { callback($0) } ?? .ended
     }
 
-    /// The memberships after each change of one of them; the sequence ends at once for an empty list.
+    /// Yields all of the memberships after each change of one of them. For an empty list, the sequence ends at once.
     @available(*, deprecated, message: "use stream.updated() and stream.deleted() of each membership")
     public static func streamUpdatesOn(memberships: [Membership]) -> AsyncStream<[Membership]> {
         updates(of: memberships)?.started() ?? .ended
@@ -130,7 +133,7 @@ extension Membership {
 }
 
 extension Message {
-    /// Calls back with the message after each change. A deleted message is marked as deleted.
+    /// Calls `callback` with the message after each change. A deleted message is marked as deleted.
     @available(*, deprecated, renamed: "onUpdated")
     public func streamUpdates(callback: @escaping @Sendable (Message) -> Void) -> AutoCloseable {
         onUpdated(callback)
@@ -140,7 +143,8 @@ extension Message {
     @available(*, deprecated, renamed: "stream.updated")
     public func streamUpdates() -> AsyncStream<Message> { stream.updated().started() }
 
-    /// Calls back with all messages after each change of one of them. A deleted message is marked as deleted.
+    /// Calls `callback` with all of the messages after each change of one of them. A deleted message is marked as
+    /// deleted.
     @available(*, deprecated, message: "use onUpdated of each message")
     public static func streamUpdatesOn(
         messages: [Message], callback: @escaping @Sendable ([Message]) -> Void
@@ -148,7 +152,7 @@ extension Message {
         updates(of: messages)?.listen { callback($0) } ?? .ended
     }
 
-    /// The messages after each change of one of them; the sequence ends at once for an empty list.
+    /// Yields all of the messages after each change of one of them. For an empty list, the sequence ends at once.
     @available(*, deprecated, message: "use stream.updated() of each message")
     public static func streamUpdatesOn(messages: [Message]) -> AsyncStream<[Message]> {
         updates(of: messages)?.started() ?? .ended
@@ -220,13 +224,13 @@ extension Channel {
 }
 
 extension Chat {
-    /// Calls back with the read marks of other members in all channels of the user.
+    /// Calls `callback` with a receipt each time another member of one of the user's channels has read newer messages.
     @available(*, deprecated, message: "use Channel.onReadReceiptReceived, or a ChannelDelegate")
     public func streamReadReceipts(callback: @escaping @Sendable (ReadReceipt) -> Void) -> AutoCloseable {
         readReceipts.listen { callback($0) }
     }
 
-    /// The read receipts of all channels of the user.
+    /// Yields a receipt each time another member of one of the user's channels has read newer messages.
     @available(*, deprecated, message: "use Channel.stream.readReceiptReceived(), or a ChannelDelegate")
     public func streamReadReceipts() -> AsyncStream<ReadReceipt> { readReceipts.started() }
 
@@ -238,7 +242,7 @@ extension Chat {
 // MARK: - Sequences
 
 extension ChatStream {
-    /// Returns the values as an `AsyncStream`, which connects at once and closes when it is released.
+    /// Returns the values as an `AsyncStream`, which connects at once and closes its connection when it is released.
     func started() -> AsyncStream<Element> {
         let reader = StreamReader(self)
         return AsyncStream(unfolding: { await reader.next() })
@@ -249,7 +253,7 @@ extension ChatStream {
     }
 }
 
-/// The iterator of a stream whose values several tasks may request.
+/// Reads a stream whose values several tasks may request at the same time.
 private actor StreamReader<Element: Sendable> {
     private var iterator: ChatStream<Element>.Iterator
 
@@ -267,7 +271,7 @@ extension AsyncStream {
 }
 
 extension AutoCloseable {
-    /// A listener of nothing.
+    /// A listener that has ended.
     fileprivate static var ended: AutoCloseable { AutoCloseable(nil) {} }
 }
 
@@ -276,14 +280,15 @@ private enum Change<Entity: Sendable>: Sendable {
     case same, deleted
     case changed(Entity)
 
-    /// - Parameter entity: nil when it cannot be read now; then it stays as it was.
+    /// - Parameter entity: the record or message after the event; nil when it cannot be read now, which means no
+    ///   change.
     init(_ entity: Entity?) { self = entity.map { .changed($0) } ?? .same }
 }
 
 extension Chat {
-    /// The records or messages after each change of one of them, without those that are deleted.
+    /// Yields all of the records or messages after each change of one of them, without deleted ones.
     ///
-    /// - Parameter change: returns the effect of an event on one of them.
+    /// - Parameter change: returns the effect of an event on one of the records or messages.
     fileprivate func updates<Entity: Sendable>(
         of entities: [Entity], on channels: [String], _ types: [String],
         _ change: @escaping @Sendable (Event, Entity) async -> Change<Entity>

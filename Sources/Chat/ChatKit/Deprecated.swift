@@ -1,8 +1,9 @@
 public import ChatModel
 
-// The contents and events of the library's older generation. Each call forwards to its successor.
+// The event contents and event calls of the library's older generation. Each call forwards to the call that replaces
+// it.
 
-/// The method by which the older generation sends a custom event.
+/// The way in which the older generation sends a custom event.
 @available(*, deprecated, message: "custom events are published; see Channel.emitCustomEvent")
 public enum EmitEventMethod: Sendable { case publish, signal }
 
@@ -11,7 +12,7 @@ public enum EmitEventMethod: Sendable { case publish, signal }
 public struct Custom: EventContent {
     /// The payload.
     public let data: [String: any JSONCodable]
-    /// The method by which the event is sent.
+    /// The way in which the event is sent.
     public let method: EmitEventMethod
 
     /// An event with a payload.
@@ -30,7 +31,7 @@ extension Report {
     @available(*, deprecated, renamed: "messageTimetoken")
     public var reportedMessageTimetoken: Timetoken? { messageTimetoken }
 
-    /// A report of a message; ``Message/report(reason:)`` sends one.
+    /// A report of a message. ``Message/report(reason:)`` sends one.
     @available(*, deprecated, message: "use Message.report(reason:)")
     public init(
         text: String? = nil, reason: String, reportedMessageTimetoken: Timetoken,
@@ -92,18 +93,19 @@ extension Typing {
 // MARK: - Emitting
 
 extension Chat {
-    /// Sends an event with any content.
+    /// Sends an event with any content. The content's type determines the operation:
     ///
-    /// ``Custom``, ``CustomEvent``, ``TextMessageContent`` and contents of the program's own, which must be
-    /// ``JSONCodable`` and print an object, are published in the channel. A ``Mention`` is a custom event of the type
-    /// `mention`, which ``User/onMentioned(_:)`` of the user with the channel's id also receives. The other contents of the library make the call that causes their event: a ``Report`` reports the
-    /// message, ``Typing`` starts or stops typing, a ``ReadReceipt`` moves the read mark, an ``Invite`` invites the user
-    /// whose id is `channelId`, and a ``Restriction`` restricts its user.
+    /// - ``Custom``, ``CustomEvent``, ``TextMessageContent`` and types of the program are published in the channel. A
+    ///   type of the program must be ``JSONCodable`` and print an object.
+    /// - A ``Mention`` is published as a custom event of the type `mention`. ``User/onMentioned(_:)`` of the user whose
+    ///   id is `channelId` also receives it.
+    /// - A ``Report`` reports the message. ``Typing`` starts or stops typing. A ``ReadReceipt`` moves the read mark. An
+    ///   ``Invite`` invites the user whose id is `channelId`. A ``Restriction`` restricts its user.
     ///
-    /// - Parameter mergePayloadWith: additional members of the payload, for the published contents.
-    /// - Returns: the event's timetoken; zero for a content that makes another call.
-    /// - Throws: `.malformed` for a content that cannot be sent, and for additional members of one that makes another
-    ///   call; otherwise the error of that call.
+    /// - Parameter mergePayloadWith: additional members of the payload, for published contents only.
+    /// - Returns: the timetoken of a published event; zero for other contents.
+    /// - Throws: `.malformed` for a content that cannot be sent, and for `mergePayloadWith` with a content that is not
+    ///   published; otherwise the error of the operation.
     @available(*, deprecated, message: "use Channel.emitCustomEvent, and the calls for reports, typing and the others")
     @discardableResult
     public func emitEvent<Content: EventContent>(
@@ -183,7 +185,7 @@ extension Mention {
     /// The type of the custom event that ``Chat/emitEvent(channelId:payload:mergePayloadWith:)`` sends.
     static let eventType = "mention"
 
-    /// The payload of that event, which the Chat SDKs of PubNub read too.
+    /// The payload of a mention event, which PubNub's Chat SDKs also read.
     fileprivate var members: [String: any JSONCodable] {
         var members: [String: any JSONCodable] = [
             "type": Self.eventType, "messageTimetoken": messageTimetoken.description, "channel": channelId,
@@ -192,7 +194,7 @@ extension Mention {
         return members
     }
 
-    /// Reads the payload of that event.
+    /// Reads a mention from the payload of an event; nil for any other event.
     init?(emitted event: Event) {
         let data = AnyJSON(event.data)
         guard event.type == Self.eventType, let timetoken = data.timetoken("messageTimetoken"),
@@ -212,7 +214,7 @@ extension Chat {
     /// - Parameters:
     ///   - type: one of the library's payload types, or your own `Decodable` type. Custom events that cannot be decoded
     ///     as that type are skipped.
-    ///   - customMethod: receive only custom events that were sent with this method.
+    ///   - customMethod: only custom events that were sent in this way are received.
     @available(*, deprecated, message: "use the on… of Channel, User, Message and Membership")
     public func listenForEvents<Content: EventContent>(
         type: Content.Type = Content.self, channelId: String, customMethod: EmitEventMethod = .publish,
@@ -221,7 +223,8 @@ extension Chat {
         contents(type, channelId, customMethod).listen { callback($0) }
     }
 
-    /// Returns the events of one content on a channel as a sequence. It connects at once.
+    /// Returns the events on a channel whose content has the type `Content`, as a sequence. The sequence connects at
+    /// once.
     @available(*, deprecated, message: "use the stream of Channel, User, Message and Membership")
     public func listenForEvents<Content: EventContent>(
         type: Content.Type = Content.self, channelId: String, customMethod: EmitEventMethod = .publish
@@ -254,7 +257,7 @@ extension Event {
         return decoded(as: wanted)
     }
 
-    /// The payload without the member by which the older generation recognizes a custom event.
+    /// The payload without the member `type`, by which the older generation recognizes a custom event.
     private var olderPayload: [String: any JSONCodable] {
         var payload = CustomEvent(self).payload
         if payload["type"]?.json == "custom" { payload["type"] = nil }

@@ -1,2 +1,2 @@
-// Re-exported so that programs can name timetokens, errors and records without a second import.
+// `ChatModel` is re-exported, so that programs can use timetokens, errors and records without a second import.
 @_exported public import ChatModel

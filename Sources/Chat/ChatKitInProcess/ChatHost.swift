@@ -2,17 +2,17 @@ import ChatCore
 import ChatModel
 import Locking
 
-/// A chat service on an engine, for the chats of one program.
+/// A chat service that uses an engine, shared by the chats of one program.
 final class ChatHost: Sendable {
     let service: ChatService
     private let engine: any Engine
     private let running: Task<Void, Never>
     private let readers = Lock<[ObjectIdentifier: Outbox]>([:])
 
-    /// Starts the service and returns when its events can be followed. The host owns the engine from now on, also when
-    /// this fails.
+    /// Starts the service and returns when listeners can receive its events. The host owns the engine from now on, even
+    /// when this call fails.
     ///
-    /// - Parameter app: the app of the chat; created when it does not exist.
+    /// - Parameter app: the app of the chat. It is created when it does not exist.
     init(_ engine: any Engine, app: AppID, limits: Limits, clock: WallClock) async throws(ChatError) {
         self.engine = engine
         guard let thread = ThreadExecutor(name: "chat-hub") else {
@@ -23,7 +23,7 @@ final class ChatHost: Sendable {
         self.service = service
         let (started, signal) = AsyncStream.makeStream(of: Bool.self)
         running = Task {
-            // The error of a service that ended reaches the caller through the operations, which fail from then on.
+            // The error of a service that has ended is ignored here, because all operations fail from then on.
             try? await service.run { signal.yield(true) }
             signal.finish()
         }
@@ -39,7 +39,7 @@ final class ChatHost: Sendable {
         }
     }
 
-    /// Adds a reader that `close` ends.
+    /// Registers a reader, so that `close` ends it.
     func add(_ outbox: Outbox) { readers.withLock { $0[ObjectIdentifier(outbox)] = outbox } }
 
     func remove(_ outbox: Outbox) { readers.withLock { $0[ObjectIdentifier(outbox)] = nil } }

@@ -104,7 +104,7 @@ extension EngineBackend {
         return Page(items: states, hasMore: page.hasMore, position: page.position, cursor: page.cursor)
     }
 
-    /// Converts a message by way of its printed form, so that both backends read messages alike.
+    /// Converts a message through its JSON form, so that both backends read messages in the same way.
     private func state(of message: ChatCore.Message) throws(ChatError) -> MessageState {
         guard let state = MessageState(JSONText(capacity: 512) { message.print(to: &$0) }) else {
             throw ChatError(.notFound, "no such message")

@@ -60,7 +60,7 @@ extension EngineBackend {
 
 extension EngineBackend {
     public func join(_ channel: String, _ fields: MembershipFields) async throws(ChatError) -> MembershipRecord {
-        // Like PUT on the membership: omitted fields are cleared.
+        // Omitted fields are cleared, as by `PUT` on the membership in the REST API.
         var edit = MembershipEdit(fields)
         if case .keep = edit.type { edit.type = .clear }
         if case .keep = edit.status { edit.status = .clear }
@@ -173,7 +173,7 @@ extension RecordChange.Precondition {
 }
 
 extension FieldEdit {
-    /// Returns an edit that sets a value. A nil value keeps the field as it is.
+    /// Returns an edit that sets a value. A nil value does not change the field.
     static func given(_ value: Value?) -> FieldEdit { value.map { .set($0) } ?? .keep }
 }
 

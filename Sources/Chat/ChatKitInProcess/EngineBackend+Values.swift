@@ -54,7 +54,7 @@ extension CounterChange {
 }
 
 extension Dictionary where Key == ExactText {
-    /// The values by `String` keys. Keys that compare equal as Swift strings become one.
+    /// The values with `String` keys. Keys that Swift considers equal are merged into one.
     fileprivate var plain: [String: Value] { .init(map { ($0.key.text, $0.value) }, uniquingKeysWith: { $1 }) }
 }
 

@@ -2,17 +2,18 @@ import ChatCore
 public import ChatKit
 public import ChatModel
 
-/// A chat backend in this process, on an engine of its own: no gateway, no network.
+/// A chat backend that uses its own engine in this process, without a gateway or network.
 public struct EngineBackend: ChatBackend {
     public let user: String
     let host: ChatHost
     let app: AppID
     let device = Device.fresh()
 
-    /// Starts a chat on an engine. The backend owns the engine from now on: ``close()`` closes it.
+    /// Starts a backend that uses an engine. The backend owns the engine from now on, and ``close()`` closes the
+    /// engine.
     ///
-    /// - Parameter app: the app of the chat; created when it does not exist.
-    /// - Throws: `.malformed` for a bad name; the errors of the engine.
+    /// - Parameter app: the app of the chat. It is created when it does not exist.
+    /// - Throws: `.malformed` for an invalid name; the errors of the engine.
     public init(
         _ engine: any Engine, app: String, user: String, limits: Limits = Limits(), clock: WallClock = .system
     ) async throws(ChatError) {
@@ -32,20 +33,21 @@ public struct EngineBackend: ChatBackend {
 
     public func close() async { await host.close() }
 
-    /// The access of the program that embeds the chat: it may do everything. Each operation names its user.
+    /// The access rights of the program that embeds the chat, which may do everything. Each operation names its user.
     var access: ChatAccess {
         host.service.chat(for: Caller(app: app, credential: "chatkit", scopes: [.admin]), device: device)
     }
 }
 
 extension Chat {
-    /// Creates a chat in this process on an engine. The chat owns the engine from now on: ``close()`` closes it.
+    /// Creates a chat that uses an engine in this process. The chat owns the engine from now on, and ``close()`` closes
+    /// the engine.
     ///
     /// ```swift
     /// let chat = try await Chat(engine: SQLiteEngine(path: "chat.db"), app: "default", user: "ana")
     /// ```
     ///
-    /// - Parameter app: the app of the chat; created when it does not exist.
+    /// - Parameter app: the app of the chat. It is created when it does not exist.
     /// - Throws: `.malformed` for an invalid user id; the engine's error when the database cannot be read.
     public convenience init(
         engine: any Engine, app: String = "default", user: String, limits: Limits = Limits()
@@ -115,7 +117,7 @@ extension EngineBackend {
     }
 }
 
-/// The reader of an iterator. It is created at the first `next`, because only then can an error be thrown.
+/// Opens the reader of an iterator at the first `next`, because creating an iterator cannot throw an error.
 private actor Opening {
     private let backend: EngineBackend
     private let selection: EventSelection

@@ -2,34 +2,35 @@ import ChatCore
 import ChatKit
 import ChatModel
 
-/// Reads a selection from the hub. Earlier events, and those that overflowed the outbox, are read from the store.
+/// Reads the events of a selection from the hub, which passes new events to readers through an outbox (a bounded
+/// queue). Earlier events, and events that did not fit into the outbox, are read from the store.
 actor HubReader {
-    /// The capacity of the outbox in events. A reader that is further behind continues from the store.
+    /// The capacity of the outbox in events. A reader that falls further behind reads from the store.
     private static let waiting = 1000
-    /// The pause between two attempts to read a store that cannot be read.
+    /// The pause before reading again from a store that could not be read.
     private static let pause: Duration = .seconds(1)
 
     private struct Live: Sendable {
         let outbox: Outbox
         let selection: Selection
-        /// The value of the group change counter when the subscription was made.
+        /// The value of `HubReader.changes` when the selection was made.
         let changes: Int
     }
 
     private let host: ChatHost
     private let wanted: HubSelection
     private var chat: ChatAccess { wanted.chat }
-    /// The position up to which everything was delivered; nil starts with new events.
+    /// The position up to which all events were delivered; nil starts with new events.
     private var position: Timetoken?
     private var live: Live?
     private var stored: CatchUp?
     private var isDeviceThere = false
     private var isInterrupted = false
-    /// The channels that the followed groups have since their last change, until the reader has been told.
+    /// The new channels of the channel groups, until they are reported to the reader; nil for none.
     private var changedChannels: [String]?
-    /// The number of changes of the followed channel groups, and the observer that counts them.
+    /// The number of changes of the selection's channel groups so far.
     private var changes = 0
-    /// The number of changes that the reader has been told of.
+    /// The number of these changes that were reported to the reader.
     private var announced = 0
     private var groupObserver: Task<Void, Never>?
 
@@ -48,7 +49,7 @@ actor HubReader {
         }
     }
 
-    /// Returns the next update. When the store cannot be read now, the read is repeated after a pause, from the same
+    /// Returns the next update. When the store cannot be read, the read is repeated after a pause from the same
     /// position.
     func next() async throws(ChatError) -> LiveUpdate? {
         if isInterrupted {
@@ -80,8 +81,8 @@ actor HubReader {
         }
     }
 
-    /// Attaches the outbox to the hub. Everything above the hub's position arrives there; the rest is read from the
-    /// store.
+    /// Attaches a new outbox to the hub. The outbox receives all events after the hub's position. Earlier events are
+    /// read from the store.
     private func join() async throws(ChatError) -> LiveUpdate {
         let hub = chat.service.hub
         guard await hub.isRunning else { throw .notListening }
@@ -102,7 +103,7 @@ actor HubReader {
             await wanted.deviceCame()
         }
         guard let asked = position else {
-            // An event that is committed already is not a new event, although the hub may still have to deliver it.
+            // A committed event is not new, even if the hub has still to deliver it.
             let now = max(joined, try await chat.watermark())
             position = now
             return .connected(at: now, hasGap: false)
@@ -126,8 +127,8 @@ actor HubReader {
         return nil
     }
 
-    /// Returns the next events of the outbox. Events that the store delivered already lie at or below the position and
-    /// are skipped.
+    /// Returns the next events of the outbox. Events at or below the position were already read from the store and are
+    /// skipped.
     private func fromHub(_ live: Live) async throws(ChatError) -> LiveUpdate? {
         while let batch = await live.outbox.batch() {
             let known = position ?? .zero
@@ -140,7 +141,7 @@ actor HubReader {
         return nil
     }
 
-    /// Returns the events with the objects that the reader requested, read now.
+    /// Returns the events with the included objects, read now.
     private func withObjects(_ events: [Event]) async throws(ChatError) -> [LiveEvent] {
         let objects = wanted.include
         guard !objects.isEmpty, !events.isEmpty else { return events.map { LiveEvent($0) } }
@@ -171,8 +172,8 @@ extension HubReader {
         }
     }
 
-    /// Marks the groups as changed. The waiting events are still read; then the reader continues from its position with
-    /// the groups' new channels.
+    /// Counts a change of the channel groups. The events in the outbox are still read. Then the reader continues from
+    /// its position with the new channels.
     private func groupsChanged() {
         changes += 1
         live?.outbox.close()
@@ -180,8 +181,8 @@ extension HubReader {
 }
 
 extension Hub {
-    /// Attaches a sink. In the same turn, returns the position from which it receives everything and the audience
-    /// snapshot for earlier events.
+    /// Attaches a sink. Returns the position after which the sink receives all events, and the audience snapshot for
+    /// earlier events, both of the same moment.
     fileprivate func join(
         _ sink: Outbox, _ selection: Selection
     ) -> (position: Timetoken, audienceSnapshot: AudienceSnapshot?) {

@@ -2,14 +2,14 @@ import ChatCore
 import ChatKit
 import ChatModel
 
-/// The selection of a reader, in the types of the engine's chat service.
+/// The selection of a reader, converted to the types of the engine's chat service.
 struct HubSelection: Sendable {
     let chat: ChatAccess
-    /// The user and id of the device that follows; nil when the reader is no device.
+    /// The user and the id of the device; nil when the reader is not a device.
     let device: (user: UserID, id: String)?
     private let eventSelection: EventSelection
     private let filter: Filter?
-    /// The holder id by which the device's user is present.
+    /// The id under which the device holds its user's presence.
     private let holder = HolderID(Device.fresh())
 
     /// - Throws: `.malformed` for an invalid filter.
@@ -22,12 +22,12 @@ struct HubSelection: Sendable {
 
     var since: Timetoken? { eventSelection.since }
 
-    /// The objects that are read beside each event.
+    /// The objects to include with each event.
     var include: Set<ChatCore.IncludedObject> {
         ChatCore.IncludedObject.objects(named: eventSelection.include.map(\.rawValue)).objects
     }
 
-    /// The channel groups of the selection.
+    /// The keys of the selection's channel groups.
     var groups: Set<RecordKey> { Set(eventSelection.groups.map { GroupRecord.key($0, in: chat.app) }) }
 
     /// Returns the current selection, with the current channels of its groups.
@@ -35,7 +35,7 @@ struct HubSelection: Sendable {
         var selection = try chat.selection(
             channels: eventSelection.channels, types: eventSelection.types, filter: filter)
         if !eventSelection.groups.isEmpty {
-            // Groups without channels select no channel, not all channels.
+            // Groups without channels select no channel, and not all channels.
             var channels = eventSelection.channels.isEmpty ? ChannelSet(app: chat.app) : selection.channels
             channels.names.formUnion(try await chat.groupChannels(eventSelection.groups).map { ExactText($0) })
             selection = Selection(
@@ -45,7 +45,7 @@ struct HubSelection: Sendable {
         return try await chat.selection(selection, heardBy: device.user.name, on: device.id)
     }
 
-    /// Registers the device as listening: its user stays in open channels and receives unread counts.
+    /// Registers the device as connected: its user stays in open channels and receives unread counts.
     func deviceCame() async {
         guard let device else { return }
         chat.service.presence.opened(holder, of: device.user)

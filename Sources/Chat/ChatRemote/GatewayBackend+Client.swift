@@ -3,7 +3,7 @@ package import ChatModel
 import GatewayClient
 import JSON
 
-// The operations of ChatKitCompat that a chat in the program's own process does not have.
+// Operations that only a gateway has, for ChatKitCompat.
 
 extension GatewayBackend {
     /// Uses another key or token for every request and connection from now on.
@@ -16,11 +16,11 @@ extension GatewayBackend {
         return Timetoken(UInt64(time))
     }
 
-    /// Deletes the stored events of a channel for good, strictly between two positions. Requires the scope `manage`.
+    /// Permanently deletes the stored events of a channel strictly between two positions. Requires the scope `manage`.
     ///
     /// - Parameters:
-    ///   - after: the older bound; nil has no bound.
-    ///   - before: the newer bound; nil has no bound.
+    ///   - after: the lower bound, exclusive; nil for no bound.
+    ///   - before: the upper bound, exclusive; nil for no bound.
     package func deleteHistory(
         of channel: String, after: Timetoken?, before: Timetoken?
     ) async throws(ChatError) {

@@ -84,7 +84,8 @@ extension OutgoingMessage.Form {
 }
 
 extension Event {
-    /// Reads an event envelope. Returns nil for other JSON. The app is that of the key, and is unknown here.
+    /// Reads an event in the JSON form of the native API. Returns nil for other JSON. The app of the event is not known
+    /// to the client.
     convenience init?(envelope text: JSONText) {
         guard let root = try? JSONDocument(text).root, let type = root["type"]?.string,
             let timetoken = root["timetoken"]?.string.flatMap({ Timetoken(text: $0) }),

@@ -104,7 +104,7 @@ extension GatewayBackend {
 
     public func report(_ timetoken: Timetoken, in channel: String, reason: String) async throws(ChatError) {
         var call = Call("POST", path(timetoken, channel, "report"), body: body("reason", reason))
-        // Repeated reports of one message by the same user count once.
+        // Repeated reports of a message by the same user count once, so the request can be repeated.
         call.isHarmless = true
         _ = try await send(call)
     }

@@ -103,7 +103,7 @@ extension GatewayBackend {
             writer.endObject()
         }
         var call = Call("POST", RequestPath("channels", channel, "invites"), body: body)
-        // A user who is invited already is left alone, so that a repeat does nothing.
+        // Inviting a user again changes nothing, so the request can be repeated.
         call.isHarmless = true
         let answer = try await send(call)
         var memberships: [MembershipRecord] = []
@@ -158,15 +158,15 @@ extension GatewayBackend {
 // MARK: - Changes
 
 extension GatewayBackend {
-    /// Members that a change replaces as a whole, where the gateway's `PATCH` merges.
+    /// Members that a change replaces as a whole. The gateway's `PATCH` merges them instead.
     private static let replaced: Set = ["custom", "data"]
     private static let changesMost = 5
 
-    /// Changes a record. When the change has ``replaced`` members, the record is read first, so that the patch can
-    /// remove the fields that the new value does not have. The change is repeated on the new version when another
-    /// client changed the record first.
+    /// Changes a record. When the change contains ``replaced`` members, the record is read first, so that the patch can
+    /// remove fields that the new value does not have. If another client changes the record in between, both steps are
+    /// repeated.
     ///
-    /// - Parameter eTag: the version that the record must have.
+    /// - Parameter eTag: the version that the record must have; nil for any version.
     private func change(
         _ path: RequestPath, _ body: JSONText, _ eTag: String?
     ) async throws(ChatError) -> ResponseObject {
@@ -198,7 +198,7 @@ extension GatewayBackend {
 // MARK: - Responses
 
 extension GatewayBackend {
-    /// Returns the object of a response, or nil for 404.
+    /// Sends a call and returns the object in the response, or nil for the status 404.
     func found(_ call: Call) async throws(ChatError) -> ResponseObject? {
         do throws(ChatError) {
             return try await send(call).object
@@ -261,7 +261,7 @@ extension GatewayBackend {
             writer.endObject()
         }
         var call = Call("POST", RequestPath("channel-groups", id, "channels"), body: body)
-        // Adding a channel that the group already holds changes nothing.
+        // Adding a channel that is already in the group changes nothing, so the request can be repeated.
         call.isHarmless = true
         _ = try await send(call)
     }

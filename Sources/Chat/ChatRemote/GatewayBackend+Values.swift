@@ -22,7 +22,7 @@ extension GatewayBackend {
             writer.member("upsert", adding)
         }
         var call = Call("PATCH", RequestPath("channels", channel, "metadata"), body: body)
-        // Setting the same texts again changes nothing.
+        // Setting the same texts again changes nothing, so the request can be repeated.
         call.isHarmless = true
         return try await send(call).texts("metadata")
     }

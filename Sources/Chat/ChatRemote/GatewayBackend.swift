@@ -3,7 +3,7 @@ public import ChatModel
 import GatewayClient
 import JSON
 
-/// A chat backend on a gateway, over its native API.
+/// A chat backend that uses a gateway over its native API.
 public struct GatewayBackend: ChatBackend {
     public let user: String
     let gateway: GatewayConnection
@@ -13,9 +13,10 @@ public struct GatewayBackend: ChatBackend {
     /// Creates a backend with a key.
     ///
     /// - Parameters:
-    ///   - url: `http://host:port` or `https://host`, with a path when the gateway is served under one.
-    ///   - key: an API key or a user's token, which is sent as it is.
-    ///   - retry: the rule by which listeners reconnect.
+    ///   - url: the gateway's address, `http://host:port` or `https://host`, including the path of the gateway if it
+    ///     has one.
+    ///   - key: an API key or a user's token.
+    ///   - retry: the delays and the limit of attempts when listeners reconnect.
     /// - Throws: `.malformed` for an invalid address or name; `.unavailable` when the HTTP client cannot start.
     public init(
         url: String, key: String, user: String, retry: RetryPolicy = .standard
@@ -27,11 +28,12 @@ public struct GatewayBackend: ChatBackend {
     /// Creates a backend with tokens.
     ///
     /// - Parameters:
-    ///   - url: as above.
-    ///   - token: supplies a user's token. It is called again before the last token expires and when the gateway
+    ///   - url: the gateway's address, `http://host:port` or `https://host`, including the path of the gateway if it
+    ///     has one.
+    ///   - token: returns a user's token. Called at the beginning, before the last token expires, and when the gateway
     ///     rejects it.
     ///   - clock: the clock for the expiry of tokens.
-    ///   - retry: the rule by which listeners reconnect.
+    ///   - retry: the delays and the limit of attempts when listeners reconnect.
     /// - Throws: `.malformed` for an invalid address or name; `.unavailable` when the HTTP client cannot start.
     public init(
         url: String, user: String, clock: WallClock = .system, retry: RetryPolicy = .standard,
@@ -58,15 +60,15 @@ public struct GatewayBackend: ChatBackend {
         return try await gateway.send(call)
     }
 
-    /// Returns the path with the backend's user as the actor, for a route that takes no body.
+    /// Returns the path with the backend's user in the query, as the acting user of a request without a body.
     func by(_ path: RequestPath) -> RequestPath { path.adding("by", user) }
 
-    /// Returns a call for the backend's user. When the call has a body, the body names the actor.
+    /// Returns a call in the name of the backend's user. If the call has a body, the body names the user.
     func call(_ method: String, _ path: RequestPath) -> Call {
         method == "DELETE" ? Call(method, by(path)) : Call(method, path, body: .object("by", user))
     }
 
-    /// Returns a body with the given members and the actor.
+    /// Returns a body with the given members and the acting user.
     func body(_ print: (inout JSONWriter) -> Void) -> JSONText {
         JSONText { writer in
             writer.beginObject()
@@ -78,7 +80,7 @@ public struct GatewayBackend: ChatBackend {
 }
 
 extension Chat {
-    /// Creates a chat on a gateway.
+    /// Creates a chat that uses a gateway.
     ///
     /// ```swift
     /// let chat = try await Chat(url: "https://chat.example.com", key: "parley_…", user: "ana")
@@ -88,7 +90,7 @@ extension Chat {
     ///   - url: the gateway's address, as in a browser.
     ///   - key: an API key of the app or a token of the user. It determines the app and the permissions. A stream
     ///     ticket is not accepted.
-    ///   - retry: the rule by which listeners reconnect.
+    ///   - retry: the delays and the limit of attempts when listeners reconnect.
     /// - Throws: `.malformed` for an invalid address or name.
     public convenience init(
         url: String, key: String, user: String, retry: RetryPolicy = .standard
@@ -96,8 +98,7 @@ extension Chat {
         try await self.init(try GatewayBackend(url: url, key: key, user: user, retry: retry))
     }
 
-    /// Creates a chat on a gateway for a user with expiring tokens. The function supplies the first token and each
-    /// later one.
+    /// Creates a chat that uses a gateway, for a user whose tokens expire. The closure `token` supplies the tokens.
     ///
     /// ```swift
     /// let chat = try await Chat(
@@ -106,12 +107,12 @@ extension Chat {
     ///
     /// - Parameters:
     ///   - url: the gateway's address, as in a browser.
-    ///   - user: the user whom the tokens name.
-    ///   - retry: the rule by which listeners reconnect.
-    ///   - token: returns a token. It is called at the beginning, shortly before the last token expires, and when the
-    ///     gateway rejects it; by one caller at a time, within 30 seconds. An error that it throws counts as
-    ///     `.unavailable` and is retried, unless it is a `ChatError` with another code.
-    /// - Throws: `.malformed` for an invalid address or name; the errors of the function and the gateway.
+    ///   - user: the id of the user for whom the tokens are issued.
+    ///   - retry: the delays and the limit of attempts when listeners reconnect.
+    ///   - token: returns a token within 30 seconds. Called at the beginning, shortly before the last token expires,
+    ///     and when the gateway rejects it; never by several callers at once. An error that it throws counts as
+    ///     `.unavailable` and the call is repeated, unless the error is a `ChatError` with another code.
+    /// - Throws: `.malformed` for an invalid address or name; the errors of `token` and of the gateway.
     public convenience init(
         url: String, user: String, retry: RetryPolicy = .standard,
         token: @escaping @Sendable () async throws -> String

@@ -1,4 +1,5 @@
-/// The delays between retries: each twice as long as the last, within bounds, with jitter against synchronized clients.
+/// The delays between retries. The delay doubles after each failure up to a maximum, and half of it is random, so that
+/// clients do not retry at the same moment.
 package struct Backoff: Sendable {
     package var first: Duration
     package var most: Duration
@@ -8,11 +9,11 @@ package struct Backoff: Sendable {
         self.most = most
     }
 
-    /// Returns the delay after a number of failures. Half of it is fixed, the other half random.
+    /// Returns the delay after a number of failures. Half of the delay is fixed, the other half random.
     ///
     /// - Parameters:
     ///   - failures: the number of failed attempts, from 1.
-    ///   - draw: a random number from 0 up to 1.
+    ///   - draw: a random number from 0 (inclusive) to 1 (exclusive).
     package func delay(after failures: Int, draw: Double = .random(in: 0..<1)) -> Duration {
         min(most, first * (1 << min(max(failures - 1, 0), 20))) * (0.5 + draw / 2)
     }

@@ -7,23 +7,26 @@ package struct Call: Sendable {
     package var method = "GET"
     package var path: RequestPath
     package var body: JSONText?
-    /// The idempotency key of an emit. The gateway answers a repeat with the response to the first request.
+    /// The idempotency key of an emit; nil for none. The gateway answers a repeated request with the response to the
+    /// first one.
     package var idempotencyKey: String?
-    /// The device that sends the request. Its own streams do not receive the resulting events.
+    /// The id of the device that sends the request; nil for none. The device's own streams do not receive the resulting
+    /// events.
     package var device: String?
-    /// True when the record must not exist yet.
+    /// True when the request must fail if the record already exists.
     package var mustBeNew = false
-    /// The version that the record must have.
+    /// The version that the record must have; nil for any version.
     package var version: String?
-    /// True when repeating the request after it was done does nothing.
+    /// True when repeating a request that was executed does nothing.
     package var isHarmless = false
-    /// The maximum time for one attempt, more than zero; nil selects the client's.
+    /// The maximum time for one attempt, greater than zero; nil selects the client's default.
     package var timeout: Duration?
-    /// The maximum number of retries; nil selects the sender's.
+    /// The maximum number of retries; nil selects the sender's default.
     package var retries: Int?
     /// True to compress the body when that makes it smaller.
     package var isCompressed = false
-    /// The statuses that are returned as responses in addition to those of success, with the problem as the document.
+    /// The statuses that count as responses and not as errors, in addition to those of success. The document of such a
+    /// response is its problem document.
     package var accepted: Set<Int> = []
 
     package init(
@@ -39,17 +42,17 @@ package struct Call: Sendable {
         self.accepted = accepted
     }
 
-    /// True when sending the request twice has the same effect as sending it once. A request with a precondition is not
-    /// repeatable: the effect of the first request would make the repeat fail.
+    /// True when sending the request twice has the same effect as sending it once. A request that must create a record
+    /// is not repeatable: the record of the first request would make the second one fail.
     package var isRepeatable: Bool {
         isHarmless || idempotencyKey != nil || (["GET", "PUT", "DELETE"].contains(method) && !mustBeNew)
     }
 }
 
-/// A successful response, or another one that the call accepts.
+/// A successful response, or a response with one of the call's `accepted` statuses.
 package struct GatewayResponse: Sendable {
     package let status: Int
-    /// The document; nil when the response had no body.
+    /// The JSON body; nil when the response had no body.
     package let document: JSONDocument?
 
     /// The reason why a response cannot be used.
@@ -74,7 +77,7 @@ package struct GatewayResponse: Sendable {
     }
 }
 
-/// A request path and query built from texts that may hold any character.
+/// A request path and query, built from texts with any characters.
 package struct RequestPath: Equatable, Sendable {
     package private(set) var text: String
     private var hasQuery = false
@@ -82,16 +85,16 @@ package struct RequestPath: Equatable, Sendable {
     package var withoutQuery: String { String(text.prefix { $0 != "?" }) }
 
     /// - Parameters:
-    ///   - segments: the path segments below the root. A `/` inside a segment is escaped, since channel names may hold
-    ///     one.
-    ///   - root: the path before the segments, as it is sent; by default the native API's.
+    ///   - segments: the path segments after the root. A `/` inside a segment is escaped, because channel names may
+    ///     contain it.
+    ///   - root: the path before the segments, already escaped; by default that of the native API.
     package init(_ segments: String..., root: String = "/v1") { self.init(segments, root: root) }
 
     package init(_ segments: [String], root: String = "/v1") {
         text = segments.reduce(into: root) { $0 += "/" + Self.escaped($1) }
     }
 
-    /// Returns the path with one more segment, which is escaped already.
+    /// Returns the path with one more segment that is already escaped.
     package func appending(escaped segment: String) -> RequestPath {
         var path = self
         path.text += "/" + segment
@@ -118,10 +121,10 @@ package struct RequestPath: Equatable, Sendable {
         values.reduce(self) { $0.adding(name, $1) }
     }
 
-    /// Percent-encodes everything but the unreserved characters of RFC 3986, section 2.3.
+    /// Percent-encodes all characters except the unreserved characters of RFC 3986, section 2.3.
     package static func escaped(_ text: String) -> String {
         let escaped = PercentEncoding.encode(text)
-        // A segment of dots would change the path (RFC 3986, section 5.2.4).
+        // A segment `.` or `..` would change the path (RFC 3986, section 5.2.4).
         return escaped == "." || escaped == ".." ? escaped.replacing(".", with: "%2E") : escaped
     }
 }

@@ -2,11 +2,12 @@ package import HTTPClient
 package import JSON
 import Locking
 
-/// One event stream of a gateway, read until it ends by one reader. Releasing it closes the connection.
+/// An event stream of a gateway, read by one reader. Releasing it closes the connection.
 ///
-/// The stream uses NDJSON, which has the same cursor and order as server-sent events; each line is a JSON document.
+/// The stream uses NDJSON, in which each line is a JSON document. The order and the cursors are the same as for
+/// server-sent events.
 package final class EventStream: Sendable {
-    /// The maximum line length: the largest event, with room. A gateway sends no longer line.
+    /// The maximum line length in bytes. The largest event is shorter.
     private static let lineLimit = 32 * 1024 * 1024
 
     /// The credential with which the stream was opened.
@@ -22,10 +23,10 @@ package final class EventStream: Sendable {
     /// The status of the response. The stream has lines only when it is 200.
     package var status: Int { stream.status }
 
-    /// Returns as much of a failed response's body as a problem document needs.
+    /// Returns the beginning of a failed response's body, enough for a problem document.
     package func problemBody() async -> [UInt8] { await stream.problemBody() }
 
-    /// Returns the lines that arrived since the last call, which may be none, or nil at the end.
+    /// Returns the lines that arrived since the last call, possibly none, or nil at the end of the stream.
     ///
     /// - Throws: the reason why the connection broke.
     package func lines() async throws(OutboundFailure) -> [StreamLine]? {
@@ -38,11 +39,12 @@ package final class EventStream: Sendable {
 }
 
 extension OutboundStream {
-    /// Returns as much of a failed response's body as a problem document needs: at least 64 KiB, if there is so much.
+    /// Returns the beginning of a failed response's body, enough for a problem document: at least 64 KiB, or the whole
+    /// body if shorter.
     package func problemBody() async -> [UInt8] {
         var body: [UInt8] = []
         var parts = makeAsyncIterator()
-        // When the body breaks off, the status alone is used.
+        // If the connection breaks, the status alone is used.
         while body.count < 64 * 1024, let part = try? await parts.next(isolation: nil) { body += part }
         return body
     }
@@ -51,7 +53,7 @@ extension OutboundStream {
 /// The gateway's message at the end of a stream (`stream.closing`).
 package struct StreamClosing: Sendable {
     package var reason: String?
-    /// True when reconnecting with the same credential is useless.
+    /// True when reconnecting with the same credential would fail.
     package var isFinal: Bool
     /// The time to wait before reconnecting: at most 5 minutes.
     package var wait: Duration

@@ -1,9 +1,8 @@
-/// Splits a byte stream into lines. LF ends a line; a CR before it belongs to the line end.
+/// Splits a byte stream into lines. A line ends with LF or CRLF.
 package struct LineSplitter: Sendable {
     package enum Line: Equatable, Sendable {
         case complete([UInt8])
-        /// A line longer than the limit. Its bytes are dropped as they arrive; it is reported as soon as it is too
-        /// long.
+        /// A line longer than the limit. It is reported as soon as it is too long, and its bytes are dropped.
         case tooLong
     }
 
@@ -14,7 +13,7 @@ package struct LineSplitter: Sendable {
 
     package init(limit: Int) { self.limit = limit }
 
-    /// Returns the lines that end in these bytes.
+    /// Adds bytes and returns the lines that they complete.
     package mutating func lines(in bytes: [UInt8]) -> [Line] {
         var lines: [Line] = []
         var start = bytes.startIndex
@@ -27,12 +26,12 @@ package struct LineSplitter: Sendable {
         return lines
     }
 
-    /// Returns the text after the last LF, or nil when there is none.
+    /// Returns the text after the last LF as a line, or nil when there is none.
     package mutating func last() -> Line? { begun.isEmpty ? nil : take() }
 
     private mutating func keep(_ part: ArraySlice<UInt8>, _ lines: inout [Line]) {
         guard !isSkipping else { return }
-        // One more than the limit, for the CR that may end the line.
+        // Allows one byte more than the limit, for a CR at the end of the line.
         if begun.count + part.count > limit + 1 {
             isSkipping = true
             begun = []
@@ -42,7 +41,7 @@ package struct LineSplitter: Sendable {
         }
     }
 
-    /// Ends the current line. Returns nil for one that was reported as too long.
+    /// Ends the current line and returns it. Returns nil for a line that was already reported as too long.
     private mutating func take() -> Line? {
         defer {
             begun = []

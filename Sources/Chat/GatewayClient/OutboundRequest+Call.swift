@@ -6,7 +6,7 @@ extension OutboundRequest {
     ///
     /// - Parameters:
     ///   - url: the gateway's address without a trailing slash.
-    ///   - token: the key or token of the caller.
+    ///   - token: the API key or token of the caller.
     ///   - id: the id of the request in the gateway's log; nil lets the gateway choose one.
     package init(_ call: Call, url: String, token: String, id: String? = nil) {
         var headers = Self.headers(token: token, accept: "application/json", id: id)

@@ -2,16 +2,16 @@ package import ChatModel
 package import HTTPClient
 package import JSON
 
-/// The problem document of a failed response (RFC 9457). A text is nil when it is absent.
+/// The problem document of a failed response (RFC 9457). A member that the document lacks is nil.
 package struct Problem: Sendable {
     package let title: String?
     package let detail: String?
     package let code: String?
     package let requestID: String?
-    /// The faults in the request's body and parameters; empty when there are none.
+    /// The errors in the request's body and parameters; empty when there are none.
     package let faults: [ChatError.FieldError]
 
-    /// Reads the body of a response. Returns nil when it is not JSON.
+    /// Parses the body of a response. Returns nil when it is not JSON.
     package init?(_ body: [UInt8]) {
         guard let document = try? JSONDocument(body, limits: JSONLimits(depth: 64), numbers: .lenient) else {
             return nil
@@ -30,7 +30,7 @@ package struct Problem: Sendable {
 }
 
 extension OutboundFailure {
-    /// Returns the reason why there is no response from this address, as a sentence without a full stop.
+    /// Returns the reason why this address did not respond, as a sentence without a full stop.
     package func sentence(url: String) -> String {
         switch reason {
         case .connectRefused: "nothing answers at \(url)"

@@ -3,9 +3,10 @@ package import JSON
 /// A line of an NDJSON stream (docs/streams.md).
 package enum StreamLine: Sendable {
     case heartbeat
-    /// An event: a document with a timetoken and a type.
+    /// An event: a JSON object with a timetoken and a type.
     case event(JSONDocument)
-    /// A control line, `{"event":"stream.ready","data":{…}}`: about the stream, not an event of the log.
+    /// A control line, such as `{"event":"stream.ready","data":{…}}`. It is about the stream and not an event of the
+    /// log.
     case control(String, JSONValue)
     /// An unknown line, from a newer gateway or from another server.
     case unknown

@@ -1,4 +1,5 @@
-/// The device of a chat client. A device's delegates are not called for what the device did itself.
+/// Creates ids of devices. A device is one running chat client of a user. The delegates of a device are not called for
+/// changes that the device itself makes.
 public enum Device {
     /// Returns an id that no other device has.
     public static func fresh() -> String {

@@ -10,7 +10,7 @@ public struct FailedRequest: Sendable, Equatable {
     /// The `X-Request-Id` that was sent. The gateway's log contains it.
     public let id: String
 
-    /// A request by its method, path and id.
+    /// A failed request.
     public init(method: String, path: String, id: String) {
         self.method = method
         self.path = path
@@ -28,8 +28,8 @@ extension ChatError {
         return FailedRequest(method: method, path: path, id: id)
     }
 
-    /// Returns the error with the request added, also to its message. An error that already names a request keeps that
-    /// one.
+    /// Returns the error with the request added to it and to its message. An error that already has a request is
+    /// returned unchanged.
     package func caused(by request: FailedRequest) -> ChatError {
         guard self.request == nil else { return self }
         var error = self

@@ -3,7 +3,7 @@ public import JSON
 
 /// The operations of a ``ChatBackend`` on messages, reactions, actions and reports.
 public protocol MessageBackend: Sendable {
-    /// Sends a message, with its quote, thread and mentions.
+    /// Sends a message with its references to other messages and to users. Returns the message's timetoken.
     func send(_ posting: OutgoingMessage, _ links: MessageReferences) async throws(ChatError) -> Timetoken
     /// Returns a message, or nil when it does not exist.
     func message(_ timetoken: Timetoken, in channel: String) async throws(ChatError) -> MessageState?
@@ -17,7 +17,8 @@ public protocol MessageBackend: Sendable {
     func edit(
         _ timetoken: Timetoken, in channel: String, _ content: EditedContent
     ) async throws(ChatError) -> MessageState
-    /// Deletes a message. A soft deletion keeps it in history; a hard one removes it.
+    /// Deletes a message. A soft deletion marks the message as deleted and leaves it in history. A hard deletion
+    /// removes it.
     func delete(_ timetoken: Timetoken, in channel: String, isHard: Bool) async throws(ChatError)
     /// Adds the user's reaction to a message.
     func react(_ value: String, to timetoken: Timetoken, in channel: String) async throws(ChatError)
@@ -27,17 +28,17 @@ public protocol MessageBackend: Sendable {
     func reactions(
         to timetoken: Timetoken, in channel: String, cursor: String?
     ) async throws(ChatError) -> Page<Reaction>
-    /// Attaches an action of the app's own to a message.
+    /// Attaches an action with a type of the app to a message.
     func addAction(
         _ type: String, _ value: String, to timetoken: Timetoken, in channel: String
     ) async throws(ChatError) -> MessageAction
-    /// Removes an action from a message. Removing an edit or a soft deletion undoes it.
+    /// Removes an action from a message. When the action is an edit or a soft deletion, this undoes the change.
     ///
-    /// - Parameter place: the action's own timetoken.
+    /// - Parameter place: the timetoken of the action.
     func removeAction(_ place: Timetoken, from timetoken: Timetoken, in channel: String) async throws(ChatError)
     /// Returns the first 250 actions of a message, including reactions.
     func actions(of timetoken: Timetoken, in channel: String) async throws(ChatError) -> [MessageAction]
-    /// Pins a message in its channel in place of the currently pinned one.
+    /// Pins a message in its channel. Replaces the message that is pinned there.
     func pin(_ timetoken: Timetoken, in channel: String) async throws(ChatError)
     /// Unpins a message.
     func unpin(_ timetoken: Timetoken, in channel: String) async throws(ChatError)
@@ -49,24 +50,24 @@ public protocol MessageBackend: Sendable {
     func reports(_ query: EventQuery) async throws(ChatError) -> Page<Event>
 }
 
-/// The relations of a message to other messages and to users.
+/// The references of a message to other messages and to users.
 public struct MessageReferences: Sendable, Equatable {
-    /// The message that this one quotes.
+    /// The timetoken of the quoted message; nil for none.
     public var quote: Timetoken?
-    /// The message that this one replies to.
+    /// The timetoken of the message that this message replies to; nil for none.
     public var threadOf: Timetoken?
-    /// The users that this message mentions.
+    /// The ids of the mentioned users.
     public var mentions: [String] = []
     /// True when the message mentions every user of the channel instead of single users.
     public var mentionsEverybody = false
 
-    /// No relations.
+    /// Empty references.
     public init() {}
 }
 
 /// The new content of an edited message.
 public enum EditedContent: Sendable {
-    /// Replaces the text. The other members of the payload stay.
+    /// Replaces the text of the payload. The other members of the payload do not change.
     case text(String)
     /// Replaces the whole payload.
     case all(AnyJSON)
@@ -78,7 +79,7 @@ public struct Reaction: Sendable, Equatable {
     public let value: String
     /// The user who reacted.
     public let userId: String
-    /// The reaction's own timetoken.
+    /// The timetoken of the reaction.
     public let timetoken: Timetoken
 
     /// A reaction, for example in a test.
@@ -89,15 +90,15 @@ public struct Reaction: Sendable, Equatable {
     }
 }
 
-/// An action of the app's own that a user attached to a message. Reactions are not among them.
+/// An action that a user attached to a message.
 public struct MessageAction: Sendable, Equatable {
-    /// The action's type: `reactions` or a type of the app.
+    /// The action's type: `reactions` for a reaction, or a type of the app.
     public let type: String
-    /// The action's value: an emoji for a reaction.
+    /// The action's value, such as the emoji of a reaction.
     public let value: String
     /// The user who added the action.
     public let userId: String
-    /// The action's own timetoken.
+    /// The timetoken of the action.
     public let timetoken: Timetoken
 
     /// An action, for example in a test.
@@ -111,14 +112,14 @@ public struct MessageAction: Sendable, Equatable {
 
 /// The options of one request to a gateway. A chat in the program's own process makes no requests and ignores them.
 public struct RequestOptions: Sendable, Equatable {
-    /// The maximum time of each attempt; 30 seconds if nil.
+    /// The maximum duration of each attempt; nil for 30 seconds.
     public var timeout: Duration?
-    /// The number of times that a failed request is repeated when the gateway is busy or cannot be reached; 4 if nil.
+    /// The maximum number of retries when the gateway is busy or cannot be reached; nil for 4.
     public var retries: Int?
     /// True to compress the body with gzip when that makes it smaller.
     public var isCompressed: Bool
 
-    /// Options; nil selects the default.
+    /// Request options; nil selects the default.
     public init(timeout: Duration? = nil, retries: Int? = nil, isCompressed: Bool = false) {
         self.timeout = timeout
         self.retries = retries
@@ -130,13 +131,13 @@ public struct RequestOptions: Sendable, Equatable {
 public struct OutgoingMessage: Sendable {
     /// The kind of an outgoing event.
     public enum Form: Sendable, Equatable {
-        /// A chat message: any JSON.
+        /// A chat message. The payload can be any JSON.
         case message
-        /// An event of the app's own type; `custom` when the type is nil.
+        /// An event with a type of the app; nil for the type `custom`.
         case event(type: String?)
         /// A small event that is not stored.
         case signal
-        /// An event for webhooks only: subscribers do not receive it, and history does not store it.
+        /// An event for webhooks only. Subscribers do not receive it, and it is not stored in history.
         case fire
     }
 
@@ -146,16 +147,16 @@ public struct OutgoingMessage: Sendable {
     public var form: Form
     /// The payload.
     public var data: JSONText
-    /// The metadata, an object that filters can read; nil for none.
+    /// The metadata, a JSON object that filters can read; nil for none.
     public var meta: JSONText?
-    /// The label of a message or signal.
+    /// The label of a message or signal; nil for none.
     public var customType: String?
     /// True when history stores the event. Signals and fires are never stored.
     public var isStored = true
-    /// The number of hours for which the event is stored, when shorter than the app's retention; 0 means no limit of
-    /// its own.
+    /// The number of hours for which history stores the event, if this is shorter than the app's retention. Nil or 0
+    /// selects the app's retention.
     public var hours: Int?
-    /// The options of the request that publishes it.
+    /// The options of the request that publishes the event.
     public var options = RequestOptions()
 
     /// A stored event without metadata.

@@ -1,25 +1,25 @@
 public import ChatModel
 public import JSON
 
-/// The current state of a message: its original fields and the later changes.
+/// The current state of a message: the fields as they were sent, and the changes made since.
 public struct MessageState: Sendable {
-    /// The message's id in its channel, and the time at which it was sent.
+    /// The timetoken, which is the message's id in its channel and the time at which it was sent.
     public var timetoken: Timetoken
     /// The name of the channel.
     public var channel: String
-    /// The author; nil when the gateway or an operator sent the message.
+    /// The id of the author; nil when the gateway or an API key without a user sent the message.
     public var user: String?
-    /// The newest payload; null when the message is deleted.
+    /// The payload after all edits; null when the message is deleted.
     public var data: AnyJSON
-    /// The metadata with which the message was sent; nil for none.
+    /// The metadata that was sent with the message; nil for none.
     public var meta: AnyJSON?
-    /// The label with which the message was sent.
+    /// The label that was sent with the message; nil for none.
     public var customType: String?
     /// The time of the last edit; nil when the message was not edited.
     public var edited: Timetoken?
     /// The time of the soft deletion; nil when the message is not deleted.
     public var deleted: Timetoken?
-    /// The message that this one replies to.
+    /// The timetoken of the message that this message replies to; nil when it is not a reply.
     public var threadOf: Timetoken?
     /// The number of replies.
     public var replies: Int
@@ -42,7 +42,7 @@ public struct MessageState: Sendable {
         reactions = [:]
     }
 
-    /// Reads a message as the native API prints it. Returns nil for other JSON.
+    /// Reads a message in the JSON form of the native API. Returns nil for other JSON.
     public init?(_ text: JSONText) {
         let message = AnyJSON(text)
         guard let timetoken = message.timetoken("timetoken"), let channel = message.text("channel") else { return nil }
@@ -61,7 +61,7 @@ public struct MessageState: Sendable {
         }
     }
 
-    /// Creates the state of a message as it was sent.
+    /// Creates the state of a message, without later changes, from its event.
     init(_ event: Event) {
         let meta = event.meta.map { AnyJSON($0) }
         self.init(

@@ -1,23 +1,23 @@
 public import ChatModel
 
-/// The presence and typing operations of a ``ChatBackend``. Operations that set something do so for the backend's user.
+/// The presence and typing operations of a ``ChatBackend``. Changes apply to the backend's user.
 public protocol PresenceBackend: Sendable {
-    /// Starts or ends the typing of the backend's user in a channel.
+    /// Sets whether the backend's user is typing in a channel.
     func setTyping(_ isTyping: Bool, in channel: String) async throws(ChatError)
-    /// Returns a page of the ids of the users who are typing. The page's total is the number of all of them.
+    /// Returns a page of the ids of the users who are typing in a channel. The page's `total` counts all of them.
     func typists(of channel: String, limit: Int, cursor: String?) async throws(ChatError) -> Page<String>
 
     /// Marks the backend's user as present in a channel.
     ///
     /// - Parameters:
-    ///   - seconds: how long the call counts; nil selects the gateway's default.
-    ///   - state: the user's state in the channel; nil keeps the current one.
+    ///   - seconds: the number of seconds until the presence ends; nil selects the gateway's default.
+    ///   - state: the new state of the user in the channel; nil leaves the state unchanged.
     func appear(in channel: String, for seconds: Int?, state: AnyJSON?) async throws(ChatError)
     /// Ends the presence of the backend's user in a channel.
     func disappear(from channel: String) async throws(ChatError)
-    /// Replaces the state of the backend's user in a channel.
+    /// Replaces the presence state of the backend's user in a channel.
     func show(_ state: AnyJSON, in channel: String) async throws(ChatError)
-    /// Returns a page of the present users, ordered by id. The page's total is the number of all of them.
+    /// Returns a page of the users who are present in a channel, ordered by id. The page's `total` counts all of them.
     func present(in channel: String, limit: Int, cursor: String?) async throws(ChatError) -> Page<PresentUser>
     /// Returns the presence of a user, or nil when the user is not present.
     func presence(of user: String, in channel: String) async throws(ChatError) -> PresentUser?
@@ -30,7 +30,7 @@ public protocol PresenceBackend: Sendable {
     func enter(_ channel: String) async throws(ChatError) -> Int
     /// Leaves an open channel.
     func exit(_ channel: String) async throws(ChatError)
-    /// Returns a page of the users in an open channel, ordered by id. The page's total is the number of all of them.
+    /// Returns a page of the users in an open channel, ordered by id. The page's `total` counts all of them.
     func participants(of channel: String, limit: Int, cursor: String?) async throws(ChatError) -> Page<String>
 }
 
@@ -48,43 +48,43 @@ public struct PresentUser: Sendable, Equatable {
     }
 }
 
-/// The service behind a ``Chat``: an engine in this process, or a gateway over HTTP.
+/// The service that a ``Chat`` uses: an engine in this process, or a gateway over HTTP.
 ///
-/// The protocol uses the types of `ChatModel`. Every public call of the library goes through it, so that both backends
-/// behave alike.
+/// Every public call of the library uses this protocol, so that both services behave alike. Its types come from
+/// `ChatModel`.
 public protocol ChatBackend: RecordBackend, MessageBackend, ModerationBackend, PresenceBackend, ReceiptBackend,
     ValueBackend, GroupBackend
 {
-    /// The id of the acting user. Every operation is done in this user's name.
+    /// The id of the user who performs every operation.
     var user: String { get }
 
-    /// Returns the same service for another user. Closing either closes both.
+    /// Returns the same service for another user. Closing one of the two also closes the other.
     func acting(as user: String) -> any ChatBackend
 
-    /// Publishes an event in a channel. A stored event is durable when this returns; an ephemeral one has been
-    /// delivered to the live streams.
+    /// Publishes an event in a channel. When the call returns, a stored event is durable, and an ephemeral event has
+    /// been delivered to the live streams.
     func post(_ posting: OutgoingMessage) async throws(ChatError) -> Timetoken
 
     /// Returns a page of a channel's stored events.
     func history(_ query: EventQuery) async throws(ChatError) -> Page<Event>
 
-    /// Returns the number of stored events that `history` would return over all pages.
+    /// Returns the number of events that `history` would return on all pages.
     func count(_ query: EventQuery) async throws(ChatError) -> Int
 
-    /// Returns the live events of a selection, from now on or from a position on.
+    /// Returns the live events of a selection, starting now or at the position `since`.
     func events(_ selection: EventSelection) -> LiveEvents
 
-    /// Closes everything that is open. Idempotent.
+    /// Closes all connections and listeners. Idempotent.
     func close() async
 }
 
-/// A selection of stored events of a channel.
+/// A query for a page of a channel's stored events.
 public struct EventQuery: Sendable {
     /// The name of the channel.
     public var channel: String
-    /// The lower bound, exclusive.
+    /// The lower bound of the timetokens, exclusive.
     public var after = Timetoken.zero
-    /// The upper bound, exclusive.
+    /// The upper bound of the timetokens, exclusive.
     public var before = Timetoken.distantFuture
     /// The direction of reading.
     public var order = HistoryRequest.Order.newestFirst
@@ -93,32 +93,31 @@ public struct EventQuery: Sendable {
     /// The names and patterns of event types; empty selects every type.
     public var types: [String] = []
 
-    /// The newest 50 events of a channel.
+    /// A query for the newest 50 events of a channel.
     public init(channel: String) { self.channel = channel }
 }
 
 /// A selection of live events.
 public struct EventSelection: Sendable, Hashable {
-    /// The names and patterns (`a.*`) of channels. When `groups` is empty too, a device receives the events that
-    /// concern its user, and any other reader receives everything it may read.
+    /// The names and patterns (`a.*`) of channels. When `channels` and `groups` are both empty, a device receives the
+    /// events for its user, and any other reader receives all events that it may read.
     public var channels: [String] = []
-    /// Channel groups. Changes of a group's channels take effect while the selection is followed.
+    /// The names of channel groups. When the channels of a group change, the selection changes with them.
     public var groups: [String] = []
     /// The names and patterns of event types; empty selects every type.
     public var types: [String] = []
-    /// An expression in the filter language (docs/filters.md): `data.amount > 100`.
+    /// An expression in the filter language (docs/filters.md), such as `data.amount > 100`; nil for no filter.
     public var filter: String?
-    /// The objects that are read beside each event.
+    /// The objects to include with each event.
     public var include: Set<IncludedObject> = []
     /// True when the `presence.*` events are included.
     public var hasPresence = false
-    /// The position behind which the events start; nil starts with new events.
+    /// The position after which the events start; nil starts with new events.
     public var since: Timetoken?
-    /// True when the reader is a device of the user. A device receives only the events whose audience includes its
-    /// user.
+    /// True when the reader is a device of the user. A device receives only events whose audience includes the user.
     public var isDevice = false
 
-    /// A selection without a filter that starts with new events.
+    /// A selection that starts with new events and has no filter.
     public init(channels: [String] = [], types: [String] = []) {
         self.channels = channels
         self.types = types
@@ -129,30 +128,30 @@ public struct EventSelection: Sendable, Hashable {
 public protocol GroupBackend: Sendable {
     /// Returns a group, or nil when it does not exist.
     func group(_ id: String) async throws(ChatError) -> GroupRecord?
-    /// Returns a page of the names of all groups, in order.
+    /// Returns a page of the names of all groups, in ascending order.
     func groups(limit: Int, cursor: String?) async throws(ChatError) -> Page<String>
-    /// Adds channels to a group and removes others. A missing group is created.
+    /// Adds channels to a group and removes channels from it. Creates the group when it does not exist.
     func change(group id: String, adding: [String], removing: [String]) async throws(ChatError)
-    /// Deletes a group. Its channels stay.
+    /// Deletes a group, but not its channels.
     func delete(group id: String) async throws(ChatError)
 }
 
-/// An update from a followed selection.
+/// An update of the live events of a selection.
 public enum LiveUpdate: Sendable {
-    /// The connection is open: every event behind the position follows. When `hasGap` is true, earlier events are lost.
+    /// The connection is open: every event after the position follows. When `hasGap` is true, earlier events were lost.
     case connected(at: Timetoken, hasGap: Bool)
-    /// At least one event. A later selection can continue behind the cursor.
+    /// At least one event. A later selection can continue with `cursor` as its `since`.
     case events([LiveEvent], cursor: Timetoken)
-    /// The channels of a followed group have changed. The names are those that are followed from now on.
+    /// The channels of a channel group have changed. The names are those of all channels followed from now on.
     case channelsChanged([String])
-    /// The connection is lost. It is made again, from the position where it was lost.
+    /// The connection was lost. The client reconnects and continues after the last event.
     case interrupted(ChatError)
 }
 
-/// The live events of a selection. The connection opens when the iterator is made or at the first `next`, and closes
+/// The live events of a selection. The connection opens when the iterator is created or at the first `next`, and closes
 /// when the iterator is released.
 ///
-/// The sequence ends when the chat is closed. It throws when the selection cannot be followed at all, for example
+/// The sequence ends when the chat is closed. It throws an error when the connection cannot continue, for example
 /// because the user may not read the channel.
 public struct LiveEvents: AsyncSequence, Sendable {
     /// An event or a change of the connection.
@@ -169,7 +168,7 @@ public struct LiveEvents: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(nextUpdate: open()) }
 
-    /// Reads the updates over a connection of its own.
+    /// Reads the updates. Each iterator has its own connection.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let nextUpdate: Next
 
@@ -181,10 +180,10 @@ public struct LiveEvents: AsyncSequence, Sendable {
 
 /// The moderation operations of a ``ChatBackend``, and each user's block list.
 public protocol ModerationBackend: Sendable {
-    /// Bans or mutes a user in a channel. The new restriction replaces the current one. When `ban` and `mute` are both
-    /// false, the restriction is lifted.
+    /// Bans or mutes a user in a channel, and replaces the user's current restriction. When `ban` and `mute` are both
+    /// false, the restriction ends.
     ///
-    /// - Parameter until: the time at which the restriction ends; nil sets no end.
+    /// - Parameter until: the time at which the restriction ends; nil for no end.
     func restrict(
         _ user: String, in channel: String, ban: Bool, mute: Bool, reason: String?, until: Timetoken?
     ) async throws(ChatError)
@@ -198,7 +197,7 @@ public protocol ModerationBackend: Sendable {
     func restrictions(of user: String, limit: Int, cursor: String?) async throws(ChatError) -> Page<RestrictionRecord>
     /// Freezes or unfreezes a channel. Only moderators may write in a frozen channel.
     func freeze(_ channel: String, _ isFrozen: Bool) async throws(ChatError)
-    /// Gives a user a role in a channel: moderator or plain member.
+    /// Changes a user's role in a channel: moderator or ordinary member.
     func appoint(_ user: String, in channel: String, _ role: MemberRole) async throws(ChatError)
 
     /// Blocks a user: the backend's user receives no further events from that user.
@@ -209,11 +208,12 @@ public protocol ModerationBackend: Sendable {
     func blocks(limit: Int, cursor: String?) async throws(ChatError) -> Page<String>
 }
 
-/// The read and delivery marks of a ``ChatBackend``, and the counts of unread messages.
+/// The operations of a ``ChatBackend`` on read marks, delivery marks and unread counts.
 public protocol ReceiptBackend: Sendable {
-    /// Moves the backend user's own mark in a channel forward.
+    /// Moves a mark of the backend's user in a channel forward.
     ///
-    /// - Parameter timetoken: the newest message that the mark covers; nil selects the channel's newest message.
+    /// - Parameter timetoken: the timetoken of the newest message that the user read or received; nil selects the
+    ///   channel's newest message.
     func mark(
         _ mark: ReceiptMark, of user: String, in channel: String, at timetoken: Timetoken?
     ) async throws(ChatError)
@@ -225,32 +225,32 @@ public protocol ReceiptBackend: Sendable {
     func unread() async throws(ChatError) -> UnreadCount
 }
 
-/// The two marks of a member: the newest message that a device of the user received, and the newest one that the user
-/// read.
+/// The two marks of a member: the newest message that a device of the user received, and the newest message that the
+/// user read.
 public enum ReceiptMark: Sendable { case delivered, read }
 
 /// The number of messages that a user has not read.
 public struct UnreadCount: Sendable, Equatable {
     /// The count over all channels.
     public let total: Int
-    /// The counts by the channels' custom types. Channels without a custom type count only in the total.
+    /// The counts by the custom type of the channels. Channels without a custom type count only in `total`.
     public let byCustomType: [String: Int]
 
-    /// A number of unread messages, for example in a test.
+    /// A count, for example in a test.
     public init(total: Int, byCustomType: [String: Int]) {
         self.total = total
         self.byCustomType = byCustomType
     }
 }
 
-/// The texts (metadata) and counters that an app stores with channels of a ``ChatBackend``. Each writing operation
-/// returns the values it wrote.
+/// The operations of a ``ChatBackend`` on the metadata (texts by key) and the counters of channels. Each writing
+/// operation returns the values that it wrote.
 public protocol ValueBackend: Sendable {
-    /// Returns the texts of a channel, by key.
+    /// Returns the metadata of a channel.
     func metadata(of channel: String) async throws(ChatError) -> [String: String]
-    /// - Throws: `.conflict` when one of the keys exists already.
+    /// - Throws: `.conflict` when one of the keys already exists.
     func create(metadata: [String: String], of channel: String) async throws(ChatError) -> [String: String]
-    /// - Parameter adding: true adds missing keys; false leaves them out.
+    /// - Parameter adding: true also adds keys that do not exist; false ignores them.
     func update(
         metadata: [String: String], adding: Bool, of channel: String
     ) async throws(ChatError) -> [String: String]
@@ -259,9 +259,9 @@ public protocol ValueBackend: Sendable {
 
     /// Returns the counters of a channel, by key.
     func counters(of channel: String) async throws(ChatError) -> [String: Int]
-    /// - Throws: `.conflict` when one of the keys exists already.
+    /// - Throws: `.conflict` when one of the keys already exists.
     func create(counters: [String: Int], of channel: String) async throws(ChatError) -> [String: Int]
-    /// - Parameter adding: true adds missing keys, counting from 0; false leaves them out.
+    /// - Parameter adding: true also adds keys that do not exist, starting at 0; false ignores them.
     func update(
         counters: [String: Int], _ change: CounterChange, adding: Bool, of channel: String
     ) async throws(ChatError) -> [String: Int]

@@ -6,58 +6,62 @@ public protocol RecordBackend: Sendable {
     func user(_ id: String) async throws(ChatError) -> UserRecord?
     /// Returns a page of the app's users.
     func users(_ list: RecordList) async throws(ChatError) -> Page<UserRecord>
-    /// - Throws: `.conflict` when the record exists already.
+    /// - Throws: `.conflict` when the record already exists.
     func create(user id: String, _ fields: UserFields) async throws(ChatError) -> UserRecord
-    /// - Parameter eTag: the expected version, or nil. `.stale` is thrown when the record has another one.
+    /// - Parameter eTag: the expected version; nil for any version. If the record has another version, `.stale` is
+    ///   thrown.
     func update(user id: String, _ fields: UserFields, eTag: String?) async throws(ChatError) -> UserRecord
-    /// Deletes a user's record. The user's messages stay.
+    /// Deletes a user's record, but not the user's messages.
     func delete(user id: String) async throws(ChatError)
 
     /// Returns a channel, or nil when it has no record.
     func channel(_ id: String) async throws(ChatError) -> ChannelState?
     /// Returns a page of the channels that have a record.
     func channels(_ list: RecordList) async throws(ChatError) -> Page<ChannelState>
-    /// Creates a channel. Its first members are its creator and `users`, who are invited. When the direct channel
-    /// exists already, it is returned.
+    /// Creates a channel. Its first members are the creator, who joins, and `users`, who are invited. If the direct
+    /// channel of two users already exists, it is returned.
     ///
     /// - Parameters:
-    ///   - id: nil generates an id. The id of a direct channel is derived from its users.
-    ///   - isDistinct: true returns an existing distinct channel of the same users; for groups.
+    ///   - id: the id of the channel; nil generates an id. The id of a direct channel is always derived from its users.
+    ///   - isDistinct: for group channels. True returns an existing distinct channel of the same users, if there is
+    ///     one.
     func create(
         channel id: String?, kind: ChannelKind, _ fields: ChannelFields, users: [String], isDistinct: Bool
     ) async throws(ChatError) -> ChannelState
-    /// - Parameter eTag: the expected version, or nil. `.stale` is thrown when the record has another one.
+    /// - Parameter eTag: the expected version; nil for any version. If the record has another version, `.stale` is
+    ///   thrown.
     func update(
         channel id: String, _ fields: ChannelFields, eTag: String?
     ) async throws(ChatError) -> ChannelState
-    /// Deletes a channel's record and its memberships. The channel's events stay.
+    /// Deletes a channel's record and its memberships, but not its events.
     func delete(channel id: String) async throws(ChatError)
 
     /// Makes the backend's user a member of a channel.
     func join(_ channel: String, _ fields: MembershipFields) async throws(ChatError) -> MembershipRecord
     /// Ends the membership of the backend's user.
     func leave(_ channel: String) async throws(ChatError)
-    /// Invites users to a channel: either all of them or none.
+    /// Invites all of the users to a channel, or none of them.
     func invite(_ users: [String], to channel: String) async throws(ChatError) -> [MembershipRecord]
     /// Declines an invitation of the backend's user.
     func declineInvite(to channel: String) async throws(ChatError)
-    /// - Parameter eTag: the expected version, or nil. `.stale` is thrown when the record has another one.
+    /// - Parameter eTag: the expected version; nil for any version. If the record has another version, `.stale` is
+    ///   thrown.
     func update(
         member user: String, of channel: String, _ fields: MembershipFields, eTag: String?
     ) async throws(ChatError) -> MembershipRecord
-    /// Removes a member from a channel. Does nothing when the user is no member.
+    /// Removes a member from a channel. Does nothing when the user is not a member.
     ///
-    /// - Parameter reason: the moderator's reason.
+    /// - Parameter reason: the moderator's reason; nil for none.
     func remove(member user: String, from channel: String, reason: String?) async throws(ChatError)
     /// Hides a channel from the list of the backend's user.
     ///
     /// - Parameters:
-    ///   - hidesHistory: true keeps older messages hidden when the channel comes back.
-    ///   - endsWithMessage: true shows the channel again at its next message.
+    ///   - hidesHistory: true keeps the previous messages hidden after the channel is shown again.
+    ///   - endsWithMessage: true shows the channel again when it gets a new message.
     func hide(_ channel: String, hidesHistory: Bool, endsWithMessage: Bool) async throws(ChatError)
     /// Shows a hidden channel in the user's list again.
     func unhide(_ channel: String) async throws(ChatError)
-    /// Returns a membership, or nil when the user is no member.
+    /// Returns a membership, or nil when the user is not a member.
     func member(_ user: String, of channel: String) async throws(ChatError) -> MembershipRecord?
     /// Returns a page of a channel's members, including invited ones.
     func members(of channel: String, _ list: RecordList) async throws(ChatError) -> Page<MembershipRecord>
@@ -74,7 +78,7 @@ public struct ChannelState: Sendable {
     /// The number of members who have joined; nil for an open channel.
     public var joinedMemberCount: Int?
 
-    /// A channel with its numbers of members, if it was read with them.
+    /// A channel with its numbers of members; nil when they were not read.
     public init(_ record: ChannelRecord, memberCount: Int? = nil, joinedMemberCount: Int? = nil) {
         self.record = record
         self.memberCount = memberCount
@@ -82,13 +86,15 @@ public struct ChannelState: Sendable {
     }
 }
 
-/// The filter, order and position of a page of a list.
+/// A query for a page of a list: filter, order and position.
 public struct RecordList: Sendable {
-    /// A filter expression over fields: `name LIKE 'An*'`.
+    /// A filter expression over the fields of the records, such as `name LIKE 'An*'`; nil for no filter.
     public var filter: String?
-    /// `field:asc` or `field:desc`.
+    /// The fields to sort by, such as `name:asc` or `name:desc`. Later fields order records that are equal in the
+    /// earlier ones.
     public var sort: [String] = []
-    /// The direction of fields without one, and of the list without `sort`; nil selects the list's default.
+    /// The direction for fields of `sort` without `:asc` or `:desc`, and for the list when `sort` is empty; nil selects
+    /// the default.
     public var order: ListOrder?
     /// The lower bound for the time of creation, exclusive; nil: no bound.
     public var after: Timetoken?
@@ -96,14 +102,14 @@ public struct RecordList: Sendable {
     public var before: Timetoken?
     /// The maximum number of elements on a page.
     public var limit = 50
-    /// The cursor that the page before returned.
+    /// The cursor of the previous page; nil for the first page.
     public var cursor: String?
 
-    /// The first 50 records in the list's default order.
+    /// A query for the first 50 records in the default order.
     public init() {}
 }
 
-/// The fields of a user to set. A nil field stays as it is.
+/// The fields of a user to change. A nil field does not change.
 public struct UserFields: Sendable {
     /// The name for display.
     public var name: String?
@@ -113,18 +119,18 @@ public struct UserFields: Sendable {
     public var profileURL: String?
     /// The user's email address.
     public var email: String?
-    /// An object of the app.
+    /// The app's own data, a JSON object.
     public var custom: AnyJSON?
-    /// A state, as free text of the app.
+    /// A status that the app defines, as free text.
     public var status: String?
-    /// A type, as free text of the app.
+    /// A type that the app defines, as free text.
     public var type: String?
 
-    /// No fields to set.
+    /// Fields without any change.
     public init() {}
 }
 
-/// The fields of a channel to set. A nil field stays as it is.
+/// The fields of a channel to change. A nil field does not change.
 public struct ChannelFields: Sendable {
     /// The name for display.
     public var name: String?
@@ -133,30 +139,30 @@ public struct ChannelFields: Sendable {
     public var coverURL: String?
     /// A label for grouping channels.
     public var customType: String?
-    /// A type of the app's own; not the kind of channel.
+    /// A type that the app defines, as free text. It is not the kind of the channel.
     public var type: String?
-    /// A value of any kind that the app stores with the channel.
+    /// The app's own data, any JSON value.
     public var data: AnyJSON?
-    /// An object of the app.
+    /// The app's own data, a JSON object.
     public var custom: AnyJSON?
-    /// A state, as free text of the app.
+    /// A status that the app defines, as free text.
     public var status: String?
 
-    /// No fields to set.
+    /// Fields without any change.
     public init() {}
 }
 
-/// The fields of a membership to set. A nil field stays as it is.
+/// The fields of a membership to change. A nil field does not change.
 public struct MembershipFields: Sendable {
-    /// An object of the app.
+    /// The app's own data, a JSON object.
     public var custom: AnyJSON?
-    /// A state, as free text of the app.
+    /// A status that the app defines, as free text.
     public var status: String?
-    /// A type, as free text of the app.
+    /// A type that the app defines, as free text.
     public var type: String?
-    /// The messages for which the member wants push notifications; only the member may set it.
+    /// The messages for which the member wants push notifications. Only the member may set this field.
     public var push: PushPreference?
 
-    /// No fields to set.
+    /// Fields without any change.
     public init() {}
 }

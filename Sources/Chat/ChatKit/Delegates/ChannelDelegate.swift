@@ -1,16 +1,17 @@
 public import ChatModel
 
-/// Receives the events in the channels of the chat's user, as the user's device receives them. The methods are called in
-/// the order of the events, one at a time.
+/// Receives the events in the channels of the chat's user, as a device of the user receives them. The methods are
+/// called in the order of the events, one at a time.
 ///
-/// Every method does nothing by default, except those with a receipt, typing users, a restriction or a reason: they call
-/// the method of the same event without it. Implement one of the two.
+/// For some events there are two methods, with and without an additional parameter: the receipt, the typing users, the
+/// restriction or the reason. Implement one of the two; by default, the longer one calls the shorter one. All other
+/// methods do nothing by default.
 ///
-/// The channels and users come with their records, as far as the user may see them.
+/// The channels and users contain their records, as far as the user may see them.
 public protocol ChannelDelegate: AnyObject, Sendable {
     /// A message was sent. Its `sender` is set.
     func channel(_ channel: Channel, didReceive message: Message)
-    /// A message was edited. Its `oldValues` hold the replaced content.
+    /// A message was edited. Its `oldValues` contain the replaced content.
     func channel(_ channel: Channel, didUpdate message: Message)
     /// A message was deleted.
     func channel(_ channel: Channel, messageWasDeleted timetoken: Timetoken)
@@ -18,9 +19,9 @@ public protocol ChannelDelegate: AnyObject, Sendable {
     func channel(_ channel: Channel, didReceiveMention message: Message)
     /// A reaction was added or removed.
     func channel(_ channel: Channel, updatedReaction event: ReactionEvent)
-    /// The channel's record, the user's push preference in it, its last message or the number of its unread messages
-    /// changed. For the last two, `lastMessage` or `unreadMessageCount` is set; each is announced once a second at most,
-    /// and the numbers of unread messages also when the delegate is added.
+    /// The channel changed: its record, the user's push preference, the last message or the number of unread messages.
+    /// For the last two, `lastMessage` or `unreadMessageCount` is set. Each of them is reported at most once per
+    /// second. The numbers of unread messages are also reported when the delegate is added.
     func channelWasChanged(_ channel: Channel)
     /// The channel's record was deleted.
     func channelWasDeleted(_ id: String, channelType: ChannelType)
@@ -30,15 +31,15 @@ public protocol ChannelDelegate: AnyObject, Sendable {
     func channelWasUnfrozen(_ channel: Channel)
     /// The user hid the channel.
     func channelWasHidden(_ channel: Channel)
-    /// Texts were added. `metaData` holds the added ones.
+    /// Metadata was added. `metaData` contains the added keys.
     func channel(_ channel: Channel, createdMetaData metaData: [String: String])
-    /// Texts were changed. `metaData` holds the changed ones.
+    /// Metadata was changed. `metaData` contains the changed keys.
     func channel(_ channel: Channel, updatedMetaData metaData: [String: String])
-    /// Texts were removed.
+    /// Metadata was removed.
     func channel(_ channel: Channel, deletedMetaDataKeys keys: [String])
-    /// Counters were added. `counters` holds the added ones.
+    /// Counters were added. `counters` contains the added counters.
     func channel(_ channel: Channel, createdMetaCounters counters: [String: Int])
-    /// Counters were changed. `counters` holds the changed ones.
+    /// Counters were changed. `counters` contains the changed counters.
     func channel(_ channel: Channel, updatedMetaCounters counters: [String: Int])
     /// Counters were removed.
     func channel(_ channel: Channel, deletedMetaCountersKeys keys: [String])
@@ -82,13 +83,14 @@ public protocol ChannelDelegate: AnyObject, Sendable {
     func channelDidUpdateTypingStatus(_ channel: Channel)
     /// A user started or stopped typing.
     ///
-    /// - Parameter users: those who are typing now, at most 20.
+    /// - Parameter users: the users who are typing now, at most 20.
     func channel(_ channel: Channel, didUpdateTypingUsers users: [User])
     /// A reply was created or deleted.
     func channelDidUpdateThreadInfo(_ channel: Channel, event: ThreadEvent)
-    /// The number of members of some channels changed; see their `memberCount` and `joinedMemberCount`.
+    /// The numbers of members of some channels changed. The channels contain the new `memberCount` and
+    /// `joinedMemberCount`.
     func channelDidChangeMemberCount(_ channels: [Channel])
-    /// The number of users in some open channels changed; see their `participantCount`.
+    /// The numbers of users in some open channels changed. The channels contain the new `participantCount`.
     func channelDidChangeParticipantCount(_ channels: [Channel])
 }
 

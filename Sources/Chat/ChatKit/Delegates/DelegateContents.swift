@@ -2,7 +2,7 @@ public import ChatModel
 
 /// A reaction was added to a message, or removed.
 public struct ReactionEvent: Sendable {
-    /// The message that the user reacted to.
+    /// The timetoken of the message.
     public let messageTimetoken: Timetoken
     /// The reaction: a key or an emoji.
     public let key: String
@@ -13,7 +13,7 @@ public struct ReactionEvent: Sendable {
     /// The number of users with this reaction after the event.
     public let count: Int
 
-    /// A change of a reaction, for example in a test.
+    /// An event, for example in a test.
     public init(messageTimetoken: Timetoken, key: String, isAdded: Bool, user: User, count: Int) {
         self.messageTimetoken = messageTimetoken
         self.key = key
@@ -25,20 +25,20 @@ public struct ReactionEvent: Sendable {
 
 /// A reply to a message was created or deleted.
 public struct ThreadEvent: Sendable {
-    /// The message that was replied to.
+    /// The timetoken of the message that was replied to.
     public let parentTimetoken: Timetoken
-    /// The reply; nil when several were deleted.
+    /// The timetoken of the reply; nil when several replies were deleted.
     public let replyTimetoken: Timetoken?
     /// True when the reply was created, false when replies were deleted.
     public let isReplyCreated: Bool
     /// The number of replies after the change.
     public let replyCount: Int
-    /// The newest reply after the change; nil when there is none.
+    /// The timetoken of the newest reply after the change; nil when there is none.
     public let lastReplyTimetoken: Timetoken?
     /// The authors with the most replies, at most 5.
     public let mostReplies: [User]
 
-    /// A change of a thread, for example in a test.
+    /// An event, for example in a test.
     public init(
         parentTimetoken: Timetoken, replyTimetoken: Timetoken?, isReplyCreated: Bool, replyCount: Int,
         lastReplyTimetoken: Timetoken?, mostReplies: [User]
@@ -52,16 +52,17 @@ public struct ThreadEvent: Sendable {
     }
 }
 
-/// The read or delivery mark of a member moved.
+/// A member's read mark or delivery mark moved.
 public struct ReceiptEvent: Sendable {
     /// The member whose mark moved.
     public let user: User
-    /// The newest message that the mark covers.
+    /// The timetoken of the newest message that the member read or received.
     public let timetoken: Timetoken
-    /// The number of joined members whose mark is before it; nil in channels of more than 100 members.
+    /// The number of joined members who have not read or received this message; nil in channels with more than 100
+    /// members.
     public let missingMemberCount: Int?
 
-    /// A moved mark, for example in a test.
+    /// An event, for example in a test.
     public init(user: User, timetoken: Timetoken, missingMemberCount: Int?) {
         self.user = user
         self.timetoken = timetoken

@@ -1,12 +1,12 @@
 import ChatModel
 import JSON
 
-/// One event, translated into calls of a ``ChannelDelegate``.
+/// Translates one event into calls of a ``ChannelDelegate``.
 struct DelegateEvent: Sendable {
     let chat: Chat
     let event: Event
     let data: AnyJSON
-    /// The objects beside the event.
+    /// The objects that the gateway included with the event.
     let included: IncludedObjects?
     let channel: Channel
 
@@ -15,7 +15,8 @@ struct DelegateEvent: Sendable {
         event = received.event
         data = AnyJSON(event.data)
         included = received.included
-        // The payload's channel is the state after the event; the one beside the event is read when it is sent.
+        // The channel in the payload has the state after the event. The included channel is read later, when the event
+        // is sent.
         let shown = event.isGateways ? event.data.rawMember("channel") : nil
         channel =
             shown.map { [event] in Channel(chat: chat, id: event.channel.name, shown: $0) } ?? included?.channel
@@ -111,19 +112,19 @@ struct DelegateEvent: Sendable {
         }
     }
 
-    /// True for the second copy of an invitation. An invitation arrives on the channel and on the invited user's own
-    /// channel; only one of the two is delivered.
+    /// True for the copy of an invitation that is not delivered. An invitation is an event on the channel and another
+    /// one on the invited user's own channel.
     private var isCopy: Bool { data["channel"]?.text("id").map { $0 != event.channel.name } ?? false }
 
-    /// The message of the event: as the event shows it, or as it is now when the event only refers to it. Nil when it no
-    /// longer exists.
+    /// The message that the event is about. If the event contains only a reference, the message is read now; nil when
+    /// it no longer exists.
     private var message: Message? {
         get async {
             guard let shown = data["message"], let timetoken = shown.timetoken("timetoken") else { return nil }
             if shown["etag"] != nil, let text = event.data.rawMember("message"), let state = MessageState(text) {
                 return withSender(state)
             }
-            // A message that cannot be read now is not shown.
+            // A message that cannot be read now is left out.
             return try? await chat.channel(shown.text("channel") ?? channel.id).getMessage(timetoken: timetoken)
         }
     }
@@ -158,12 +159,12 @@ struct DelegateEvent: Sendable {
             missingMemberCount: data[count] == nil ? nil : data.count(count))
     }
 
-    /// The channel with the last message or the number of unread messages that the event announces. The number arrives
-    /// on the user's own channel.
+    /// The channel with the last message or the number of unread messages that the event reports. The number is sent on
+    /// the user's own channel.
     private var active: Channel {
         let id = data["channel"]?.text("id") ?? channel.id
         let shown = event.data.rawMember("channel")
-        // The channel beside the event is the user's own when the number of unread messages is announced.
+        // When the event reports a number of unread messages, the included channel is the user's own channel.
         let whole = id == event.channel.name ? included?.channel : nil
         var active = whole ?? Channel(chat: chat, id: id, shown: shown)
         active.lastMessage = event.data.rawMember("last_message").flatMap { MessageState($0) }.map { withSender($0) }
@@ -180,7 +181,7 @@ struct DelegateEvent: Sendable {
         return shown.compactMap { user($0) }
     }
 
-    /// The user that an event shows: with the whole record when it came with the event.
+    /// The user in the event's data, with the whole record if the event includes it.
     private func user(_ shown: AnyJSON) -> User? {
         guard let id = shown.text("id") else { return nil }
         return recorded(id) ?? User(chat: chat, shown: shown)
@@ -188,7 +189,7 @@ struct DelegateEvent: Sendable {
 
     private func user(id: String) -> User { recorded(id) ?? User(chat: chat, UserRecord(id: id)) }
 
-    /// The user's record when it came with the event.
+    /// The user's record, if the event includes it; otherwise nil.
     private func recorded(_ id: String) -> User? {
         guard event.user == id, let user = included?.user, user.id == id else { return nil }
         return user
@@ -206,8 +207,8 @@ struct DelegateEvent: Sendable {
 }
 
 extension Event {
-    /// True when the gateway made the payload. The payload of a message, signal or custom event comes from its sender
-    /// and may hold anything.
+    /// True when the gateway created the payload. The payload of a message, signal or custom event comes from its
+    /// sender, with any content.
     fileprivate var isGateways: Bool {
         BuiltInTypes.isReserved(type) && type != BuiltInTypes.messageCreated && type != BuiltInTypes.signalSent
     }
@@ -235,7 +236,7 @@ extension AnyJSON {
 }
 
 extension User {
-    /// Creates a user from the fields that an event shows. Returns nil when they are no user.
+    /// Creates a user from the fields in an event. Returns nil when they do not describe a user.
     init?(chat: Chat, shown: AnyJSON) {
         guard let id = shown.text("id") else { return nil }
         var record = UserRecord(id: id)
@@ -246,8 +247,8 @@ extension User {
 }
 
 extension Channel {
-    /// Creates a channel from the fields that an event shows, or from its id only when the event shows none. The id is
-    /// always that of the event's envelope.
+    /// Creates a channel from the fields in an event, or from the id alone when there are none. The id is always `id`,
+    /// the channel of the event.
     init(chat: Chat, id: String, shown: JSONText?) {
         guard let shown, let root = try? JSONDocument(shown).root, var record = ChannelRecord(id: id, root, shown)
         else {

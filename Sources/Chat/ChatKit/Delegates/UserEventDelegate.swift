@@ -5,8 +5,8 @@ import Locking
 public protocol UserEventDelegate: AnyObject, Sendable {
     /// The number of unread messages changed.
     ///
-    /// - Parameter totalCountByCustomType: the counts by the channels' custom types. Channels without one count only in
-    ///   `total`.
+    /// - Parameter totalCountByCustomType: the counts by the custom type of the channels. Channels without a custom
+    ///   type count only in `total`.
     func didUpdateTotalUnreadMessageCount(_ total: Int, totalCountByCustomType: [String: Int])
 }
 
@@ -14,15 +14,15 @@ extension UserEventDelegate {
     public func didUpdateTotalUnreadMessageCount(_ total: Int, totalCountByCustomType: [String: Int]) {}
 }
 
-/// Receives the losses and recoveries of the connection for live events.
+/// Receives changes of the connection for live events.
 public protocol ConnectionDelegate: AnyObject, Sendable {
-    /// The connection was lost and is being made again.
+    /// The connection was lost. The chat tries to reconnect.
     func didStartReconnection()
-    /// The connection was made again.
+    /// The chat reconnected.
     func didSucceedReconnection()
-    /// The connection cannot be made again.
+    /// The chat cannot reconnect.
     func didFailReconnection()
-    /// The chat was closed during the reconnection.
+    /// The chat was closed while it tried to reconnect.
     func didCancelReconnection()
 }
 
@@ -34,10 +34,10 @@ extension ConnectionDelegate {
 }
 
 extension Chat {
-    /// Adds a delegate that receives the new events in the user's channels. A delegate with the same identifier is
-    /// replaced between two events; the other delegates are not affected.
+    /// Adds a delegate that receives new events in the user's channels. An existing delegate with the same identifier
+    /// is replaced, without losing an event. Other delegates are not affected.
     ///
-    /// - Returns: the listener of the identifier, whose `ready()` waits for the connection. The caller need not keep
+    /// - Returns: the listener of this identifier. Its `ready()` waits for the connection. The caller need not retain
     ///   it.
     @discardableResult
     public func addChannelDelegate(_ delegate: any ChannelDelegate, identifier: String) -> AutoCloseable {
@@ -51,7 +51,7 @@ extension Chat {
         }
     }
 
-    /// The events of the user's device, with the objects that delegates show. All delegates share one stream.
+    /// The events for the user's device, with the objects that delegate calls need. All delegates share one stream.
     private func delegateEvents(of types: [String]) -> ChatStream<LiveEvent> {
         var selection = EventSelection(types: types)
         selection.isDevice = true
@@ -62,7 +62,8 @@ extension Chat {
     /// Removes a channel delegate.
     public func removeChannelDelegate(forIdentifier identifier: String) { delegates.remove("channel", identifier) }
 
-    /// Adds a delegate that receives new events about the user. Identifiers work as for channel delegates.
+    /// Adds a delegate that receives changes of the user's number of unread messages. An existing delegate with the
+    /// same identifier is replaced.
     @discardableResult
     public func addUserEventDelegate(_ delegate: any UserEventDelegate, identifier: String) -> AutoCloseable {
         delegates.add(delegate, as: "user", identifier) { slot in
@@ -77,7 +78,8 @@ extension Chat {
     /// Removes a user event delegate.
     public func removeUserEventDelegate(forIdentifier identifier: String) { delegates.remove("user", identifier) }
 
-    /// Adds a delegate that receives changes of the connection. Identifiers work as for channel delegates.
+    /// Adds a delegate that receives changes of the connection. An existing delegate with the same identifier is
+    /// replaced.
     @discardableResult
     public func addConnectionDelegate(_ delegate: any ConnectionDelegate, identifier: String) -> AutoCloseable {
         let isBroken = Lock(false)
@@ -104,7 +106,7 @@ extension Chat {
     }
 }
 
-/// A weak, replaceable reference to a delegate.
+/// A weak reference to a delegate, which can be replaced by another delegate.
 final class DelegateSlot: Sendable {
     private struct Reference: Sendable { weak let delegate: (any AnyObject & Sendable)? }
 
@@ -119,7 +121,7 @@ final class DelegateSlot: Sendable {
     }
 }
 
-/// The delegates of a chat by kind and identifier. The chat keeps the listeners but does not retain the delegates.
+/// The delegates of a chat, by kind and identifier. Retains the listeners but not the delegates.
 final class Delegates: Sendable {
     private struct Name: Hashable {
         var kind: String
@@ -128,7 +130,7 @@ final class Delegates: Sendable {
 
     private let entries = Lock<[Name: (slot: DelegateSlot, listener: AutoCloseable)]>([:])
 
-    /// - Parameter listen: creates the listener of an identifier that has none yet, or whose listener has ended.
+    /// - Parameter listen: creates a listener. Called when the identifier has no listener or its listener has ended.
     func add(
         _ delegate: any AnyObject & Sendable, as kind: String, _ identifier: String,
         _ listen: (DelegateSlot) -> AutoCloseable

@@ -4,15 +4,15 @@ extension Channel {
     /// Sends a text message.
     ///
     /// - Parameters:
-    ///   - meta: metadata of the message that filters can read.
-    ///   - usersToMention: users who receive a mention on their own channels.
+    ///   - meta: metadata, which filters can read.
+    ///   - usersToMention: the ids of mentioned users. Each of them receives an event on the user's own channel.
     ///   - mentionsEverybody: true mentions every user of the channel instead of single users.
     ///   - quoting: the message to quote.
     ///   - storeInHistory: true when history stores the message.
-    ///   - ttlHours: the number of hours for which it is stored; nil or 0 selects the app's retention.
+    ///   - ttlHours: the number of hours for which history stores the message; nil or 0 selects the app's retention.
     /// - Throws: `.forbidden` when the user may not write in the channel; `.malformed` when `meta` cannot be encoded;
-    ///   `.notFound` when the quoted message does not exist, `.gone` when it is deleted; `.tooLarge` for a long
-    ///   message; the errors of every call (``Chat``).
+    ///   `.notFound` when the quoted message does not exist; `.gone` when the quoted message is deleted; `.tooLarge`
+    ///   when the message is too long; the errors common to all calls (see ``Chat``).
     @discardableResult
     public func sendText(
         _ text: String, meta: [String: any JSONCodable]? = nil, usersToMention: [String] = [],
@@ -30,13 +30,14 @@ extension Channel {
         return try await chat.backend.send(posting, links)
     }
 
-    /// Returns the newest messages between the bounds, oldest first.
+    /// Returns the newest `count` messages between the bounds, oldest first. `isMore` is true when there are more
+    /// between them.
     ///
     /// - Parameters:
-    ///   - startTimetoken: the upper bound, exclusive: only older messages.
-    ///   - endTimetoken: the lower bound, inclusive: only this and newer messages.
+    ///   - startTimetoken: the upper bound, exclusive; nil for no bound.
+    ///   - endTimetoken: the lower bound, inclusive; nil for no bound.
     /// - Throws: `.forbidden` when the user may not read the channel; `.malformed` for a count that the gateway
-    ///   refuses; the errors of every call (``Chat``).
+    ///   rejects; the errors common to all calls (see ``Chat``).
     public func getHistory(
         startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil, count: Int = 25
     ) async throws(ChatError) -> (messages: [Message], isMore: Bool) {
@@ -48,24 +49,24 @@ extension Channel {
 
     /// Returns a message, or nil when it does not exist.
     ///
-    /// - Throws: `.forbidden` when the user may not read the channel; the errors of every call (``Chat``).
+    /// - Throws: `.forbidden` when the user may not read the channel; the errors common to all calls (see ``Chat``).
     public func getMessage(timetoken: Timetoken) async throws(ChatError) -> Message? {
         try await chat.backend.message(timetoken, in: id).map { Message(chat: chat, $0) }
     }
 
     /// Returns the pinned message, or nil when none is pinned.
     ///
-    /// - Throws: `.forbidden` when the user may not read the channel; the errors of every call (``Chat``).
+    /// - Throws: `.forbidden` when the user may not read the channel; the errors common to all calls (see ``Chat``).
     public func getPinnedMessage() async throws(ChatError) -> Message? {
         guard let timetoken = try await chat.getChannel(channelId: id)?.pinnedMessageTimetoken else { return nil }
         return try await getMessage(timetoken: timetoken)
     }
 
-    /// Returns reports of the channel's messages, oldest first. Requires a moderator of the channel. The bounds work as
-    /// in ``Chat/getEventsHistory(channelId:startTimetoken:endTimetoken:count:types:)``.
+    /// Returns reports of the channel's messages, oldest first. The user must be a moderator of the channel. The bounds
+    /// work as in ``Chat/getEventsHistory(channelId:startTimetoken:endTimetoken:count:types:)``.
     ///
-    /// - Throws: `.forbidden` when the user is no moderator of the channel; `.malformed` for a count that the gateway
-    ///   refuses; the errors of every call (``Chat``).
+    /// - Throws: `.forbidden` when the user is not a moderator of the channel; `.malformed` for a count that the
+    ///   gateway rejects; the errors common to all calls (see ``Chat``).
     public func getMessageReportsHistory(
         startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil, count: Int = 25
     ) async throws(ChatError) -> (events: [EventWrapper<Report>], isMore: Bool) {
@@ -77,7 +78,7 @@ extension Channel {
 }
 
 extension OutgoingMessage {
-    /// Creates a message with a text, in the form that every reader of messages understands.
+    /// Creates a text message in the form that every client can read.
     init(text: String, on channel: String) {
         self.init(.message, on: channel, data: AnyJSON.object(["text": .string(text)]).text)
     }

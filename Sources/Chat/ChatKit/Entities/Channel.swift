@@ -1,36 +1,36 @@
 public import ChatModel
 
-/// A channel as one user of the chat sees it. It is a value: a change of the channel shows only in a value that is read
-/// later.
+/// A channel as the chat's user sees it. A `Channel` is a value and does not change: read the channel again to see
+/// changes.
 public struct Channel: Sendable, Identifiable {
     public let chat: Chat
     public let id: String
     /// The name for display; nil for none.
     public let name: String?
     public let description: String?
-    /// Fields of the app's own.
+    /// The app's own data, a JSON object.
     public let custom: [String: any JSONCodable]
-    /// A state, as free text of the app.
+    /// A status that the app defines, as free text.
     public let status: String?
-    /// The type; `unknown` when the channel has no record or the record was not read.
+    /// The type of the channel; `unknown` when the channel has no record or the record was not read.
     public let type: ChannelType
     /// The address of a picture.
     public let coverUrl: String?
-    /// A value of any kind that the app stores with the channel.
+    /// The app's own data, any JSON value.
     public let data: AnyJSON?
     /// A label for grouping channels.
     public let customType: String?
     /// True when only moderators may write.
     public let isFrozen: Bool
-    /// True when creating a distinct conversation of the channel's members returns this channel.
+    /// True for a distinct channel: creating a distinct conversation with the same members returns this channel.
     public let isDistinct: Bool
-    /// The users who moderate the channel.
+    /// The ids of the channel's moderators.
     public let operators: [String]
-    /// The pinned message, if there is one.
+    /// The timetoken of the pinned message; nil for none.
     public let pinnedMessageTimetoken: Timetoken?
     /// The time of the last change; zero for a channel without a record.
     public let updated: Timetoken
-    /// The version of the record.
+    /// The version of the record, for updates that require this version.
     public let eTag: String
     /// The number of members, including invited ones. Nil for an open channel, and when the channel was not read.
     public let memberCount: Int?
@@ -40,8 +40,7 @@ public struct Channel: Sendable, Identifiable {
     public internal(set) var participantCount: Int?
     /// The newest message. Set only in a delegate call that reports it; otherwise nil.
     public internal(set) var lastMessage: Message?
-    /// The number of messages that the chat's user has not read. Set only in a delegate call that reports it; otherwise
-    /// nil.
+    /// The number of unread messages of the chat's user. Set only in a delegate call that reports it; otherwise nil.
     public internal(set) var unreadMessageCount: Int?
 
     /// Creates a channel without its record.
@@ -72,15 +71,15 @@ public struct Channel: Sendable, Identifiable {
         eTag = record?.etag ?? ""
     }
 
-    /// The sequences of the channel's events. For each of them there is also an `on…` method that takes a closure.
+    /// The channel's events as sequences. For each sequence there is also an `on…` method with a closure.
     public var stream: ChannelStreams { ChannelStreams(channel: self) }
 }
 
 extension Channel {
-    /// Changes the given fields, keeps the others, and returns the changed channel.
+    /// Changes the given fields. Returns the changed channel. A nil field does not change.
     ///
     /// - Throws: `.notFound` when the channel has no record; `.forbidden` when the user may not change it; `.malformed`
-    ///   or `.tooLarge` for a field; the errors of every call (``Chat``).
+    ///   or `.tooLarge` for an invalid field; the errors common to all calls (see ``Chat``).
     public func update(
         name: String? = nil, custom: [String: any JSONCodable]? = nil, description: String? = nil,
         status: String? = nil, coverUrl: String? = nil, customType: String? = nil
@@ -91,9 +90,9 @@ extension Channel {
         return Channel(chat: chat, try await chat.backend.update(channel: id, fields, eTag: nil))
     }
 
-    /// Deletes the channel's record and its memberships. The channel's events stay.
+    /// Deletes the channel's record and its memberships, but not the channel's events.
     ///
-    /// - Throws: `.forbidden` when the user may not delete the channel; the errors of every call (``Chat``).
+    /// - Throws: `.forbidden` when the user may not delete the channel; the errors common to all calls (see ``Chat``).
     public func delete() async throws(ChatError) { try await chat.backend.delete(channel: id) }
 }
 

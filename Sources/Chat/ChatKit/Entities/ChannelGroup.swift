@@ -1,6 +1,7 @@
 public import ChatModel
 
-/// A named group of channels, for ``Chat/subscription(queue:channels:groups:presence:filter:include:since:)``.
+/// A named group of channels that can be subscribed together (see
+/// ``Chat/subscription(queue:channels:groups:presence:filter:include:since:)``).
 public struct ChannelGroup: Sendable, Identifiable {
     public let chat: Chat
     public let id: String
@@ -8,15 +9,15 @@ public struct ChannelGroup: Sendable, Identifiable {
     /// Returns the group's channels in the order in which they were added, without their records. Empty when the group
     /// does not exist.
     ///
-    /// - Throws: `.forbidden` when the credential may not read; the errors of every call (``Chat``).
+    /// - Throws: `.forbidden` when the credential may not read; the errors common to all calls (see ``Chat``).
     public func listChannels() async throws(ChatError) -> [Channel] {
         (try await chat.backend.group(id)?.channels ?? []).map { chat.channel($0) }
     }
 
     /// Adds channels to the group. Creates the group when it does not exist.
     ///
-    /// - Throws: `.forbidden` when the credential does not reach the channels or may not change groups; `.invalid` when
-    ///   the group would be too large (2000 channels by default); the errors of every call (``Chat``).
+    /// - Throws: `.forbidden` when the credential has no access to the channels or may not change groups; `.invalid`
+    ///   when the group would be too large (2000 channels by default); the errors common to all calls (see ``Chat``).
     public func addChannels(_ channels: [Channel]) async throws(ChatError) {
         try await chat.backend.change(group: id, adding: channels.map(\.id), removing: [])
     }
@@ -24,7 +25,7 @@ public struct ChannelGroup: Sendable, Identifiable {
     /// Removes channels from the group. An empty group continues to exist.
     ///
     /// - Throws: `.forbidden` when the credential may not change groups; `.notFound` when the group does not exist; the
-    ///   errors of every call (``Chat``).
+    ///   errors common to all calls (see ``Chat``).
     public func removeChannels(_ channels: [Channel]) async throws(ChatError) {
         try await chat.backend.change(group: id, adding: [], removing: channels.map(\.id))
     }
@@ -36,8 +37,8 @@ extension Chat {
 
     /// Returns a page of the groups, ordered by name.
     ///
-    /// - Throws: `.forbidden` when the credential may not read; `.malformed` for a bad limit or page; the errors of
-    ///   every call (``Chat``).
+    /// - Throws: `.forbidden` when the credential may not read; `.malformed` for an invalid limit or page; the errors
+    ///   common to all calls (see ``Chat``).
     public func getChannelGroups(
         limit: Int = 50, page: String? = nil
     ) async throws(ChatError) -> (groups: [ChannelGroup], page: String?) {
@@ -45,21 +46,21 @@ extension Chat {
         return (found.items.map { channelGroup($0) }, found.cursor)
     }
 
-    /// Deletes a group. Its channels stay. Does nothing when the group does not exist.
+    /// Deletes a group, but not its channels. Does nothing when the group does not exist.
     ///
-    /// - Throws: `.forbidden` when the credential may not change groups; the errors of every call (``Chat``).
+    /// - Throws: `.forbidden` when the credential may not change groups; the errors common to all calls (see ``Chat``).
     public func removeChannelGroup(id: String) async throws(ChatError) { try await backend.delete(group: id) }
 }
 
 extension Channel {
-    /// Bans or mutes a user in the channel. The new restriction replaces the current one. When `ban` and `mute` are
-    /// both false, the restriction is lifted. Requires a moderator of the channel.
+    /// Bans or mutes a user in the channel, and replaces the user's current restriction. When `ban` and `mute` are both
+    /// false, the restriction ends. The chat's user must be a moderator of the channel.
     ///
     /// - Parameters:
-    ///   - reason: the moderator's reason, which the user receives.
-    ///   - until: the time at which the restriction ends; nil keeps it until it is lifted.
-    /// - Throws: `.forbidden` when the chat's user is no moderator; `.malformed` for an end in the past; the errors of
-    ///   every call (``Chat``).
+    ///   - reason: the moderator's reason, which the restricted user receives; nil for none.
+    ///   - until: the time at which the restriction ends; nil for no end.
+    /// - Throws: `.forbidden` when the chat's user is not a moderator; `.malformed` for an end in the past; the errors
+    ///   common to all calls (see ``Chat``).
     public func setRestrictions(
         user: User, ban: Bool = false, mute: Bool = false, reason: String? = nil, until: Timetoken? = nil
     ) async throws(ChatError) {
@@ -68,15 +69,16 @@ extension Channel {
 
     /// Returns the restriction of a user in the channel, or nil when there is none.
     ///
-    /// - Throws: `.forbidden` with the token of another user who is no moderator; the errors of every call (``Chat``).
+    /// - Throws: `.forbidden` with the token of another user who is not a moderator; the errors common to all calls
+    ///   (see ``Chat``).
     public func getUserRestrictions(user: User) async throws(ChatError) -> Restriction? {
         try await chat.backend.restriction(of: user.id, in: id).map { Restriction($0) }
     }
 
     /// Returns a page of all restrictions in the channel.
     ///
-    /// - Throws: `.forbidden` when the chat's user is no moderator; `.malformed` for a bad limit or page; the errors of
-    ///   every call (``Chat``).
+    /// - Throws: `.forbidden` when the chat's user is not a moderator; `.malformed` for an invalid limit or page; the
+    ///   errors common to all calls (see ``Chat``).
     public func getUsersRestrictions(
         limit: Int = 50, page: String? = nil
     ) async throws(ChatError) -> (restrictions: [Restriction], page: String?) {
@@ -84,21 +86,21 @@ extension Channel {
         return (found.items.map { Restriction($0) }, found.cursor)
     }
 
-    /// Freezes the channel: only its moderators may write.
+    /// Freezes the channel, so that only its moderators may write.
     ///
-    /// - Throws: `.forbidden` when the user is no moderator; `.notFound` when the channel has no record; the errors of
-    ///   every call (``Chat``).
+    /// - Throws: `.forbidden` when the user is not a moderator; `.notFound` when the channel has no record; the errors
+    ///   common to all calls (see ``Chat``).
     public func freeze() async throws(ChatError) { try await chat.backend.freeze(id, true) }
 
-    /// Unfreezes the channel: every user may write again.
+    /// Unfreezes the channel, so that all its users may write again.
     ///
     /// - Throws: as ``freeze()``.
     public func unfreeze() async throws(ChatError) { try await chat.backend.freeze(id, false) }
 
-    /// Makes a user a moderator of the channel. Requires a moderator of the channel.
+    /// Makes a user a moderator of the channel. The chat's user must be a moderator of the channel.
     ///
-    /// - Throws: `.forbidden` when the chat's user is no moderator; `.notFound` when the channel has no record; the
-    ///   errors of every call (``Chat``).
+    /// - Throws: `.forbidden` when the chat's user is not a moderator; `.notFound` when the channel has no record; the
+    ///   errors common to all calls (see ``Chat``).
     public func addOperator(_ user: User) async throws(ChatError) {
         try await chat.backend.appoint(user.id, in: id, .operator)
     }
@@ -130,8 +132,8 @@ extension User {
 
     /// Returns a page of the user's restrictions in all channels.
     ///
-    /// - Throws: `.forbidden` with the token of another user; `.malformed` for a bad limit or page; the errors of every
-    ///   call (``Chat``).
+    /// - Throws: `.forbidden` with the token of another user; `.malformed` for an invalid limit or page; the errors
+    ///   common to all calls (see ``Chat``).
     public func getChannelsRestrictions(
         limit: Int = 50, page: String? = nil
     ) async throws(ChatError) -> (restrictions: [Restriction], page: String?) {
@@ -154,12 +156,13 @@ extension Channel {
     /// Sends any JSON as a message.
     ///
     /// - Parameters:
-    ///   - meta: metadata of the message that filters can read.
-    ///   - customMessageType: a label of 3 to 50 letters, digits, `-` and `_`, which does not begin with `pn_` or `pn-`.
+    ///   - meta: metadata, which filters can read.
+    ///   - customMessageType: a label of 3 to 50 letters, digits, `-` and `_`, which does not begin with `pn_` or
+    ///     `pn-`; nil for none.
     ///   - shouldStore: true when history stores the message.
-    ///   - storeTTL: the number of hours for which it is stored; nil or 0 selects the app's retention.
-    ///   - options: the timeout and retries of the request.
-    /// - Throws: `.malformed` for another label, and when the message cannot be encoded.
+    ///   - storeTTL: the number of hours for which history stores the message; nil or 0 selects the app's retention.
+    ///   - options: the timeout, retries and compression of the request.
+    /// - Throws: `.malformed` for an invalid label, and when the message cannot be encoded.
     @discardableResult
     public func publish(
         _ message: any JSONCodable, meta: [String: any JSONCodable]? = nil, customMessageType: String? = nil,
@@ -177,9 +180,10 @@ extension Channel {
 
     /// Sends a small event (64 bytes of JSON by default) that is not stored.
     ///
-    /// - Parameter customMessageType: a label, as for a message.
-    /// - Throws: `.malformed` for another label, and when the message cannot be encoded; `.tooLarge` for a long one;
-    ///   `.forbidden` when the user may not write in the channel; the errors of every call (``Chat``).
+    /// - Parameter customMessageType: a label, as in `publish`.
+    /// - Throws: `.malformed` for an invalid label, and when the message cannot be encoded; `.tooLarge` when the
+    ///   message is too long; `.forbidden` when the user may not write in the channel; the errors common to all calls
+    ///   (see ``Chat``).
     @discardableResult
     public func signal(
         _ message: any JSONCodable, customMessageType: String? = nil, options: RequestOptions = RequestOptions()
@@ -191,10 +195,10 @@ extension Channel {
         return try await chat.backend.post(posting)
     }
 
-    /// Sends an event to webhooks only: subscribers do not receive it, and history does not store it.
+    /// Sends an event to webhooks only. Subscribers do not receive it, and it is not stored in history.
     ///
     /// - Throws: `.malformed` when the message or `meta` cannot be encoded; `.forbidden` when the user may not write in
-    ///   the channel; the errors of every call (``Chat``).
+    ///   the channel; the errors common to all calls (see ``Chat``).
     @discardableResult
     public func fire(
         _ message: any JSONCodable, meta: [String: any JSONCodable]? = nil,

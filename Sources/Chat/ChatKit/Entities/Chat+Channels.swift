@@ -1,16 +1,17 @@
 public import ChatModel
 
 extension Chat {
-    /// Returns a channel, or nil when it has no record. A channel without a record may still be in use.
+    /// Returns a channel, or nil when it has no record. A channel without a record can have messages.
     ///
-    /// - Throws: `.forbidden` when the user may not see the channel; the errors of every call (``Chat``).
+    /// - Throws: `.forbidden` when the user may not see the channel; the errors common to all calls (see ``Chat``).
     public func getChannel(channelId: String) async throws(ChatError) -> Channel? {
         try await backend.channel(channelId).map { Channel(chat: self, $0) }
     }
 
-    /// Returns a page of the channels that have a record; see ``getUsers(filter:sort:order:after:before:limit:page:)``.
+    /// Returns a page of the channels that have a record. The parameters work as in
+    /// ``getUsers(filter:sort:order:after:before:limit:page:)``.
     ///
-    /// - Throws: `.malformed` for a bad filter, order or page; the errors of every call (``Chat``).
+    /// - Throws: `.malformed` for an invalid filter, order or page; the errors common to all calls (see ``Chat``).
     public func getChannels(
         filter: String? = nil, sort: [String] = [], order: ListOrder? = nil, after: Timetoken? = nil,
         before: Timetoken? = nil, limit: Int = 50, page: String? = nil
@@ -21,14 +22,14 @@ extension Chat {
         return (found.items.map { Channel(chat: self, $0) }, found.cursor)
     }
 
-    /// Creates a channel's record. The creator becomes a moderator of the channel and, where the channel has members, a
+    /// Creates a channel's record. The creator becomes a moderator of the channel and, unless the channel is open, a
     /// member.
     ///
     /// - Parameters:
-    ///   - id: nil generates an id.
-    ///   - type: `group`, `public` or `open`; direct channels are created by
+    ///   - id: the id of the channel; nil generates an id.
+    ///   - type: `group`, `public` or `open`. Direct channels are created by
     ///     ``createDirectConversation(invitedUser:name:custom:)``.
-    /// - Throws: `.conflict` when the record exists already.
+    /// - Throws: `.conflict` when the record already exists.
     public func createChannel(
         id: String? = nil, name: String? = nil, type: ChannelType = .public,
         custom: [String: any JSONCodable]? = nil, description: String? = nil, status: String? = nil,
@@ -42,21 +43,21 @@ extension Chat {
         )
     }
 
-    /// Returns the direct conversation of two users, and creates it when it does not exist.
+    /// Returns the direct conversation of the chat's user with another user. Creates it when it does not exist.
     ///
-    /// - Throws: `.malformed` or `.tooLarge` for a field; the errors of every call (``Chat``).
+    /// - Throws: `.malformed` or `.tooLarge` for an invalid field; the errors common to all calls (see ``Chat``).
     public func createDirectConversation(
         invitedUser: User, name: String? = nil, custom: [String: any JSONCodable]? = nil
     ) async throws(ChatError) -> Conversation {
         try await converse(nil, .direct, name, custom, with: [invitedUser])
     }
 
-    /// Creates a conversation of several users, who are invited.
+    /// Creates a conversation of the chat's user with several users, who are invited.
     ///
-    /// - Parameter isDistinct: true returns an existing distinct conversation of the same users instead of creating a
-    ///   second one. A conversation is distinct until its set of members changes.
+    /// - Parameter isDistinct: true returns an existing distinct conversation of the same users, if there is one. A
+    ///   conversation is distinct until its set of members changes.
     /// - Throws: `.conflict` when a channel with this id exists; `.invalid` for more users than one call may name (100
-    ///   by default); `.malformed` or `.tooLarge` for a field; the errors of every call (``Chat``).
+    ///   by default); `.malformed` or `.tooLarge` for an invalid field; the errors common to all calls (see ``Chat``).
     public func createGroupConversation(
         invitedUsers: [User], channelId: String? = nil, name: String? = nil,
         custom: [String: any JSONCodable]? = nil, isDistinct: Bool = false
@@ -84,7 +85,7 @@ extension Chat {
 public struct Conversation: Sendable {
     /// The conversation's channel.
     public let channel: Channel
-    /// The membership of the conversation's creator; nil when that user has left since.
+    /// The membership of the conversation's creator; nil when the creator has left.
     public let hostMembership: Membership?
     /// The memberships of the invited users.
     public let inviteeMemberships: [Membership]

@@ -8,13 +8,15 @@ public import ChatModel
 /// await chat.close()
 /// ```
 ///
-/// `ChatRemote` creates a chat on a gateway; `ChatKitInProcess` creates one on an engine in the program's own process.
-/// Everything else is the same for both.
+/// `ChatRemote` creates a chat that uses a gateway. `ChatKitInProcess` creates a chat that uses an engine in the
+/// program's own process. All other calls are the same for both.
 ///
-/// Every call may throw, in addition to the errors that its comment names: `.unauthorized` when the key or token is not
-/// valid, `.forbidden` when it lacks the scope or the channel, `.tooMany` and `.overloaded` when the gateway is busy
-/// (`retryAfter` says for how long), `.unavailable` when it cannot be reached, and `.outcomeUnknown` when the call may
-/// have been carried out although no answer came. A key with the scope `manage` counts as a moderator of every channel.
+/// In addition to the errors in its documentation, every call may throw: `.unauthorized` when the key or token is not
+/// valid; `.forbidden` when the key or token lacks the scope or has no access to the channel; `.tooMany` and
+/// `.overloaded` when the gateway is busy (`retryAfter` is the time to wait); `.unavailable` when the gateway cannot be
+/// reached; `.outcomeUnknown` when no response came and the operation may have been carried out.
+///
+/// A user with a key of the scope `manage` counts as a moderator of every channel.
 public final class Chat: Sendable {
     let backend: any ChatBackend
     let states = ConnectionStates()
@@ -24,9 +26,9 @@ public final class Chat: Sendable {
 
     private let ownRecord: UserRecord
 
-    /// Creates a chat on a backend. When this fails, it closes the backend. A user without a record gets one.
+    /// Creates a chat that uses a backend. Creates a record for the user if the user has none.
     ///
-    /// - Throws: the errors of every call, as above; the backend is then closed.
+    /// - Throws: the errors common to all calls, as above. The backend is then closed.
     public init(_ backend: any ChatBackend) async throws(ChatError) {
         self.backend = backend
         do throws(ChatError) {
@@ -37,7 +39,7 @@ public final class Chat: Sendable {
         }
     }
 
-    /// Creates a chat on a backend without reading the user's record. The user gets no record.
+    /// Creates a chat that uses a backend, without reading or creating the user's record.
     package init(withoutRecord backend: any ChatBackend) {
         self.backend = backend
         ownRecord = UserRecord(id: backend.user)
@@ -46,12 +48,12 @@ public final class Chat: Sendable {
     /// The id of the chat's user.
     public var userId: String { backend.user }
 
-    /// The chat's user, as the record was when the chat was created.
+    /// The chat's user, with the record as it was when the chat was created.
     public var currentUser: User { User(chat: self, ownRecord) }
 
-    /// Returns the same chat for another user. Closing either closes both.
+    /// Returns a chat for another user with the same backend. Closing one of the two chats also closes the other.
     ///
-    /// - Throws: `.malformed` for a bad name; as ``init(_:)``.
+    /// - Throws: `.malformed` for an invalid name; the errors common to all calls.
     public func acting(as user: String) async throws(ChatError) -> Chat {
         try Names.check(user: user)
         return try await Chat(backend.acting(as: user))
@@ -63,13 +65,13 @@ public final class Chat: Sendable {
         states.close()
     }
 
-    /// Returns a channel by its id, without reading its record. A channel needs no record.
+    /// Returns a channel by its id, without reading its record. The channel need not have a record.
     public func channel(_ id: String) -> Channel { Channel(chat: self, id: id) }
 
     /// Returns a user by its id, without reading the record.
     public func user(_ id: String) -> User { User(chat: self, UserRecord(id: id)) }
 
-    /// Calls back when the connection of the chat's listeners is made, lost, made again, or cannot be made.
+    /// Calls `callback` when the connection of the chat's listeners is made, lost, restored, or cannot be made.
     public func onConnectionStateChange(
         _ callback: @escaping @Sendable (ConnectionState) -> Void
     ) -> AutoCloseable {
@@ -86,8 +88,8 @@ extension ChatBackend {
         do throws(ChatError) {
             return try await create(user: user, UserFields())
         } catch {
-            // The user's record was created by another device in the meantime, or the credential may not create
-            // records. Neither is a reason to reject the user.
+            // Another device has created the user's record in the meantime, or the credential may not create records.
+            // The chat can be used in both cases.
             guard error.code == .conflict || error.code == .forbidden else { throw error }
             return try await self.user(user) ?? UserRecord(id: user)
         }
@@ -95,19 +97,20 @@ extension ChatBackend {
 }
 
 extension Chat {
-    /// Blocks a user: the chat's user receives no further events from that user. A repeated call changes nothing.
+    /// Blocks a user: the chat's user receives no further events from that user. Does nothing when the user is already
+    /// blocked.
     ///
-    /// - Throws: `.invalid` for the chat's own user; the errors of every call.
+    /// - Throws: `.invalid` for the chat's own user; the errors common to all calls.
     public func blockUser(_ user: User) async throws(ChatError) { try await backend.block(user.id) }
 
     /// Unblocks a user. Does nothing when the user was not blocked.
     ///
-    /// - Throws: the errors of every call.
+    /// - Throws: the errors common to all calls.
     public func unblockUser(_ user: User) async throws(ChatError) { try await backend.unblock(user.id) }
 
     /// Returns a page of the users whom the chat's user has blocked, ordered by id, without their records.
     ///
-    /// - Throws: `.malformed` for a bad limit or page; the errors of every call.
+    /// - Throws: `.malformed` for an invalid limit or page; the errors common to all calls.
     public func getBlockedUsers(
         limit: Int = 50, page: String? = nil
     ) async throws(ChatError) -> (users: [User], page: String?) {
@@ -119,7 +122,7 @@ extension Chat {
 extension Chat {
     /// Returns a user, or nil when the user has no record.
     ///
-    /// - Throws: `.malformed` for a bad name; the errors of every call.
+    /// - Throws: `.malformed` for an invalid name; the errors common to all calls.
     public func getUser(userId: String) async throws(ChatError) -> User? {
         try await backend.user(userId).map { User(chat: self, $0) }
     }
@@ -127,12 +130,12 @@ extension Chat {
     /// Returns a page of the app's users.
     ///
     /// - Parameters:
-    ///   - filter: an expression over fields: `name LIKE 'An*'`.
-    ///   - sort: the order: `name:asc`, `updated_at:desc`.
-    ///   - order: the direction of fields without one, and of the list without `sort`.
-    ///   - after: leaves out what was created at this time or earlier.
-    ///   - before: leaves out what was created at this time or later.
-    /// - Throws: `.malformed` for a bad filter, order or page; the errors of every call.
+    ///   - filter: an expression over the fields of the records, such as `name LIKE 'An*'`.
+    ///   - sort: the fields to sort by, such as `name:asc` or `updated_at:desc`.
+    ///   - order: the direction for fields of `sort` without `:asc` or `:desc`, and for the list when `sort` is empty.
+    ///   - after: the lower bound of the time of creation, exclusive; nil for no bound.
+    ///   - before: the upper bound of the time of creation, exclusive; nil for no bound.
+    /// - Throws: `.malformed` for an invalid filter, order or page; the errors common to all calls.
     public func getUsers(
         filter: String? = nil, sort: [String] = [], order: ListOrder? = nil, after: Timetoken? = nil,
         before: Timetoken? = nil, limit: Int = 50, page: String? = nil
@@ -145,7 +148,7 @@ extension Chat {
 
     /// Creates a user's record.
     ///
-    /// - Throws: `.conflict` when the record exists already.
+    /// - Throws: `.conflict` when the record already exists.
     public func createUser(
         id: String, name: String? = nil, externalId: String? = nil, profileUrl: String? = nil, email: String? = nil,
         custom: [String: any JSONCodable]? = nil, status: String? = nil, type: String? = nil

@@ -1,35 +1,35 @@
 public import ChatModel
 
-/// The membership of a user in a channel, as it was when it was read.
+/// The membership of a user in a channel, with the values that it had when it was read.
 public struct Membership: Sendable {
-    /// The chat in which it was read.
+    /// The chat that read the membership.
     public let chat: Chat
     /// The member's id.
     public let userId: String
     /// The channel's name.
     public let channelId: String
-    /// The state; `invited` until the invitation is accepted.
+    /// The state: `invited` until the invitation is accepted, then `joined`.
     public let state: MemberState
     /// The role: a member or a moderator of the channel.
     public let role: MemberRole
-    /// Fields of the app's own.
+    /// The app's own data, a JSON object.
     public let custom: [String: any JSONCodable]
-    /// A state, as free text of the app.
+    /// A status that the app defines, as free text.
     public let status: String?
-    /// A type, as free text of the app.
+    /// A type that the app defines, as free text.
     public let type: String?
-    /// The newest message that the user has read; zero for none.
+    /// The timetoken of the newest message that the user has read; zero for none.
     public let lastReadMessageTimetoken: Timetoken
-    /// The newest message that a device of the user has received; zero for none.
+    /// The timetoken of the newest message that a device of the user has received; zero for none.
     public let lastDeliveredMessageTimetoken: Timetoken
     /// True when the channel is hidden from the user's list.
     public let isHidden: Bool
-    /// The messages for which the user wants push notifications. A gateway shows it to the user only: for other users
-    /// it is `all`.
+    /// The messages for which the member wants push notifications. Other users do not see the value; for them, the
+    /// property is `all`.
     public let pushPreference: PushPreference
     /// The time of the last change.
     public let updated: Timetoken
-    /// The version of the record.
+    /// The version of the record, for updates that require this version.
     public let eTag: String
 
     /// Creates a membership from its record, for example in a test.
@@ -53,15 +53,15 @@ public struct Membership: Sendable {
     /// The channel, without its record.
     public var channel: Channel { chat.channel(channelId) }
 
-    /// The sequences of the membership's events. For each of them there is also an `on…` method that takes a closure.
+    /// The membership's events as sequences. For each sequence there is also an `on…` method with a closure.
     public var stream: MembershipStreams { MembershipStreams(membership: self) }
 }
 
 extension Membership {
-    /// Changes the given fields, keeps the others, and returns the changed membership.
+    /// Changes the given fields. Returns the changed membership. A nil field does not change.
     ///
     /// - Throws: `.notFound` when the membership has ended; `.forbidden` for a field that the user may not set;
-    ///   `.malformed` or `.tooLarge` for a field; the errors of every call (``Chat``).
+    ///   `.malformed` or `.tooLarge` for an invalid field; the errors common to all calls (see ``Chat``).
     public func update(
         custom: [String: any JSONCodable]? = nil, status: String? = nil, type: String? = nil,
         pushPreference: PushPreference? = nil
@@ -75,12 +75,12 @@ extension Membership {
             chat: chat, try await chat.backend.update(member: userId, of: channelId, fields, eTag: nil))
     }
 
-    /// Ends the membership: the user leaves, or a moderator of the channel removes the user. Does nothing when the
-    /// membership has ended already.
+    /// Ends the membership: the chat's user leaves the channel or, as a moderator, removes another user. Does nothing
+    /// when the membership has already ended.
     ///
-    /// - Parameter reason: the moderator's reason.
-    /// - Throws: `.forbidden` for another user's membership, unless the chat's user is a moderator; the errors of every
-    ///   call (``Chat``).
+    /// - Parameter reason: the moderator's reason; nil for none.
+    /// - Throws: `.forbidden` for another user's membership, unless the chat's user is a moderator; the errors common
+    ///   to all calls (see ``Chat``).
     public func delete(reason: String? = nil) async throws(ChatError) {
         try await chat.backend.remove(member: userId, from: channelId, reason: reason)
     }

@@ -1,9 +1,10 @@
 public import ChatModel
 
-// Read marks and unread counts.
+// Calls about read marks, delivery marks and unread counts.
 
 extension Membership {
-    /// Moves the user's read mark to a message. The mark moves forward only.
+    /// Moves the user's read mark, which is the newest message that the user has read, to a message. The mark never
+    /// moves backwards.
     ///
     /// - Returns: the changed membership.
     /// - Throws: as ``setLastReadMessageTimetoken(_:)``.
@@ -12,10 +13,11 @@ extension Membership {
         try await setLastReadMessageTimetoken(message.timetoken)
     }
 
-    /// Moves the user's read mark to the message with a timetoken; like ``setLastReadMessage(_:)``.
+    /// Moves the user's read mark to the message with a timetoken. The mark never moves backwards. Returns the changed
+    /// membership.
     ///
     /// - Throws: `.notFound` when the membership has ended; `.malformed` for a timetoken later than every event; the
-    ///   errors of every call (``Chat``).
+    ///   errors common to all calls (see ``Chat``).
     @discardableResult
     public func setLastReadMessageTimetoken(_ timetoken: Timetoken) async throws(ChatError) -> Membership {
         try await chat.backend.mark(.read, of: userId, in: channelId, at: timetoken)
@@ -27,25 +29,25 @@ extension Membership {
 
     /// Returns the number of messages of other users that the user has not read in the channel.
     ///
-    /// - Throws: `.notFound` when the membership has ended; the errors of every call (``Chat``).
+    /// - Throws: `.notFound` when the membership has ended; the errors common to all calls (see ``Chat``).
     public func getUnreadMessagesCount() async throws(ChatError) -> Int {
         try await chat.backend.unread(of: userId, in: channelId)
     }
 }
 
 extension Channel {
-    /// Marks the whole channel as read. The user must be a member.
+    /// Marks all messages of the channel as read. The user must be a member.
     ///
-    /// - Throws: `.notFound` when the user is not a member; the errors of every call (``Chat``).
+    /// - Throws: `.notFound` when the user is not a member; the errors common to all calls (see ``Chat``).
     public func markAsRead() async throws(ChatError) {
         try await chat.backend.mark(.read, of: chat.userId, in: id, at: nil)
     }
 
-    /// Moves the user's delivery mark: messages have reached a device of the user.
+    /// Moves the user's delivery mark, which is the newest message that a device of the user has received.
     ///
-    /// - Parameter timetoken: the newest message that the mark covers; nil selects the channel's newest message.
+    /// - Parameter timetoken: the timetoken of the newest message received; nil selects the channel's newest message.
     /// - Throws: `.notFound` when the user is not a member; `.malformed` for a timetoken later than every event; the
-    ///   errors of every call (``Chat``).
+    ///   errors common to all calls (see ``Chat``).
     public func markAsDelivered(timetoken: Timetoken? = nil) async throws(ChatError) {
         try await chat.backend.mark(.delivered, of: chat.userId, in: id, at: timetoken)
     }
@@ -54,13 +56,13 @@ extension Channel {
 extension Chat {
     /// Marks all channels of the user as read.
     ///
-    /// - Returns: the channels that had unread messages.
-    /// - Throws: the errors of every call.
+    /// - Returns: the names of the channels that had unread messages.
+    /// - Throws: the errors common to all calls.
     @discardableResult
     public func markAllMessagesAsRead() async throws(ChatError) -> [String] { try await backend.markAllRead() }
 
     /// Returns the number of messages that the user has not read in all channels.
     ///
-    /// - Throws: the errors of every call.
+    /// - Throws: the errors common to all calls.
     public func getTotalUnreadMessageCount() async throws(ChatError) -> UnreadCount { try await backend.unread() }
 }

@@ -1,10 +1,10 @@
 public import ChatModel
 
-// Changes that depend on the current state. Each one is made against the version that was read. When another client
-// changed the record first, the change is repeated on the new version, so that no client's change is lost.
+// Changes that depend on the current state of a record. Each change is sent with the version that was read. If another
+// client has changed the record since, the change is repeated with the new version, so that no client's change is lost.
 
 extension Channel {
-    /// Changes the channel on the basis of its current state.
+    /// Changes fields of the channel depending on its current values. Returns the changed channel.
     ///
     /// ```swift
     /// let counted = try await crew.update { now, fields in
@@ -12,10 +12,10 @@ extension Channel {
     /// }
     /// ```
     ///
-    /// - Parameter change: receives the current channel and sets the fields to change. It is called again when another
-    ///   client changed the channel first.
-    /// - Throws: `.notFound` when the channel has no record; `.stale` when ten attempts met a change of another client;
-    ///   as ``update(name:custom:description:status:coverUrl:customType:)``.
+    /// - Parameter change: receives the current channel and sets the fields to change. Called again when another client
+    ///   has changed the channel in the meantime.
+    /// - Throws: `.notFound` when the channel has no record; `.stale` when other clients changed it during ten
+    ///   attempts; as ``update(name:custom:description:status:coverUrl:customType:)``.
     public func update(
         _ change: @Sendable (_ now: Channel, _ fields: inout ChannelFields) -> Void
     ) async throws(ChatError) -> Channel {
@@ -31,10 +31,10 @@ extension Channel {
 }
 
 extension User {
-    /// Changes the user on the basis of its current state; see ``Channel/update(_:)``.
+    /// Changes fields of the user depending on their current values; see ``Channel/update(_:)``.
     ///
-    /// - Throws: `.notFound` when the user has no record; `.stale` when ten attempts met a change of another client;
-    ///   the errors of every call (``Chat``).
+    /// - Throws: `.notFound` when the user has no record; `.stale` when other clients changed it during ten attempts;
+    ///   the errors common to all calls (see ``Chat``).
     public func update(
         _ change: @Sendable (_ now: User, _ fields: inout UserFields) -> Void
     ) async throws(ChatError) -> User {
@@ -50,10 +50,10 @@ extension User {
 }
 
 extension Membership {
-    /// Changes the membership on the basis of its current state; see ``Channel/update(_:)``.
+    /// Changes fields of the membership depending on their current values; see ``Channel/update(_:)``.
     ///
-    /// - Throws: `.notFound` when the membership has ended; `.stale` when ten attempts met a change of another client;
-    ///   the errors of every call (``Chat``).
+    /// - Throws: `.notFound` when the membership has ended; `.stale` when other clients changed it during ten attempts;
+    ///   the errors common to all calls (see ``Chat``).
     public func update(
         _ change: @Sendable (_ now: Membership, _ fields: inout MembershipFields) -> Void
     ) async throws(ChatError) -> Membership {
@@ -69,7 +69,7 @@ extension Membership {
     }
 }
 
-/// Repeats an update a few times when another client changed the record first.
+/// Repeats an update, up to ten times in all, while other clients change the record.
 private func retrying<Value>(_ work: () async throws(ChatError) -> Value) async throws(ChatError) -> Value {
     var tries = 1
     while true {

@@ -1,6 +1,6 @@
 public import ChatModel
 
-/// A user of the app, as it was when it was read.
+/// A user of the app, with the values of the record when it was read.
 public struct User: Sendable, Identifiable {
     public let chat: Chat
     public let id: String
@@ -12,15 +12,15 @@ public struct User: Sendable, Identifiable {
     public let profileUrl: String?
     /// The email address.
     public let email: String?
-    /// Fields of the app's own.
+    /// The app's own data, a JSON object.
     public let custom: [String: any JSONCodable]
-    /// A state, as free text of the app.
+    /// A status that the app defines, as free text.
     public let status: String?
-    /// A type, as free text of the app.
+    /// A type that the app defines, as free text.
     public let type: String?
     /// The time of the last change; zero for a user without a record.
     public let updated: Timetoken
-    /// The version of the record.
+    /// The version of the record, for updates that require this version.
     public let eTag: String
 
     /// Creates a user from its record, for example in a test.
@@ -38,15 +38,15 @@ public struct User: Sendable, Identifiable {
         eTag = record.etag
     }
 
-    /// The sequences of the user's events. For each of them there is also an `on…` method that takes a closure.
+    /// The user's events as sequences. For each sequence there is also an `on…` method with a closure.
     public var stream: UserStreams { UserStreams(user: self) }
 }
 
 extension User {
-    /// Changes the given fields, keeps the others, and returns the changed user.
+    /// Changes the given fields. Returns the changed user. A nil field does not change.
     ///
-    /// - Throws: `.notFound` when the user has no record; `.forbidden` for another user than the chat's own;
-    ///   `.malformed` or `.tooLarge` for a field; the errors of every call (``Chat``).
+    /// - Throws: `.notFound` when the user has no record; `.forbidden` when this is not the chat's user; `.malformed`
+    ///   or `.tooLarge` for an invalid field; the errors common to all calls (see ``Chat``).
     public func update(
         name: String? = nil, externalId: String? = nil, profileUrl: String? = nil, email: String? = nil,
         custom: [String: any JSONCodable]? = nil, status: String? = nil, type: String? = nil
@@ -57,15 +57,15 @@ extension User {
         return User(chat: chat, try await chat.backend.update(user: id, fields, eTag: nil))
     }
 
-    /// Deletes the user's record. The user's messages stay.
+    /// Deletes the user's record, but not the user's messages.
     ///
-    /// - Throws: `.forbidden` for another user than the chat's own; the errors of every call (``Chat``).
+    /// - Throws: `.forbidden` when this is not the chat's user; the errors common to all calls (see ``Chat``).
     public func delete() async throws(ChatError) { try await chat.backend.delete(user: id) }
 
     /// Returns a page of the user's memberships.
     ///
-    /// - Throws: `.forbidden` with the token of another user; `.malformed` for a bad filter, order or page; the errors
-    ///   of every call (``Chat``).
+    /// - Throws: `.forbidden` with the token of another user; `.malformed` for an invalid filter, order or page; the
+    ///   errors common to all calls (see ``Chat``).
     public func getMemberships(
         limit: Int = 50, page: String? = nil, filter: String? = nil, sort: [String] = [], order: ListOrder? = nil,
         after: Timetoken? = nil, before: Timetoken? = nil

@@ -2,38 +2,38 @@ import ChatModel
 import JSON
 
 extension ChannelStreams {
-    /// Messages sent to the channel, including the user's own.
+    /// Yields each message sent to the channel, including the user's own messages.
     public func messageReceived() -> ChatStream<Message> {
         let chat = channel.chat
         return events(of: ["message.created"]) { Message(chat: chat, MessageState($0)) }
     }
 
-    /// Reports of the channel's messages. Requires a moderator of the channel.
+    /// Yields each report of a message of the channel. The user must be a moderator of the channel.
     public func messageReported() -> ChatStream<Report> {
         channel.chat.events(of: ["report.created"], on: ["PUBNUB_INTERNAL_MODERATION_" + channel.id]) {
             Report(AnyJSON($0.data))
         }
     }
 
-    /// Read marks of the channel's members.
+    /// Yields a receipt each time a member of the channel has read newer messages.
     public func readReceiptReceived() -> ChatStream<ReadReceipt> {
         events(of: ["receipt.read"]) { ReadReceipt($0, AnyJSON($0.data)) }
     }
 
-    /// The ids of the users who are present in the channel, ordered by id, after each change.
+    /// Yields the ids of all users who are present in the channel, in ascending order, after each change.
     public func presenceChanged() -> ChatStream<[String]> {
         let channel = channel
         var selection = EventSelection(channels: [channel.id], types: ["presence.*"])
         selection.hasPresence = true
         return ChatStream(chat: channel.chat, selection: selection) { event in
             guard event.type != "presence.state_changed" else { return [] }
-            // Read again: the event names only the user who came or went, and the listener wants all present users.
-            // After an error the next change brings the list up to date.
+            // The event contains only the user who came or left, so all present users are read again. If reading fails,
+            // the next change updates the list.
             return (try? await channel.everyonePresent()).map { [$0] } ?? []
         }
     }
 
-    /// The ids of all users who are typing in the channel, after each change.
+    /// Yields the ids of all users who are typing in the channel, after each change.
     public func typingChanged() -> ChatStream<[String]> {
         events(of: ["typing.started", "typing.stopped"]) { event in
             guard case .array(let users) = AnyJSON(event.data)["typing_users"] else { return [] }
@@ -43,39 +43,40 @@ extension ChannelStreams {
 }
 
 extension Channel {
-    /// Calls back with each message sent to the channel, including the user's own.
+    /// Calls `callback` with each message sent to the channel, including the user's own messages.
     public func onMessageReceived(_ callback: @escaping @Sendable (Message) -> Void) -> AutoCloseable {
         stream.messageReceived().listen { callback($0) }
     }
 
-    /// Calls back with each report of a message of the channel. Requires a moderator of the channel.
+    /// Calls `callback` with each report of a message of the channel. The user must be a moderator of the channel.
     public func onMessageReported(_ callback: @escaping @Sendable (Report) -> Void) -> AutoCloseable {
         stream.messageReported().listen { callback($0) }
     }
 
-    /// Calls back with each moved read mark of a member.
+    /// Calls `callback` with a receipt each time a member of the channel has read newer messages.
     public func onReadReceiptReceived(_ callback: @escaping @Sendable (ReadReceipt) -> Void) -> AutoCloseable {
         stream.readReceiptReceived().listen { callback($0) }
     }
 
-    /// Calls back with the ids of the present users after each change.
+    /// Calls `callback` with the ids of all present users after each change.
     public func onPresenceChanged(_ callback: @escaping @Sendable ([String]) -> Void) -> AutoCloseable {
         stream.presenceChanged().listen { callback($0) }
     }
 
-    /// Calls back with the ids of all typing users after each change.
+    /// Calls `callback` with the ids of all typing users after each change.
     public func onTypingChanged(_ callback: @escaping @Sendable ([String]) -> Void) -> AutoCloseable {
         stream.typingChanged().listen { callback($0) }
     }
 }
 
-/// The sequences of a ``Message``.
+/// The events of a ``Message`` as sequences.
 public struct MessageStreams: Sendable {
     let message: Message
 
     static let changes = ["message.updated", "message.deleted", "reaction.*", "action.*", "thread.updated"]
 
-    /// The message after each edit, deletion, reaction and reply. After a hard deletion it is marked as deleted.
+    /// Yields the message after each edit, deletion, reaction and reply. A message removed from history is marked as
+    /// deleted.
     public func updated() -> ChatStream<Message> {
         let message = message
         return message.chat.events(of: Self.changes, on: [message.channelId]) { event in
@@ -85,14 +86,15 @@ public struct MessageStreams: Sendable {
 }
 
 extension Event {
-    /// The message that was edited or deleted, or to which a reaction, an action or a reply was added.
+    /// The timetoken of the message that the event changes: by an edit, a deletion, a reaction, an action or a reply.
+    /// Nil for other events.
     var changedMessage: Timetoken? {
         let data = AnyJSON(data)
         return data["message"]?.timetoken("timetoken") ?? data.timetoken("thread_of")
             ?? (data["reaction"] ?? data["action"])?.timetoken("message_timetoken")
     }
 
-    /// Returns the message after the change that this event announces; nil when it cannot be read now.
+    /// Returns the message after the change that this event reports; nil when the message cannot be read now.
     func changed(_ message: Message) async -> Message? {
         if type == "message.updated" || type == "message.deleted", let shown = data.rawMember("message"),
             let state = MessageState(shown)
@@ -104,7 +106,7 @@ extension Event {
 }
 
 extension Channel {
-    /// Returns the ids of all present users, read page by page.
+    /// Returns the ids of all present users. Requests one page after the other.
     fileprivate func everyonePresent() async throws(ChatError) -> [String] {
         var users: [String] = []
         var page: String?
@@ -118,8 +120,8 @@ extension Channel {
 }
 
 extension Message {
-    /// Calls back with the message after each edit, deletion, reaction and reply. After a hard deletion the message is
-    /// marked as deleted.
+    /// Calls `callback` with the message after each edit, deletion, reaction and reply. A message removed from history
+    /// is marked as deleted.
     public func onUpdated(_ callback: @escaping @Sendable (Message) -> Void) -> AutoCloseable {
         stream.updated().listen { callback($0) }
     }

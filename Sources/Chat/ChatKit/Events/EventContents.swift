@@ -1,18 +1,18 @@
 public import ChatModel
 
-/// The report of a message to the moderators of its channel.
+/// A report of a message to the moderators of its channel.
 public struct Report: EventContent, Equatable {
-    /// The reason of the user who reported it, as free text.
+    /// The reason that the reporting user gave, as free text.
     public let reason: String
-    /// The message's text; nil when it has none.
+    /// The text of the reported message; nil when it has none.
     public let text: String?
-    /// The reported message; nil when the report names none.
+    /// The timetoken of the reported message; nil when the report names none.
     public let messageTimetoken: Timetoken?
-    /// The channel of the reported message.
+    /// The channel of the reported message; nil when the report names none.
     public let reportedMessageChannelId: String?
-    /// The author of the reported message.
+    /// The id of the author of the reported message; nil when there is none.
     public let reportedUserId: String?
-    /// The rule that made the report; nil when a user made it.
+    /// The id of the rule that created the report; nil when a user reported the message.
     public let autoModerationId: String?
 
     /// A report, for example in a test.
@@ -39,15 +39,15 @@ public struct Report: EventContent, Equatable {
     }
 }
 
-/// The mention of the user in a message.
+/// A mention of the chat's user in a message.
 public struct Mention: EventContent, Equatable {
-    /// The message that mentions the user.
+    /// The timetoken of the message that mentions the user.
     public let messageTimetoken: Timetoken
-    /// The channel or thread that holds the message.
+    /// The name of the channel that contains the message.
     public let channelId: String
-    /// The thread's channel when the message is in a thread.
+    /// The name of the channel to which the message's thread belongs; nil when the message is not in a thread.
     public let parentChannelId: String?
-    /// The author of the message; empty when the gateway or an operator sent it.
+    /// The id of the message's author; empty when the gateway or an API key without a user sent the message.
     public let mentionedByUserId: String
 
     /// A mention, for example in a test.
@@ -69,11 +69,11 @@ public struct Mention: EventContent, Equatable {
     }
 }
 
-/// The read mark of a user: the user has read up to a message.
+/// The event that a user has read messages up to a newer one.
 public struct ReadReceipt: EventContent, Equatable {
-    /// The user who has read messages.
+    /// The id of the user who has read messages.
     public let userId: String
-    /// The newest message that the user has read.
+    /// The timetoken of the newest message that the user has read.
     public let lastReadTimetoken: Timetoken
 
     /// A receipt, for example in a test.
@@ -88,13 +88,13 @@ public struct ReadReceipt: EventContent, Equatable {
     }
 }
 
-/// The invitation of the user to a channel.
+/// An invitation of a user to a channel.
 public struct Invite: EventContent, Equatable {
     /// The channel that the user is invited to.
     public let channelId: String
     /// The type of the channel.
     public let channelType: ChannelType
-    /// The user who invites; empty for an operator.
+    /// The id of the user who invites; empty when an API key invites.
     public let invitedByUserId: String
     /// The time of the invitation.
     public let invitationTimetoken: Timetoken
@@ -117,20 +117,20 @@ public struct Invite: EventContent, Equatable {
     }
 }
 
-/// The mute or ban of a user in a channel, or its end.
+/// A mute or ban of a user in a channel, or the end of one.
 public struct Restriction: EventContent, Equatable {
-    /// The restricted user.
+    /// The id of the restricted user.
     public let userId: String
     /// The channel that the restriction applies to.
     public let channelId: String
-    /// True when the user may neither read nor write there.
+    /// True when the user may neither read nor write in the channel.
     public let ban: Bool
-    /// True when the user may not write there.
+    /// True when the user may not write in the channel.
     public let mute: Bool
     /// The moderator's reason; for a restriction that has ended, the reason for its end.
     public let reason: String?
 
-    /// A restriction, for example in a test. It has ended when `ban` and `mute` are false.
+    /// A restriction, for example in a test. When `ban` and `mute` are both false, the restriction has ended.
     public init(userId: String, channelId: String, ban: Bool, mute: Bool, reason: String? = nil) {
         self.userId = userId
         self.channelId = channelId
@@ -145,19 +145,19 @@ public struct Restriction: EventContent, Equatable {
         channelId = restriction.text("channel") ?? event.channel.name
         ban = restriction.flag("ban")
         mute = restriction.flag("mute")
-        // A restriction that has ended names the reason for its end.
+        // The event about the end of a restriction contains the reason for the end.
         reason = data.text("end_reason") ?? restriction.text("reason")
     }
 }
 
-/// The start or end of a user's typing.
+/// The event that a user began or stopped typing.
 public struct Typing: EventContent, Equatable {
-    /// The user.
+    /// The user's id.
     public let userId: String
     /// True when the user began to type, false when the user stopped.
     public let isTyping: Bool
 
-    /// A change, for example in a test.
+    /// An event, for example in a test.
     public init(userId: String, isTyping: Bool) {
         self.userId = userId
         self.isTyping = isTyping
@@ -169,14 +169,14 @@ public struct Typing: EventContent, Equatable {
     }
 }
 
-/// A message that was sent.
+/// A sent message.
 public struct TextMessageContent: EventContent, Equatable {
     /// The text; empty when the message has none.
     public let text: String
     /// The whole payload.
     public let content: AnyJSON
 
-    /// A message of a text.
+    /// A message with a text.
     public init(text: String) { self.init(["text": .string(text)]) }
 
     init(_ data: AnyJSON) {
@@ -201,6 +201,7 @@ extension AnyJSON {
 
     func flag(_ name: String) -> Bool { self[name] == .boolean(true) }
 
-    /// The text of a message: the member `text`, or the value itself when it is a bare string.
+    /// The text of a message's payload: the member `text`, or the payload itself when it is a string. Empty for other
+    /// payloads.
     var messageText: String { text("text") ?? string ?? "" }
 }

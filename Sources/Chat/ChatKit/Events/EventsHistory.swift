@@ -1,7 +1,7 @@
 public import ChatModel
 
 extension Chat {
-    /// Returns a channel's stored events, oldest first: the newest `count` events between the bounds.
+    /// Returns the newest `count` of a channel's stored events between the bounds, oldest first.
     ///
     /// ```swift
     /// let (events, isMore) = try await chat.getEventsHistory(channelId: "room.1", count: 10)
@@ -9,17 +9,17 @@ extension Chat {
     /// ```
     ///
     /// - Parameters:
-    ///   - startTimetoken: the upper bound, exclusive: only older events.
-    ///   - endTimetoken: the lower bound, inclusive: only this and newer events.
-    ///   - count: the maximum number of events, from 1 to the gateway's limit (250 unless configured); 100 if omitted.
-    ///   - types: names and patterns (`order.*`, `*`) of event types. Nil selects what users have sent: messages, custom
-    ///     events, reports, mentions, invitations (on the invited user's own channel) and restrictions. Events of other
-    ///     types, such as changes of records, come as ``CustomEvent``.
-    /// - Returns: the events; `isMore` is true when there are more between the bounds.
-    ///   Without `types`, a call examines at most 10,000 events; what it has found by then is returned as one part of
-    ///   more.
-    /// - Throws: `.malformed` for a count or type that the gateway refuses; `.forbidden` when the user may not read the
-    ///   channel; `.tooMany` when none of 10,000 examined events is of these types, with the position at which to go on.
+    ///   - startTimetoken: the upper bound, exclusive; nil for no bound.
+    ///   - endTimetoken: the lower bound, inclusive; nil for no bound.
+    ///   - count: the maximum number of events, from 1 to the gateway's limit (250 by default).
+    ///   - types: names and patterns (`order.*`, `*`) of event types. Nil selects the events that users and programs
+    ///     send: messages, custom events, reports, mentions, invitations (on the invited user's own channel) and
+    ///     restrictions. An event of another type, such as a record change, is returned as a ``CustomEvent``.
+    /// - Returns: the events; `isMore` is true when there are more between the bounds. Without `types`, a call examines
+    ///   at most 10,000 events and returns the selected ones among them, possibly fewer than `count`.
+    /// - Throws: `.malformed` for a count or type that the gateway rejects; `.forbidden` when the user may not read the
+    ///   channel; `.tooMany` when none of 10,000 examined events is selected. The message of this error contains the
+    ///   position from which to continue.
     public func getEventsHistory(
         channelId: String, startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil, count: Int = 100,
         types: [String]? = nil
@@ -42,12 +42,13 @@ extension Chat {
     /// ```
     ///
     /// - Parameters:
-    ///   - type: a content of the library, or a `Decodable` type of the program. Custom events whose payload does not
-    ///     have the form of that type are left out.
-    ///   - count: the maximum number of events; the bounds are those of
+    ///   - type: a content type of the library, or a `Decodable` type of the program. Custom events whose payload
+    ///     cannot be decoded as that type are left out.
+    ///   - count: the maximum number of events. The bounds are the same as in
     ///     ``getEventsHistory(channelId:startTimetoken:endTimetoken:count:types:)``.
-    /// - Throws: `.malformed` for a count that the gateway refuses; `.forbidden` when the user may not read the channel;
-    ///   `.tooMany` when none of 10,000 examined events has this content, with the position at which to go on.
+    /// - Throws: `.malformed` for a count that the gateway rejects; `.forbidden` when the user may not read the
+    ///   channel; `.tooMany` when none of 10,000 examined events has this content. The message of this error contains
+    ///   the position from which to continue.
     public func getEventsHistory<Content: EventContent>(
         of type: Content.Type, channelId: String, startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil,
         count: Int = 100
@@ -84,7 +85,7 @@ extension Chat {
                     slug: "search_too_long")
             }
             query.before = last.timetoken
-            // Later pages are larger, because most of the events may be of other types.
+            // Pages after the first are larger, because most of the events may be of other types.
             query.limit = max(count, 100)
         }
     }
@@ -92,8 +93,8 @@ extension Chat {
     /// Returns the number of a channel's stored events between the bounds; see
     /// ``getEventsHistory(channelId:startTimetoken:endTimetoken:count:types:)``.
     ///
-    /// - Parameter types: names and patterns (`order.*`) of event types; empty selects all.
-    /// - Throws: `.malformed` for a type that the gateway refuses; `.forbidden` when the user may not read the channel.
+    /// - Parameter types: names and patterns (`order.*`) of event types; empty selects all types.
+    /// - Throws: `.malformed` for a type that the gateway rejects; `.forbidden` when the user may not read the channel.
     public func getEventsCount(
         channelId: String, types: [String] = [], startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil
     ) async throws(ChatError) -> Int {
@@ -105,7 +106,8 @@ extension Chat {
 }
 
 extension EventQuery {
-    /// Sets the bounds of a history of messages or events: start exclusive, end inclusive, newest first.
+    /// Sets the bounds of a query: the upper bound `start` is exclusive, the lower bound `end` inclusive. The newest
+    /// events come first.
     mutating func bound(start: Timetoken?, end: Timetoken?, count: Int) {
         before = start ?? .distantFuture
         after = end.map { Timetoken(max($0.rawValue, 1) - 1) } ?? .zero
@@ -115,8 +117,8 @@ extension EventQuery {
 }
 
 extension Event {
-    /// The event's content. An event without a struct of its own is a ``CustomEvent`` with the event's type, so that an
-    /// event type of a newer gateway does not make a history unreadable.
+    /// The event's content. An event whose type has no content type of its own is a ``CustomEvent``, so that events of
+    /// a newer gateway can be read.
     public var content: any EventContent {
         let data = AnyJSON(data)
         return switch type {
@@ -131,7 +133,8 @@ extension Event {
         }
     }
 
-    /// The types of the events with a content; empty for contents of the program's own and for those of all types.
+    /// The event types that have this content. Empty, which means all types, for types of the program and for contents
+    /// of any type.
     fileprivate static func types(of content: any EventContent.Type) -> [String] {
         switch content {
         case is TextMessageContent.Type: [BuiltInTypes.messageCreated]
@@ -145,12 +148,12 @@ extension Event {
         }
     }
 
-    /// The content as a type of the library, or as a type of the program that the payload of a custom event is decoded
-    /// into; nil when the event has another content.
+    /// The content as a content type of the library, or the payload of a custom event decoded as a type of the program.
+    /// Nil when the event has another content.
     func decoded<Content: EventContent>(as type: Content.Type) -> Content? {
         if let content = content as? Content { return content }
         guard isCustom, let type = type as? any Decodable.Type else { return nil }
-        // Events of other types are expected here; they are no errors.
+        // Events with other payloads are expected here and are not errors.
         return try? AnyJSON(data).decode(type) as? Content
     }
 
@@ -160,13 +163,14 @@ extension Event {
     }
 }
 
-/// The content of an event: ``CustomEvent``, ``Report``, ``Mention``, ``ReadReceipt``, ``Invite``, ``Restriction``,
-/// ``Typing`` or ``TextMessageContent``, or a type of the program that is also `Codable` and ``JSONCodable``.
+/// The content of an event. Conforming types are ``CustomEvent``, ``Report``, ``Mention``, ``ReadReceipt``, ``Invite``,
+/// ``Restriction``, ``Typing`` and ``TextMessageContent``, and types of the program that are also `Codable` and
+/// ``JSONCodable``.
 public protocol EventContent: Sendable {}
 
-/// An event of a history with its content.
+/// An event of a history, with its content.
 public struct EventWrapper<Content: Sendable>: Sendable {
-    /// The event's time, channel, user and content.
+    /// The event with its time, channel, user and content.
     public let event: ContentEvent<Content>
 
     /// Wraps an event.
@@ -175,9 +179,9 @@ public struct EventWrapper<Content: Sendable>: Sendable {
 
 /// An event's time, channel and user, with its content.
 public struct ContentEvent<Payload: Sendable>: Sendable {
-    /// The event's position in history, and its time.
+    /// The event's time, which is also its position in history.
     public let timetoken: Timetoken
-    /// The user's id; empty when the gateway or an operator caused the event.
+    /// The id of the user who caused the event; empty when the gateway or an API key without a user did.
     public let userId: String
     /// The channel's name.
     public let channelId: String
@@ -193,13 +197,13 @@ public struct ContentEvent<Payload: Sendable>: Sendable {
     }
 }
 
-/// An event of the app's own type.
+/// An event with a type of the app.
 public struct CustomEvent: EventContent {
-    /// The event's position in history, and its time.
+    /// The event's time, which is also its position in history.
     public let timetoken: Timetoken
-    /// The user's id; empty when the gateway or an operator caused the event.
+    /// The id of the user who caused the event; empty when the gateway or an API key without a user did.
     public let userId: String
-    /// The type; nil when the event was sent without one.
+    /// The event's type; nil when the event was sent without a type.
     public let type: String?
     /// The members of the payload.
     public let payload: [String: any JSONCodable]
@@ -212,7 +216,7 @@ public struct CustomEvent: EventContent {
         self.payload = payload
     }
 
-    /// Reads any event. Data that is no object becomes the payload's member `value`.
+    /// Reads the content of any event. A payload that is not an object becomes the member `value`.
     init(_ event: Event) {
         timetoken = event.timetoken
         userId = event.user ?? ""
@@ -223,16 +227,17 @@ public struct CustomEvent: EventContent {
 }
 
 extension Event {
-    /// True when the event's type is the app's own.
+    /// True when the event's type is one of the app's own types.
     var isCustom: Bool { !BuiltInTypes.isReserved(type) }
 
-    /// True for what a user or a program has sent to the channel, in contrast to changes of records and messages.
+    /// True for an event that a user or a program sent to the channel; false for changes of records and messages.
     fileprivate var isSent: Bool {
         switch type {
         case BuiltInTypes.messageCreated, "report.created", "user.mentioned", "user.banned", "user.unbanned",
             "user.muted", "user.unmuted":
             true
-        // The channel's own copy is for the members; the invitation itself is on the invited user's channel.
+        // The copy on the channel is for the members and does not count. The invitation itself is on the invited user's
+        // channel.
         case "member.invited": AnyJSON(data)["channel"]?.text("id") != channel.name
         default: isCustom
         }

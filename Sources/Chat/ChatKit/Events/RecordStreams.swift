@@ -1,10 +1,10 @@
 public import ChatModel
 
-/// The sequences of a ``Channel``.
+/// The events of a ``Channel`` as sequences.
 public struct ChannelStreams: Sendable {
     let channel: Channel
 
-    /// Returns values made from the channel's events of some types.
+    /// Yields the values that `transform` returns for the channel's events of these types; nil values are left out.
     func events<Value: Sendable>(
         of types: [String], _ transform: @escaping @Sendable (Event) async -> Value?
     ) -> ChatStream<Value> {
@@ -12,18 +12,19 @@ public struct ChannelStreams: Sendable {
     }
 }
 
-/// The sequences of a ``User``.
+/// The events of a ``User`` as sequences.
 public struct UserStreams: Sendable {
     let user: User
 }
 
-/// The sequences of a ``Membership``.
+/// The events of a ``Membership`` as sequences.
 public struct MembershipStreams: Sendable {
     let membership: Membership
 }
 
 extension Chat {
-    /// Returns values made from events of some types on some channels.
+    /// Yields the values that `transform` returns for the events of these types on these channels; nil values are left
+    /// out.
     func events<Value: Sendable>(
         of types: [String], on channels: [String], _ transform: @escaping @Sendable (Event) async -> Value?
     ) -> ChatStream<Value> {
@@ -32,7 +33,8 @@ extension Chat {
             transform: { event in await transform(event.event).map { [$0] } ?? [] })
     }
 
-    /// Returns values made from the events that a device of the chat's user receives.
+    /// Yields the values that `transform` returns for the events that a device of the chat's user receives; nil values
+    /// are left out.
     func deviceEvents<Value: Sendable>(
         of types: [String] = [], _ transform: @escaping @Sendable (Event) async -> Value?
     ) -> ChatStream<Value> {
@@ -44,7 +46,7 @@ extension Chat {
 }
 
 extension Channel {
-    /// Sends an event of the app's own type to every listener of the channel.
+    /// Sends an event with a type of the app to every listener of the channel.
     ///
     /// ```swift
     /// try await channel.emitCustomEvent(
@@ -52,7 +54,7 @@ extension Channel {
     /// ```
     ///
     /// - Parameters:
-    ///   - messageType: the event's type; nil sends an event without a type, whose type in the gateway is `custom`.
+    ///   - messageType: the event's type; nil for the type `custom`.
     ///   - storeInHistory: true stores the event for
     ///     ``Chat/getEventsHistory(channelId:startTimetoken:endTimetoken:count:types:)``.
     /// - Throws: `.malformed` for a built-in type, `.invalid` when the payload does not match the type's schema.
@@ -65,7 +67,7 @@ extension Channel {
         return try await chat.backend.post(posting)
     }
 
-    /// Calls back with each event of the app's own types on this channel.
+    /// Calls `callback` with each event on this channel whose type is one of the app's own types.
     ///
     /// - Parameter messageType: the type of the events; nil selects all types.
     public func onCustomEvent(
@@ -76,7 +78,8 @@ extension Channel {
 }
 
 extension ChannelStreams {
-    /// Events of the app's own types on the channel.
+    /// Yields each event on the channel whose type is one of the app's own types; with `messageType`, only events of
+    /// this type.
     public func customEvents(messageType: String? = nil) -> ChatStream<CustomEvent> {
         events(of: messageType.map { [$0] } ?? []) { event in event.isCustom ? CustomEvent(event) : nil }
     }
@@ -85,10 +88,11 @@ extension ChannelStreams {
 extension ChannelStreams {
     static let changes = ["channel.created", "channel.updated", "channel.frozen", "channel.unfrozen"]
 
-    /// The channel after its record was created and after each change of it.
+    /// Yields the channel after its record is created and after each change.
     public func updated() -> ChatStream<Channel> {
         let channel = channel
-        // Read again: an event about one user's own settings does not hold the channel. A deletion has its own event.
+        // The channel is read again, because events about a user's own settings do not contain it. Deletion is another
+        // event.
         return events(of: Self.changes) { _ in try? await channel.chat.getChannel(channelId: channel.id) }
     }
 
@@ -97,12 +101,12 @@ extension ChannelStreams {
 }
 
 extension Channel {
-    /// Calls back with the channel after its record was created and after each change of it.
+    /// Calls `callback` with the channel after its record is created and after each change.
     public func onUpdated(_ callback: @escaping @Sendable (Channel) -> Void) -> AutoCloseable {
         stream.updated().listen { callback($0) }
     }
 
-    /// Calls back when the channel's record is deleted.
+    /// Calls `callback` when the channel's record is deleted.
     public func onDeleted(_ callback: @escaping @Sendable () -> Void) -> AutoCloseable {
         stream.deleted().listen { callback() }
     }
@@ -115,8 +119,8 @@ extension UserStreams {
         user.chat.events(of: types, on: [user.id], transform)
     }
 
-    /// Returns events that concern the user only. The chat's own user receives them as a device, which is the only way
-    /// for a user's token. The events of another user arrive on the channel with that user's id as its name.
+    /// Yields events that only the user receives. The chat's own user receives them as a device, which is the only way
+    /// with a user's token. The events of another user are on the channel that has that user's id as its name.
     private func personal<Value: Sendable>(
         of types: [String], _ transform: @escaping @Sendable (Event) -> Value?
     ) -> ChatStream<Value> {
@@ -127,7 +131,7 @@ extension UserStreams {
 
     static let changes = ["user.created", "user.updated"]
 
-    /// The user after the record was created and after each change of it.
+    /// Yields the user after the user's record is created and after each change.
     public func updated() -> ChatStream<User> {
         let user = user
         return events(of: Self.changes) { _ in try? await user.chat.getUser(userId: user.id) }
@@ -136,20 +140,20 @@ extension UserStreams {
     /// Yields when the user's record is deleted.
     public func deleted() -> ChatStream<Void> { events(of: ["user.deleted"]) { _ in () } }
 
-    /// Invitations of the user.
+    /// Yields each invitation of the user.
     public func invited() -> ChatStream<Invite> {
         personal(of: ["member.invited"]) { Invite($0, AnyJSON($0.data)) }
     }
 
-    /// Messages that mention the user, and mentions that another client of the user's channel has sent as events of the
-    /// type `mention`.
+    /// Yields each message that mentions the user, and each mention that a client sent to the user's channel as an
+    /// event of the type `mention`.
     public func mentioned() -> ChatStream<Mention> {
         personal(of: ["user.mentioned", Mention.eventType]) { event in
             event.type == Mention.eventType ? Mention(emitted: event) : Mention(event, AnyJSON(event.data))
         }
     }
 
-    /// Mutes and bans of the user in any channel, and their ends.
+    /// Yields each mute and ban of the user in any channel, and the end of each.
     public func restrictionChanged() -> ChatStream<Restriction> {
         let id = user.id
         let types = ["user.muted", "user.unmuted", "user.banned", "user.unbanned"]
@@ -163,27 +167,27 @@ extension UserStreams {
 }
 
 extension User {
-    /// Calls back with the user after the record was created and after each change of it.
+    /// Calls `callback` with the user after the user's record is created and after each change.
     public func onUpdated(_ callback: @escaping @Sendable (User) -> Void) -> AutoCloseable {
         stream.updated().listen { callback($0) }
     }
 
-    /// Calls back when the user's record is deleted.
+    /// Calls `callback` when the user's record is deleted.
     public func onDeleted(_ callback: @escaping @Sendable () -> Void) -> AutoCloseable {
         stream.deleted().listen { callback() }
     }
 
-    /// Calls back with each invitation of the user.
+    /// Calls `callback` with each invitation of the user.
     public func onInvited(_ callback: @escaping @Sendable (Invite) -> Void) -> AutoCloseable {
         stream.invited().listen { callback($0) }
     }
 
-    /// Calls back with each message that mentions the user, and with mentions that were sent as events.
+    /// Calls `callback` with each message that mentions the user, and with each mention that was sent as an event.
     public func onMentioned(_ callback: @escaping @Sendable (Mention) -> Void) -> AutoCloseable {
         stream.mentioned().listen { callback($0) }
     }
 
-    /// Calls back with each mute and ban of the user in any channel, and with their ends.
+    /// Calls `callback` with each mute and ban of the user in any channel, and with the end of each.
     public func onRestrictionChanged(_ callback: @escaping @Sendable (Restriction) -> Void) -> AutoCloseable {
         stream.restrictionChanged().listen { callback($0) }
     }
@@ -193,7 +197,7 @@ extension MembershipStreams {
     static let changes = ["membership.updated", "member.joined", "receipt.read", "receipt.delivered"]
     static let ends = ["member.left", "member.declined"]
 
-    /// The membership after each change, moved read and delivery marks included.
+    /// Yields the membership after each change, including moved read and delivery marks.
     public func updated() -> ChatStream<Membership> {
         let membership = membership
         return membership.chat.events(of: Self.changes, on: [membership.channelId]) { event in
@@ -212,19 +216,19 @@ extension MembershipStreams {
 }
 
 extension Membership {
-    /// Calls back with the membership after each change, moved read and delivery marks included.
+    /// Calls `callback` with the membership after each change, including moved read and delivery marks.
     public func onUpdated(_ callback: @escaping @Sendable (Membership) -> Void) -> AutoCloseable {
         stream.updated().listen { callback($0) }
     }
 
-    /// Calls back when the membership ends.
+    /// Calls `callback` when the membership ends.
     public func onDeleted(_ callback: @escaping @Sendable () -> Void) -> AutoCloseable {
         stream.deleted().listen { callback() }
     }
 }
 
 extension Event {
-    /// The user of the membership that the event is about.
+    /// The id of the user whose membership the event is about; nil for other events.
     var member: String? {
         let data = AnyJSON(data)
         return data["membership"]?.text("user") ?? data["user"]?.text("id")

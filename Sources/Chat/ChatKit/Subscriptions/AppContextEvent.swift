@@ -10,7 +10,8 @@ public enum AppContextEvent: Sendable {
     case membershipSet(RecordChangeset<Membership>)
     case membershipRemoved(LiveEvent, userId: String, channelId: String)
 
-    /// Returns nil for any other event, such as a mention, a restriction or a count of members.
+    /// Reads the creation, change or deletion of a record from an event. Returns nil for any other event, such as a
+    /// mention, a restriction or a count of members.
     init?(_ event: LiveEvent, _ chat: Chat) {
         let (raw, data) = (event.data, event.payload)
         switch event.type {
@@ -47,11 +48,11 @@ public enum AppContextEvent: Sendable {
     }
 }
 
-/// A record after its creation or change, and the fields that changed.
+/// A created or changed record, with the fields that changed.
 public struct RecordChangeset<Record: Sendable>: Sendable {
-    /// The event that announced the change.
+    /// The event that reports the change.
     public let event: LiveEvent
-    /// The record after the change, with the fields that the event has.
+    /// The record after the change, with only the fields that the event contains.
     public let record: Record
     /// True when the record was created.
     public let isNew: Bool
@@ -72,7 +73,7 @@ public struct RecordChangeset<Record: Sendable>: Sendable {
 
 /// The change of one field of a record.
 public struct FieldChange: Sendable, Equatable {
-    /// The field's name in the REST API: `name`, `custom_type`.
+    /// The field's name in the REST API, such as `name` or `custom_type`.
     public let key: String
     /// The value before the change; nil when there was none.
     public let old: AnyJSON?

@@ -3,10 +3,10 @@ import Locking
 
 /// A listener that runs until it is closed or released.
 ///
-/// It connects when it is created. Its closure is called for one event at a time, in order.
+/// The listener connects when it is created. Its closure is called for one event at a time, in order.
 public final class AutoCloseable: Sendable {
     private struct State {
-        /// The connection; nil for a listener that needs none.
+        /// The connection; nil for a listener without one.
         var listener: Listener?
         var isOver = false
     }
@@ -14,9 +14,9 @@ public final class AutoCloseable: Sendable {
     private let state: Lock<State>
     private let task: Task<Void, Never>
 
-    /// Starts `work` in a task. The listener is over when `work` returns; releasing this object cancels the task.
+    /// Starts `work` in a task. The listener ends when `work` returns. Releasing this object cancels the task.
     ///
-    /// - Parameter listener: the connection to close with it; nil if there is none.
+    /// - Parameter listener: the connection that closes when the listener ends; nil for none.
     init(_ listener: Listener?, _ work: @escaping @Sendable () async -> Void) {
         let state = Lock(State(listener: listener))
         self.state = state
@@ -34,7 +34,7 @@ public final class AutoCloseable: Sendable {
     /// Stops the listener. A running call of the closure may still complete; no further call follows. Idempotent.
     public func close() {
         task.cancel()
-        // Released so that its connection ends.
+        // Releases the listener, which closes its connection.
         let listener = state.withLock { state in
             defer { state = State(listener: nil, isOver: true) }
             return state.listener
@@ -42,10 +42,10 @@ public final class AutoCloseable: Sendable {
         listener?.close()
     }
 
-    /// Waits for the connection. The closure is called for everything that happens after this returns.
+    /// Waits for the connection. The closure is called for all events after this call returns.
     ///
-    /// - Parameter limit: the maximum wait. The listener continues to connect afterwards.
-    /// - Throws: the error that prevents the connection; `.unavailable` when the limit passes; `.gone` when the
+    /// - Parameter limit: the maximum time to wait. After that, the listener still continues to connect.
+    /// - Throws: the error that prevents the connection; `.unavailable` when `limit` has passed; `.gone` when the
     ///   listener is closed or the task is cancelled.
     public func ready(within limit: Duration = .seconds(30)) async throws(ChatError) {
         let state = state.withLock { $0 }

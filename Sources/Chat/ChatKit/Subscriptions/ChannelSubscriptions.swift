@@ -1,10 +1,10 @@
 public import ChatModel
 import Locking
 
-// The calls of the older generation of subscriptions, which name channels in the chat itself.
+// The subscription calls of the library's older generation. They subscribe the chat itself to channels.
 
-/// The chat's own subscriptions: one for each channel or group that ``Chat/subscribe(to:and:at:withPresence:filterOverride:)``
-/// named.
+/// The chat's own subscriptions: one for each channel and each group that was passed to
+/// ``Chat/subscribe(to:and:at:withPresence:filterOverride:)``.
 final class ChannelSubscriptions: Sendable {
     private struct State {
         var channels: [String: Subscription] = [:]
@@ -77,25 +77,25 @@ final class ChannelSubscriptions: Sendable {
         }
     }
 
-    /// Forgets the subscriptions, which have ended.
+    /// Removes all subscriptions, which have ended.
     func clear() { state.withLock { ($0.channels, $0.groups) = ([:], [:]) } }
 
     var all: [Subscription] { state.withLock { Array($0.channels.values) + Array($0.groups.values) } }
 }
 
 extension Chat {
-    /// Adds a listener to the chat's own subscriptions, those of
-    /// ``subscribe(to:and:at:withPresence:filterOverride:)``. The chat does not retain it.
+    /// Adds a listener to the subscriptions of ``subscribe(to:and:at:withPresence:filterOverride:)``. The chat does not
+    /// retain the listener.
     @available(*, deprecated, message: "use the closures of a Subscription or SubscriptionSet")
     public func add(_ listener: SubscriptionListener) { channelSubscriptions.add(listener) }
 
-    /// Subscribes to channels and channel groups, in addition to those that are subscribed already.
+    /// Subscribes to channels and channel groups, in addition to the earlier ones.
     ///
     /// - Parameters:
-    ///   - timetoken: the position behind which the new channels start; nil starts with new events.
+    ///   - timetoken: the position after which the events of the new channels start; nil starts with new events.
     ///   - withPresence: true includes presence events.
-    ///   - filterOverride: the filter of all channels that are subscribed in this way, now and later; nil keeps the
-    ///     present one.
+    ///   - filterOverride: the filter for all channels subscribed with this method, including earlier and later ones;
+    ///     nil keeps the current filter.
     @available(*, deprecated, message: "use Channel.subscription() or Chat.subscription(channels:)")
     public func subscribe(
         to channels: [String], and groups: [String] = [], at timetoken: Timetoken? = nil, withPresence: Bool = false,
@@ -105,9 +105,9 @@ extension Chat {
             self, to: channels, and: groups, at: timetoken, presence: withPresence, filter: filterOverride)
     }
 
-    /// Unsubscribes from channels and channel groups that ``subscribe(to:and:at:withPresence:filterOverride:)`` named.
+    /// Unsubscribes from channels and channel groups of ``subscribe(to:and:at:withPresence:filterOverride:)``.
     ///
-    /// - Parameter presenceOnly: true only leaves out their presence events.
+    /// - Parameter presenceOnly: true ends only their presence events.
     @available(*, deprecated, message: "use Subscription.unsubscribe()")
     public func unsubscribe(from channels: [String], and groups: [String] = [], presenceOnly: Bool = false) {
         channelSubscriptions.unsubscribe(from: channels, and: groups, presenceOnly: presenceOnly)
@@ -116,7 +116,7 @@ extension Chat {
     /// Waits until the channels of ``subscribe(to:and:at:withPresence:filterOverride:)`` are connected; see
     /// ``Subscription/ready(within:)``.
     ///
-    /// - Throws: the error that keeps one of them from connecting; `.unavailable` when the time is over.
+    /// - Throws: the error that prevents one of the connections; `.unavailable` when `limit` has passed.
     @available(*, deprecated, message: "use Subscription.ready(within:)")
     public func ready(within limit: Duration = .seconds(30)) async throws(ChatError) {
         let end = ContinuousClock.now + limit

@@ -1,9 +1,10 @@
 public import ChatModel
 
-/// A sequence of values made from live events. It connects when its iterator is made, and closes when the iterator is
-/// released.
+/// A sequence of values made from live events. It connects when its iterator is created, and closes the connection when
+/// the iterator is released.
 ///
-/// It ends when the chat is closed or when following has failed for good, which `Chat.onConnectionStateChange` reports.
+/// The sequence ends when the chat is closed or when the connection cannot continue. `Chat.onConnectionStateChange`
+/// reports the error.
 public struct ChatStream<Element: Sendable>: AsyncSequence, Sendable {
     /// The sequence never throws; it ends when its connection cannot continue.
     public typealias Failure = Never
@@ -13,10 +14,10 @@ public struct ChatStream<Element: Sendable>: AsyncSequence, Sendable {
     let selection: EventSelection
     let transform: Transform
 
-    /// Starts to connect.
+    /// Creates an iterator, which starts to connect.
     public func makeAsyncIterator() -> Iterator { Iterator(self, Listener(chat, selection)) }
 
-    /// Reads the elements over a listener of its own.
+    /// Reads the elements. Each iterator has its own connection.
     public struct Iterator: AsyncIteratorProtocol {
         private let transform: Transform
         private let listener: Listener
@@ -30,11 +31,11 @@ public struct ChatStream<Element: Sendable>: AsyncSequence, Sendable {
             self.listener = listener
         }
 
-        /// Waits for the connection. Everything that happens after this returns is delivered. Consumes no value; may be
-        /// called again.
+        /// Waits for the connection. All events after this call returns are delivered. Consumes no value; may be called
+        /// again.
         ///
-        /// - Parameter limit: the maximum wait. The iterator continues to connect afterwards.
-        /// - Throws: the error that prevents the connection; `.unavailable` when the limit passes; `.gone` when the
+        /// - Parameter limit: the maximum time to wait. After that, the iterator still continues to connect.
+        /// - Throws: the error that prevents the connection; `.unavailable` when `limit` has passed; `.gone` when the
         ///   chat is closed or the task is cancelled.
         public func open(within limit: Duration = .seconds(30)) async throws(ChatError) {
             try await listener.connected(within: limit)
@@ -78,6 +79,6 @@ extension ChatStream {
 }
 
 extension Event {
-    /// True for presence events, which are delivered only on request.
+    /// True for presence events. A subscription delivers them only when requested.
     var isPresence: Bool { BuiltInTypes.presence.contains(type) }
 }

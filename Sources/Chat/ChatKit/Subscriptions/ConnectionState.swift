@@ -1,31 +1,32 @@
 public import ChatModel
 import Locking
 
-/// The state of the connection of the chat's listeners.
+/// The state of the connections of a chat's listeners.
 ///
-/// The errors name the listener (`error.listener`) and, where there is one, the request (`error.request`).
+/// An error names the listener (`error.listener`) and, if there is one, the failed request (`error.request`).
 public enum ConnectionState: Sendable {
-    /// Every listener is connected. When `hasGap` is true, a listener has lost events: data that depends on all of them
-    /// must be read again.
+    /// Every listener is connected. When `hasGap` is true, a listener has lost events: read data again that depends on
+    /// all events.
     case connected(hasGap: Bool)
-    /// The connection of a listener broke and is being made again.
+    /// A listener has lost its connection and tries to reconnect.
     case reconnecting(ChatError)
-    /// A listener has ended: its address, its credential or its selection is wrong. The other listeners continue.
+    /// A listener has ended because its address, credential or selection is wrong. The other listeners continue.
     case failed(ChatError)
     /// The chat was closed.
     case closed
 }
 
-/// The states of all listeners, for watchers of the connection.
+/// The states of all listeners of a chat, combined for the callbacks of `onConnectionStateChange`.
 final class ConnectionStates: Sendable {
     private struct State {
         var last = 0
-        /// The listeners that are connected or were, and the subset whose connection is broken.
+        /// The numbers of the listeners that are connected or were connected before, and of those whose connection is
+        /// broken.
         var listeners: Set<Int> = []
         var broken: Set<Int> = []
-        /// True when the last state sent to watchers was `connected`.
+        /// True when the last reported state was `connected`.
         var isConnected = false
-        /// True when a listener has lost events since then.
+        /// True when a listener has lost events since the last `connected`.
         var hasGap = false
         var watchers: [Int: AsyncStream<ConnectionState>.Continuation] = [:]
 
@@ -34,7 +35,8 @@ final class ConnectionStates: Sendable {
             return last
         }
 
-        /// Returns the `connected` state when all listeners have just become connected, otherwise nil.
+        /// Returns the state `connected` when all listeners are connected and this is not reported yet, or a listener
+        /// has lost events; otherwise nil.
         mutating func allConnected() -> ConnectionState? {
             guard broken.isEmpty, !listeners.isEmpty, !isConnected || hasGap else { return nil }
             defer { (isConnected, hasGap) = (true, false) }
@@ -44,7 +46,7 @@ final class ConnectionStates: Sendable {
 
     private let state = Lock(State())
 
-    /// Adds the state of a listener. It is removed when the returned object is released.
+    /// Adds the state of a listener. Releasing the returned object removes the state.
     func enter(_ selection: EventSelection) -> ListenerState {
         ListenerState(self, state.withLock { $0.number() }, selection)
     }
@@ -85,7 +87,7 @@ final class ConnectionStates: Sendable {
         }
     }
 
-    /// Yields under the lock, so that watchers receive the states in order.
+    /// Changes the state and reports the results under the lock, so that callbacks receive the states in order.
     private func change(_ body: (inout State) -> [ConnectionState]) {
         state.withLock { state in
             for update in body(&state) {
@@ -94,7 +96,7 @@ final class ConnectionStates: Sendable {
         }
     }
 
-    /// Returns the states from now on. A slow reader receives the newest ones.
+    /// Returns the states from now on. A slow reader receives only the newest ones.
     func follow() -> AsyncStream<ConnectionState> {
         let (states, continuation) = AsyncStream.makeStream(
             of: ConnectionState.self, bufferingPolicy: .bufferingNewest(64))
@@ -110,12 +112,12 @@ final class ConnectionStates: Sendable {
     }
 }
 
-/// The state of one listener among all.
+/// The state of one listener.
 final class ListenerState: Sendable {
     private let states: ConnectionStates
     private let number: Int
     private let selection: EventSelection
-    /// The reason why the listener is not connected.
+    /// The reason why the listener is not connected; nil when there is none.
     private let failure = Lock<ChatError?>(nil)
 
     fileprivate init(_ states: ConnectionStates, _ number: Int, _ selection: EventSelection) {
@@ -137,12 +139,12 @@ final class ListenerState: Sendable {
         states.interrupted(number, error)
     }
 
-    /// Returns the error with the listener's selection.
+    /// Returns the error with the listener's selection added.
     func named(_ error: ChatError) -> ChatError { error.of(selection) }
 
     func failed(_ error: ChatError) { states.failed(number, error.of(selection)) }
 
-    /// Returns the error for a listener that is not connected in time, with the reason.
+    /// Returns the error for a listener that does not connect within `limit`, with the reason.
     func timeoutError(_ limit: Duration) -> ChatError {
         failure.withLock { $0 }
             ?? ChatError(.unavailable, "not connected within \(limit)", slug: "not_connected").of(selection)

@@ -3,7 +3,7 @@ import Dispatch
 import Locking
 
 /// The closures of a ``Subscription``, a ``SubscriptionSet`` or a ``SubscriptionListener``. They are called one at a
-/// time and in order, on the dispatch queue that was given at creation, if any.
+/// time and in order, on the dispatch queue passed at creation, if any.
 public final class EventHandlers: Sendable {
     struct Closures {
         var event: (@Sendable (SubscriptionEvent) -> Void)?
@@ -24,7 +24,7 @@ public final class EventHandlers: Sendable {
 
     init(queue: DispatchQueue? = nil) { self.queue = queue }
 
-    /// Calls the closures for a batch of events that arrived together, before those for each of its events.
+    /// Calls the closures for events that arrived together. Called before the closures for the single events.
     func deliver(_ batch: [SubscriptionEvent], while isWanted: @escaping @Sendable () -> Bool) async {
         await run { [closures] in
             if isWanted(), let events = closures.withLock({ $0.events }) { events(batch) }
@@ -49,7 +49,7 @@ public final class EventHandlers: Sendable {
         }
     }
 
-    /// Calls the closures for a report about the connection, without waiting for them.
+    /// Calls the closures for a change of the connection, without waiting for them.
     func deliver(_ report: ListenerReport) {
         let closures = closures.withLock { $0 }
         let work: @Sendable () -> Void = {
@@ -78,7 +78,7 @@ public final class EventHandlers: Sendable {
     }
 }
 
-/// A report of a listener about its connection.
+/// A change of a listener's connection or channels.
 enum ListenerReport: Sendable {
     case connected(at: Timetoken, hasGap: Bool)
     case interrupted(ChatError)
@@ -90,15 +90,15 @@ enum ListenerReport: Sendable {
 public enum SubscriptionChange: Sendable, Equatable {
     case subscribed(channels: [String], groups: [String])
     case unsubscribed(channels: [String], groups: [String])
-    /// The channels of a followed channel group have changed. The names are those that are followed from now on.
+    /// The channels of a channel group have changed. The names are those of all channels followed from now on.
     case channelsChanged([String])
 }
 
-/// A source of events that calls closures: ``Subscription``, ``SubscriptionSet`` and ``SubscriptionListener``.
+/// An object that calls closures for events: ``Subscription``, ``SubscriptionSet`` and ``SubscriptionListener``.
 ///
-/// An event goes to ``onEvent`` and to the closure for its kind.
+/// For each event, ``onEvent`` and the closure for the kind of the event are called.
 public protocol EventEmitter: AnyObject, Sendable {
-    /// The closures, which the properties of the emitter set.
+    /// The storage of the closures that the properties below set.
     var handlers: EventHandlers { get }
 }
 
@@ -108,7 +108,7 @@ extension EventEmitter {
         get { handlers.closures.withLock { $0.event } }
         set { handlers.closures.withLock { $0.event = newValue } }
     }
-    /// Called with the events that arrived together, before the other closures are called with each of them.
+    /// Called with events that arrived together, before the other closures are called with the single events.
     public var onEvents: (@Sendable ([SubscriptionEvent]) -> Void)? {
         get { handlers.closures.withLock { $0.events } }
         set { handlers.closures.withLock { $0.events = newValue } }
@@ -123,12 +123,12 @@ extension EventEmitter {
         get { handlers.closures.withLock { $0.signal } }
         set { handlers.closures.withLock { $0.signal = newValue } }
     }
-    /// Called when users come, go or change their state; only when the subscription includes presence.
+    /// Called when users join, leave or change their state, if the subscription includes presence.
     public var onPresence: (@Sendable (PresenceChange) -> Void)? {
         get { handlers.closures.withLock { $0.presence } }
         set { handlers.closures.withLock { $0.presence = newValue } }
     }
-    /// Called with reactions, edits, deletions, replies and actions of the app's own.
+    /// Called with reactions, edits, deletions, replies and actions of the app.
     public var onMessageAction: (@Sendable (MessageActionEvent) -> Void)? {
         get { handlers.closures.withLock { $0.messageAction } }
         set { handlers.closures.withLock { $0.messageAction = newValue } }

@@ -1,9 +1,9 @@
 import ChatModel
 import Locking
 
-/// The live events of one listener. It connects when it is created, and ends when it is released.
+/// A connection that receives live events. It connects when it is created, and ends when it is released.
 final class Listener: Sendable {
-    /// Succeeds when the listener is connected.
+    /// The result of connecting: success, or the error that prevents the connection.
     private let connection = Pending<Void>()
     private let next: LiveEvents.Next
     private let chat: Chat
@@ -13,7 +13,7 @@ final class Listener: Sendable {
     private let early = Lock<[LiveEvent]>([])
     private let connecting: Task<Void, Never>
 
-    /// - Parameter report: called when the listener is connected, interrupted or has failed, and when its channels change.
+    /// - Parameter report: called when the listener connects, is interrupted or fails, and when its channels change.
     init(
         _ chat: Chat, _ selection: EventSelection, report: @escaping @Sendable (ListenerReport) -> Void = { _ in }
     ) {
@@ -52,10 +52,10 @@ final class Listener: Sendable {
 
     deinit { connecting.cancel() }
 
-    /// Waits for the connection. Everything that happens after this returns is delivered.
+    /// Waits for the connection. All events after this call returns are delivered.
     ///
-    /// - Throws: the error that prevents the connection; `.unavailable` when the limit passes, which does not end the
-    ///   listener; `.gone` when the chat is closed or the task is cancelled.
+    /// - Throws: the error that prevents the connection; `.unavailable` when `limit` has passed, although the listener
+    ///   continues; `.gone` when the chat is closed or the task is cancelled.
     func connected(within limit: Duration) async throws(ChatError) {
         try await connection.value(within: limit) { [state] in state.timeoutError(limit) }
     }
@@ -63,7 +63,7 @@ final class Listener: Sendable {
     /// Ends all waits for the connection.
     func close() { connection.decide(.failure(.closed)) }
 
-    /// Returns the next events, or nil when following has ended.
+    /// Returns the next events, or nil when the listener has ended.
     func events() async -> [LiveEvent]? {
         do throws(ChatError) {
             try await connection.value(within: nil)
@@ -95,7 +95,7 @@ final class Listener: Sendable {
         return nil
     }
 
-    /// Returns the events with the chat that received them.
+    /// Returns the events with their property `chat` set to this chat.
     private func ours(_ events: [LiveEvent]) -> [LiveEvent] {
         events.map { event in
             var event = event
@@ -110,11 +110,11 @@ extension ChatError {
 
     private static let listenerName = "listener"
 
-    /// The selection of the listener whose connection this error is about: its channels, groups, types and filter. Nil
-    /// for an error that belongs to no listener.
+    /// The selection of the listener that failed: its channels, groups, types and filter. Nil for an error that is not
+    /// about a listener.
     public var listener: String? { text(Self.listenerName) }
 
-    /// Returns the error with the listener's selection added, also to its message.
+    /// Returns the error with the listener's selection added to it and to its message.
     func of(_ selection: EventSelection) -> ChatError {
         guard listener == nil else { return self }
         var error = self
@@ -125,7 +125,7 @@ extension ChatError {
 }
 
 extension EventSelection: CustomStringConvertible {
-    /// The selection as text for errors: `channels a, b.*; types message.created`.
+    /// The selection as text for error messages, such as `channels a, b.*; types message.created`.
     public var description: String {
         var parts: [String] = []
         func add(_ what: String, _ names: [String]) {

@@ -36,9 +36,9 @@ package final class Pending<Value: Sendable>: Sendable {
     /// Waits for the result.
     ///
     /// - Parameters:
-    ///   - limit: the maximum wait; nil waits without a limit.
-    ///   - late: returns the error to throw when the limit passes.
-    /// - Throws: the failure that was set, `late`, or `.gone` when the task is cancelled.
+    ///   - limit: the maximum time to wait; nil for no limit.
+    ///   - late: returns the error to throw when `limit` has passed.
+    /// - Throws: the error that was set as the result; the error of `late`; `.gone` when the task is cancelled.
     package func value(
         within limit: Duration?, late: @escaping @Sendable () -> ChatError = { .cancelled }
     ) async throws(ChatError) -> Value {
@@ -50,7 +50,8 @@ package final class Pending<Value: Sendable>: Sendable {
             await withCheckedContinuation { continuation in
                 let known: Outcome? = state.withLock { state in
                     if let outcome = state.outcome { return outcome }
-                    // The task was cancelled before it was among the waiters, so the handler has not resumed it.
+                    // The task was cancelled before it was added to the waiters, so the cancellation handler has not
+                    // resumed it.
                     if Task.isCancelled { return .failure(.cancelled) }
                     let alarm = limit.map { limit in
                         Task { [weak self] in

@@ -2,19 +2,19 @@ public import ChatModel
 public import Dispatch
 import Locking
 
-/// Events of channels, channel patterns and channel groups.
+/// A subscription to the events of channels, channel patterns and channel groups.
 ///
 /// A subscription is a sequence:
 /// ```swift
 /// for await event in chat.subscription(channels: ["orders.*"]) { print(event.type) }
 /// ```
-/// It can also call closures, in the order of the events, once it is subscribed:
+/// A subscription can also call closures, in the order of the events:
 /// ```swift
 /// let subscription = chat.subscription(channels: ["room.1"])
 /// subscription.onMessage = { print($0.payload) }
 /// subscription.subscribe()
 /// ```
-/// Both may be used at once. Releasing the subscription unsubscribes it.
+/// The sequence and the closures may be used at the same time. Releasing the subscription unsubscribes it.
 public final class Subscription: EventEmitter, AsyncSequence {
     /// An event as the subscription receives it.
     public typealias Element = LiveEvent
@@ -24,9 +24,9 @@ public final class Subscription: EventEmitter, AsyncSequence {
     private struct State {
         var selection: EventSelection
         var listener: AutoCloseable?
-        /// The number of listeners so far. A listener that was replaced delivers nothing.
+        /// The number of the current listener. Listeners with a lower number were replaced and deliver nothing.
         var generation = 0
-        /// The position up to which the closures were called; nil before the first connection.
+        /// The position up to which the closures have received the events; nil before the first connection.
         var position: Timetoken?
     }
 
@@ -34,7 +34,7 @@ public final class Subscription: EventEmitter, AsyncSequence {
     let chat: Chat
     private let queue: DispatchQueue?
     private let state: Lock<State>
-    /// The handlers of the sets and listeners that also receive the events. They are not retained.
+    /// The closures of the sets and listeners that also receive the events. They are not retained.
     private let followers = Lock<[Follower]>([])
     private let patterns: [(text: String, pattern: NamePattern)]
 
@@ -54,11 +54,11 @@ public final class Subscription: EventEmitter, AsyncSequence {
 
     var selection: EventSelection { state.withLock { $0.selection } }
 
-    /// True while the closures are called: between ``subscribe(with:)`` and ``unsubscribe()``, unless an error has ended
-    /// the subscription.
+    /// True between ``subscribe(with:)`` and ``unsubscribe()``, while the closures are called. False after an error has
+    /// ended the subscription.
     public var isSubscribed: Bool { state.withLock { $0.listener.map { !$0.isOver } ?? false } }
 
-    /// Connects and returns the events from now on, or from behind the position of the subscription.
+    /// Connects and returns new events, or the events after the position `since` that was passed at creation.
     public func makeAsyncIterator() -> ChatStream<LiveEvent>.Iterator {
         let transform: ChatStream<LiveEvent>.Transform = { [patterns, selection] event in
             [Self.matched(event, patterns, selection)]
@@ -66,9 +66,9 @@ public final class Subscription: EventEmitter, AsyncSequence {
         return ChatStream(chat: chat, selection: selection, transform: transform).makeAsyncIterator()
     }
 
-    /// Starts to call the closures. Does nothing when it has started already.
+    /// Starts to connect and to call the closures. Does nothing when already subscribed.
     ///
-    /// - Parameter timetoken: the position behind which to start; nil starts with new events. A timetoken without 17
+    /// - Parameter timetoken: the position after which to start; nil starts with new events. A timetoken without 17
     ///   digits is ignored, because it is a time in another unit.
     public func subscribe(with timetoken: Timetoken? = nil) {
         let selection = state.withLock { state -> EventSelection? in
@@ -84,7 +84,7 @@ public final class Subscription: EventEmitter, AsyncSequence {
         deliver(.change(.subscribed(channels: selection.channels, groups: selection.groups)))
     }
 
-    /// Stops calling the closures. Iterators continue.
+    /// Stops calling the closures. Iterators of this subscription continue.
     public func unsubscribe() {
         let (ended, selection) = state.withLock { state in
             state.generation += 1
@@ -97,18 +97,18 @@ public final class Subscription: EventEmitter, AsyncSequence {
         deliver(.change(.unsubscribed(channels: selection.channels, groups: selection.groups)))
     }
 
-    /// Waits for the connection. The closures are called for everything that happens after this returns. Returns at
-    /// once when `subscribe` was not called.
+    /// Waits for the connection. The closures are called for all events after this call returns. Returns at once when
+    /// `subscribe` was not called.
     ///
-    /// - Parameter limit: the maximum wait. The subscription continues to connect afterwards.
-    /// - Throws: the error that prevents the connection; `.unavailable` when the limit passes; `.gone` when the
+    /// - Parameter limit: the maximum time to wait. After that, the subscription still continues to connect.
+    /// - Throws: the error that prevents the connection; `.unavailable` when `limit` has passed; `.gone` when the
     ///   subscription has ended or the task is cancelled.
     public func ready(within limit: Duration = .seconds(30)) async throws(ChatError) {
         try await state.withLock { $0.listener }?.ready(within: limit)
     }
 
-    /// The filter: an expression in the filter language. A new filter applies to every event behind the last one that
-    /// the closures received.
+    /// The filter, an expression in the filter language; nil for none. A new filter applies to all events after the
+    /// last event that the closures received.
     public var filter: String? {
         get { selection.filter }
         set {
@@ -131,15 +131,16 @@ public final class Subscription: EventEmitter, AsyncSequence {
         set { state.withLock { $0.selection.hasPresence = newValue } }
     }
 
-    /// Returns a subscription of the same channels without closures. It is subscribed, from now on, when this one is.
+    /// Returns a subscription to the same channels without closures. If this subscription is subscribed, the clone
+    /// subscribes to new events.
     public func clone() -> Subscription {
         let clone = Subscription(chat, selection, queue: queue)
         if isSubscribed { clone.subscribe() }
         return clone
     }
 
-    /// Adds a listener, which receives the events after the closures of the subscription. The subscription does not
-    /// retain it.
+    /// Adds a listener, whose closures are called after those of the subscription. The subscription does not retain the
+    /// listener.
     public func add(_ listener: SubscriptionListener) { follow(listener.handlers) }
 
     /// Removes a listener.
@@ -200,8 +201,8 @@ extension Subscription {
 
     private func isCurrent(_ generation: Int) -> Bool { state.withLock { $0.generation == generation } }
 
-    /// Moves the position to an event that the closures are to receive. Returns false when another listener has taken
-    /// over.
+    /// Moves the position to an event for which the closures will be called. Returns false when the listener was
+    /// replaced.
     private func advance(to timetoken: Timetoken, _ generation: Int) -> Bool {
         state.withLock { state in
             guard state.generation == generation else { return false }
@@ -210,7 +211,7 @@ extension Subscription {
         }
     }
 
-    /// Returns the event with the pattern or group by which it was received.
+    /// Returns the event with the pattern or group that selected it.
     private static func matched(
         _ event: LiveEvent, _ patterns: [(text: String, pattern: NamePattern)], _ selection: EventSelection
     ) -> LiveEvent {
@@ -225,20 +226,20 @@ extension Subscription {
 }
 
 extension Timetoken {
-    /// The timetoken when it has 17 digits, otherwise nil.
+    /// The timetoken if it has 17 digits; otherwise nil.
     fileprivate var ifComplete: Timetoken? { Timetoken(exactly: "\(rawValue)").flatMap { $0 == .zero ? nil : $0 } }
 }
 
 extension Chat {
-    /// Returns a subscription of channels (names and patterns such as `a.*`) and channel groups. When both are empty,
-    /// it covers everything.
+    /// Returns a subscription to channels (names and patterns such as `a.*`) and channel groups. When both are empty,
+    /// the subscription receives all events that the user may read.
     ///
     /// - Parameters:
-    ///   - queue: the queue on which the closures are called, one at a time; nil selects none in particular.
+    ///   - queue: the queue on which the closures are called, one at a time; nil for no particular queue.
     ///   - presence: true includes presence events.
-    ///   - filter: an expression in the filter language: `data.amount > 100`.
-    ///   - include: the objects beside each event (``LiveEvent/included``).
-    ///   - since: the position behind which to start; nil starts with new events.
+    ///   - filter: an expression in the filter language, such as `data.amount > 100`; nil for none.
+    ///   - include: the objects to include with each event (``LiveEvent/included``).
+    ///   - since: the position after which to start; nil starts with new events.
     public func subscription(
         queue: DispatchQueue? = nil, channels: [String] = [], groups: [String] = [], presence: Bool = false,
         filter: String? = nil, include: Set<IncludedObject> = [], since: Timetoken? = nil
@@ -252,7 +253,7 @@ extension Chat {
         return Subscription(self, selection, queue: queue)
     }
 
-    /// Unsubscribes every subscription of this chat, and closes the listeners that `on…` methods returned. Delegates,
+    /// Unsubscribes every subscription of this chat, and closes the listeners of all `on…` methods. Delegates,
     /// sequences and ``onConnectionStateChange(_:)`` continue.
     public func unsubscribeAll() {
         for subscription in subscriptions.all { subscription.unsubscribe() }
@@ -261,7 +262,8 @@ extension Chat {
     }
 }
 
-/// The active subscriptions and `on…` listeners. It does not retain them: releasing one ends it.
+/// The active subscriptions and `on…` listeners of a chat. They are not retained, because releasing one of them ends
+/// it.
 final class ActiveSubscriptions: Sendable {
     private struct Reference: Sendable { weak let subscription: Subscription? }
     private struct ListenerReference: Sendable { weak let listener: AutoCloseable? }

@@ -1,6 +1,6 @@
 public import ChatModel
 
-/// An event of a subscription, by its kind.
+/// An event of a subscription, distinguished by its kind.
 ///
 /// ```swift
 /// subscription.onEvent = { event in
@@ -12,7 +12,7 @@ public import ChatModel
 /// }
 /// ```
 public enum SubscriptionEvent: Sendable {
-    /// A chat message, or an event of the app's own type.
+    /// A chat message, or an event with a type of the app.
     case messageReceived(LiveEvent)
     case signalReceived(LiveEvent)
     /// A message that announces a file.
@@ -50,29 +50,29 @@ public enum SubscriptionEvent: Sendable {
     }
 }
 
-/// A change of a message or of its attachments.
+/// A change of a message, or of its reactions, actions or replies.
 public struct MessageActionEvent: Sendable {
-    /// The kind of change, with what changed.
+    /// The kind of a change, with its values.
     public enum Change: Sendable, Equatable {
-        /// A reaction (type `reactions`) or an action of the app's own was added.
+        /// A reaction (type `reactions`) or an action of the app was added.
         case added(MessageAction)
         case removed(MessageAction)
-        /// The message was edited, or an edit or a deletion was undone. The new payload, or nil when the event does not
-        /// have it.
+        /// The message was edited, or an edit or a deletion was undone. The value is the new payload; nil when the
+        /// event does not contain it.
         case updated(AnyJSON?)
         case deleted
-        /// A reply was created or deleted. The number of replies after the change.
+        /// A reply was created or deleted. The value is the number of replies after the change.
         case threadUpdated(replyCount: Int)
     }
 
-    /// The event that announced the change.
+    /// The event that reports the change.
     public let event: LiveEvent
-    /// The message that changed; for a reply, the message that was replied to.
+    /// The timetoken of the changed message; for a reply, the timetoken of the message that was replied to.
     public let messageTimetoken: Timetoken
     /// The change.
     public let change: Change
 
-    /// Returns nil for an event that is about no single message.
+    /// Reads a change of a message from an event. Returns nil for an event that is not about a single message.
     package init?(_ event: LiveEvent) {
         let data = event.payload
         let attached = data["reaction"] ?? data["action"]
@@ -109,23 +109,24 @@ extension MessageAction {
 
 /// Users who joined or left a channel, or changed their state on it.
 public struct PresenceChange: Sendable {
-    /// The kind of change, with the users whom it concerns.
+    /// The kind of a change, with the ids of the users.
     public enum Action: Sendable, Equatable {
         case join([String])
         case leave([String])
-        /// The users sent no heartbeat for too long.
+        /// The users did not send a heartbeat in time.
         case timeout([String])
         case stateChange(userId: String, state: AnyJSON)
     }
 
-    /// The event that announced the change.
+    /// The event that reports the change.
     public let event: LiveEvent
-    /// The actions, in the order of the cases. A busy channel reports several users at once, and none when only the
-    /// number is known.
+    /// The actions, in the order of the cases of ``Action``. A channel with many users reports several users at once.
+    /// The list is empty when only the number of users is known.
     public let actions: [Action]
     /// The number of users on the channel after the change.
     public let occupancy: Int
-    /// True when the lists of users were too long for the event: read ``Channel/whoIsPresent(limit:page:)``.
+    /// True when the lists of users were too long for the event. Read all users with
+    /// ``Channel/whoIsPresent(limit:page:)``.
     public let refreshHereNow: Bool
 
     init(_ event: LiveEvent) {

@@ -9,17 +9,17 @@ import Locking
 /// listener.didReceiveMessage = { print($0.payload) }
 /// subscription.add(listener)
 /// ```
-/// A subscription does not retain its listeners: keep the listener for as long as it is to be called.
+/// A subscription does not retain its listeners. Retain the listener yourself while its closures must be called.
 public final class SubscriptionListener: Sendable {
     let handlers: EventHandlers
     private let isOver = Lock(false)
 
-    /// - Parameter queue: the queue on which the closures are called; nil selects one of the library's own.
+    /// - Parameter queue: the queue on which the closures are called; nil for a queue of the library.
     public init(queue: DispatchQueue? = nil) {
         handlers = EventHandlers(queue: DispatchQueue(label: "parley.subscription-listener", target: queue))
     }
 
-    /// Ends the listener: no closure is called any more, for any subscription.
+    /// Ends the listener. Its closures are not called again, for any subscription.
     public func cancel() {
         isOver.withLock { $0 = true }
         handlers.closures.withLock { $0 = EventHandlers.Closures() }
@@ -34,7 +34,7 @@ public final class SubscriptionListener: Sendable {
         get { handlers.closures.withLock { $0.event } }
         set { set { $0.event = newValue } }
     }
-    /// Called with the events that arrived together.
+    /// Called with events that arrived together, before the other closures are called with the single events.
     public var didReceiveBatchSubscription: (@Sendable ([SubscriptionEvent]) -> Void)? {
         get { handlers.closures.withLock { $0.events } }
         set { set { $0.events = newValue } }
@@ -49,12 +49,12 @@ public final class SubscriptionListener: Sendable {
         get { handlers.closures.withLock { $0.signal } }
         set { set { $0.signal = newValue } }
     }
-    /// Called when users come, go or change their state.
+    /// Called when users join, leave or change their state.
     public var didReceivePresence: (@Sendable (PresenceChange) -> Void)? {
         get { handlers.closures.withLock { $0.presence } }
         set { set { $0.presence = newValue } }
     }
-    /// Called with reactions, edits, deletions, replies and actions of the app's own.
+    /// Called with reactions, edits, deletions, replies and actions of the app.
     public var didReceiveMessageAction: (@Sendable (MessageActionEvent) -> Void)? {
         get { handlers.closures.withLock { $0.messageAction } }
         set { set { $0.messageAction = newValue } }
@@ -69,7 +69,7 @@ public final class SubscriptionListener: Sendable {
         get { handlers.closures.withLock { $0.file } }
         set { set { $0.file = newValue } }
     }
-    /// Called when the subscription is connected, interrupted, or has failed.
+    /// Called when a subscription connects, is interrupted or fails.
     public var didReceiveStatus: (@Sendable (ConnectionState) -> Void)? {
         get { handlers.closures.withLock { $0.state } }
         set { set { $0.state = newValue } }

@@ -2,13 +2,14 @@ public import ChatModel
 public import Dispatch
 import Locking
 
-/// Several subscriptions that start and end together. Its closures receive the events of all of them, one at a time.
+/// A set of subscriptions that start and end together. The closures of the set receive the events of all of them, one
+/// at a time.
 public final class SubscriptionSet: EventEmitter {
     public let handlers: EventHandlers
     private let queue: DispatchQueue?
     private let members = Lock<[Subscription]>([])
 
-    /// - Parameter queue: the queue on which the closures are called; nil selects one of the library's own.
+    /// - Parameter queue: the queue on which the closures are called; nil for a queue of the library.
     public init(queue: DispatchQueue? = nil, subscriptions: [Subscription] = []) {
         self.queue = queue
         handlers = EventHandlers(queue: DispatchQueue(label: "parley.subscription-set", target: queue))
@@ -33,17 +34,17 @@ public final class SubscriptionSet: EventEmitter {
         subscription.stop(handlers)
     }
 
-    /// Subscribes every subscription; see ``Subscription/subscribe(with:)``.
+    /// Subscribes every subscription of the set; see ``Subscription/subscribe(with:)``.
     public func subscribe(with timetoken: Timetoken? = nil) {
         for subscription in subscriptions { subscription.subscribe(with: timetoken) }
     }
 
-    /// Unsubscribes every subscription.
+    /// Unsubscribes every subscription of the set.
     public func unsubscribe() {
         for subscription in subscriptions { subscription.unsubscribe() }
     }
 
-    /// Waits until every subscription is ready; see ``Subscription/ready(within:)``.
+    /// Waits until every subscription of the set is connected; see ``Subscription/ready(within:)``.
     ///
     /// - Throws: as ``Subscription/ready(within:)``, for the first subscription that fails.
     public func ready(within limit: Duration = .seconds(30)) async throws(ChatError) {
@@ -51,12 +52,12 @@ public final class SubscriptionSet: EventEmitter {
         for subscription in subscriptions { try await subscription.ready(within: max(.zero, end - .now)) }
     }
 
-    /// Returns a set of clones of the subscriptions (``Subscription/clone()``), without closures.
+    /// Returns a set with a clone of each subscription (``Subscription/clone()``), without the closures of this set.
     public func clone() -> SubscriptionSet {
         SubscriptionSet(queue: queue, subscriptions: subscriptions.map { $0.clone() })
     }
 
-    /// Adds a listener to every subscription of the set. The set does not retain it.
+    /// Adds a listener to every subscription of the set. The set does not retain the listener.
     public func add(_ listener: SubscriptionListener) {
         for subscription in subscriptions { subscription.add(listener) }
     }
@@ -67,8 +68,8 @@ public final class SubscriptionSet: EventEmitter {
     }
 }
 
-/// A source of events that a subscription can name: a ``Channel``, a ``ChannelGroup`` or a ``User``, whose events are
-/// on the channel that bears the user's id.
+/// A source of events that can be subscribed: a ``Channel``, a ``ChannelGroup``, or a ``User``, whose events are on the
+/// channel that has the user's id as its name.
 public protocol Subscribable: Sendable {
     /// The chat that the subscription belongs to.
     var chat: Chat { get }
@@ -79,7 +80,7 @@ public protocol Subscribable: Sendable {
 }
 
 extension Subscribable {
-    /// Returns a subscription of this source; see
+    /// Returns a subscription to this source; see
     /// ``Chat/subscription(queue:channels:groups:presence:filter:include:since:)``.
     public func subscription(
         queue: DispatchQueue? = nil, presence: Bool = false, filter: String? = nil, include: Set<IncludedObject> = []
@@ -106,9 +107,9 @@ extension ChannelGroup: Subscribable {
 }
 
 extension Chat {
-    /// Returns a set with a subscription of each source.
+    /// Returns a set with a subscription to each source.
     ///
-    /// - Parameter queue: the queue on which the closures of the set are called; nil selects one of the library's own.
+    /// - Parameter queue: the queue on which the closures of the set are called; nil for a queue of the library.
     public func subscription(
         queue: DispatchQueue? = nil, entities: [any Subscribable], presence: Bool = false, filter: String? = nil,
         include: Set<IncludedObject> = []

@@ -1,13 +1,13 @@
 public import ChatModel
 
 extension AnyJSON: Decodable {
-    /// Reads a value of a type of the program's own.
+    /// Decodes the JSON value as a type of the program.
     ///
     /// ```swift
     /// let order = try event.payload.decode(Order.self)
     /// ```
     ///
-    /// - Throws: `.malformed` when the JSON does not have the form of the type. The message names the member.
+    /// - Throws: `.malformed` when the JSON value does not have the form of the type. The message names the member.
     public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws(ChatError) -> Value {
         do {
             return try JSONDecoder(json: self, codingPath: []).read(type)

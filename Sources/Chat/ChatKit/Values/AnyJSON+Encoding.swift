@@ -1,7 +1,7 @@
 public import ChatModel
 
 extension AnyJSON: Encodable {
-    /// Creates the JSON form of a value, with the members that its `encode(to:)` writes.
+    /// Encodes a value as JSON, with the members that its `encode(to:)` writes.
     ///
     /// - Throws: `.malformed` when `encode(to:)` throws.
     public init(encoding value: some Encodable) throws(ChatError) {
@@ -28,7 +28,7 @@ extension AnyJSON: Encodable {
     }
 }
 
-/// The value that an encoder is building. A class, because nested containers outlive the calls that make them.
+/// The value that an encoder builds. A class, because nested containers write to it after the call that created them.
 private final class JSONNode {
     private var value: AnyJSON?
     private var list: [JSONNode]?
@@ -195,7 +195,7 @@ private struct ValueContainer: SingleValueEncodingContainer {
     mutating func encode(_ value: some Encodable) throws { set(try JSONNode.of(value, codingPath)) }
 }
 
-/// The key under which a class encodes its superclass.
+/// The coding key for the data of a class's superclass.
 struct SuperKey: CodingKey {
     var stringValue: String { "super" }
     var intValue: Int? { nil }

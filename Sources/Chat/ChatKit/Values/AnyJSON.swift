@@ -1,6 +1,6 @@
 public import JSON
 
-/// A JSON value of any kind, as a Swift value.
+/// A JSON value.
 ///
 /// ```swift
 /// let order: AnyJSON = ["amount": 4200, "items": ["tea", "cups"], "paid": true]
@@ -17,7 +17,7 @@ public enum AnyJSON: Sendable, Hashable {
 }
 
 extension AnyJSON {
-    /// Copies a parsed value. Of members with the same name, the last one counts.
+    /// Copies a parsed value. If an object has several members with the same name, the last one is used.
     public init(_ value: JSONValue) {
         switch value.kind {
         case .null: self = .null
@@ -32,7 +32,7 @@ extension AnyJSON {
         }
     }
 
-    /// Reads a JSON text that was validated before. The value is null when the text cannot be read.
+    /// Parses a JSON text that was validated before. The result is null when the text is not valid.
     public init(_ text: JSONText) {
         guard let root = try? JSONDocument(text).root else {
             self = .null
@@ -41,7 +41,7 @@ extension AnyJSON {
         self.init(root)
     }
 
-    /// Creates an object from members of any JSON type.
+    /// Creates an object from members with any JSON values.
     public init(_ members: [String: any JSONCodable]) { self = members.object }
 
     /// The value as JSON text. Members are sorted by name, so that equal values print equal texts. Numbers that JSON
@@ -70,12 +70,12 @@ extension AnyJSON {
         }
     }
 
-    /// The member of an object, or nil when there is none.
+    /// The member of an object; nil when the object has no such member, and for any other value.
     public subscript(name: String) -> AnyJSON? {
         if case .object(let members) = self { members[name] } else { nil }
     }
 
-    /// The text of a string, or nil for any other value.
+    /// The text of a string; nil for any other value.
     public var string: String? { if case .string(let value) = self { value } else { nil } }
 
     /// The members of an object; empty for any other value.

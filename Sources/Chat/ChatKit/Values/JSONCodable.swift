@@ -1,7 +1,7 @@
 public import ChatModel
 
-/// A value that has a JSON form: texts, numbers, Booleans, lists and objects of them, ``AnyJSON``, and types of the
-/// program's own.
+/// A value that can be converted to JSON: texts, numbers, Booleans, lists and objects of them, ``AnyJSON``, and types
+/// of the program.
 ///
 /// A `Codable` type conforms without code:
 /// ```swift
@@ -12,18 +12,18 @@ public import ChatModel
 /// ```
 /// ``AnyJSON/decode(_:)`` reads such a type from a payload.
 public protocol JSONCodable: Sendable {
-    /// The value as JSON. Null for a value of an `Encodable` type whose `encode(to:)` throws.
+    /// The value as JSON; null when `encode(to:)` of an `Encodable` type throws an error.
     var json: AnyJSON { get }
 
-    /// Returns the value as JSON. The calls that send a value use this form.
+    /// Returns the value as JSON. Calls that send a value use this method.
     ///
-    /// - Throws: `.malformed` for a value of an `Encodable` type whose `encode(to:)` throws.
+    /// - Throws: `.malformed` when `encode(to:)` of an `Encodable` type throws an error.
     func encoded() throws(ChatError) -> AnyJSON
 }
 
 extension JSONCodable {
-    /// The plain Swift value: `String`, `Int64`, `Double`, `Bool`, `[any Sendable]`, `[String: any Sendable]`; nil for
-    /// null.
+    /// The value as a plain Swift value: `String`, `Int64`, `Double`, `Bool`, `[any Sendable]` or `[String: any
+    /// Sendable]`; nil for null.
     public var rawValue: (any Sendable)? { json.plain }
 
     /// The value of ``json``.
@@ -33,7 +33,7 @@ extension JSONCodable {
 }
 
 extension JSONCodable where Self: Encodable {
-    /// The encoded value; null when `encode(to:)` throws.
+    /// The encoded value; null when `encode(to:)` throws an error.
     public var json: AnyJSON { (try? encoded()) ?? .null }
 
     /// The value that `encode(to:)` writes.
@@ -110,10 +110,11 @@ extension Optional: JSONCodable where Wrapped: JSONCodable {
 }
 
 extension [String: any JSONCodable] {
-    /// The dictionary as one value. It has a name of its own because existentials do not conform to their protocol.
+    /// The dictionary as one JSON value. This is not the property `json`, because existential values do not conform to
+    /// their protocol.
     var object: AnyJSON { .object(mapValues(\.json)) }
 
-    /// Returns the dictionary as one value.
+    /// Returns the dictionary as one JSON value.
     ///
     /// - Throws: `.malformed` when a value cannot be encoded.
     func encodedObject() throws(ChatError) -> AnyJSON {

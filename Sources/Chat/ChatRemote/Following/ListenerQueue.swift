@@ -2,9 +2,10 @@ import ChatKit
 import ChatModel
 import Locking
 
-/// The queue of one listener of a shared stream.
+/// The queue of updates for one listener of a shared stream.
 ///
-/// The queue is bounded. A listener that is too slow loses what does not fit, and reads it again from the gateway.
+/// The queue is bounded. Events for which a slow listener has no room are dropped, and the listener reads them from the
+/// gateway later.
 final class ListenerQueue: Sendable {
     private static let mostEvents = 1000
     private static let mostBytes = 8 * 1024 * 1024
@@ -13,9 +14,10 @@ final class ListenerQueue: Sendable {
 
     enum Item: Sendable {
         case update(LiveUpdate)
-        /// The events above `after`, up to and including `upTo`, must be read from the gateway before the queued ones.
+        /// The events after `after`, up to and including `upTo`, must be read from the gateway before the items that
+        /// follow.
         case behind(after: Timetoken, upTo: Timetoken)
-        /// The end; a nil error means that the chat was closed.
+        /// The end of the listener; nil when the chat was closed.
         case end(ChatError?)
     }
 
@@ -24,13 +26,13 @@ final class ListenerQueue: Sendable {
         var items: [Item] = []
         var events = 0
         var bytes = 0
-        /// Events that arrived before the listener was admitted to the stream.
+        /// Events that arrived before the listener was admitted to the stream (``admit(at:since:)``).
         var early: [LiveEvent] = []
         /// Events at or below this position are not queued; nil while the listener is not admitted.
         var floor: Timetoken?
         /// The position up to which everything was queued or delivered.
         var position = Timetoken.zero
-        /// The greatest timetoken among the events that did not fit.
+        /// The greatest timetoken of the dropped events; nil when none was dropped.
         var lost: Timetoken?
         var ending: ChatError??
         var reader: CheckedContinuation<Item, Never>?
@@ -56,8 +58,8 @@ final class ListenerQueue: Sendable {
             }
         }
 
-        /// Queues a connection state. Older states are dropped when there are too many: only the current state and the
-        /// occurrence of a gap matter.
+        /// Adds a connection state. When there are too many states, older ones without a gap are dropped, because only
+        /// the current state and the fact of a gap matter.
         mutating func record(_ state: LiveUpdate) {
             if items.count > ListenerQueue.mostStates, let old = items.firstIndex(where: \.isPlainState) {
                 items.remove(at: old)
@@ -88,7 +90,7 @@ final class ListenerQueue: Sendable {
 
     private let state = Lock(State())
 
-    /// Queues those events of the stream that the listener selects.
+    /// Adds events of the stream that the listener selects. Events at or below the listener's floor are skipped.
     func offer(_ events: [LiveEvent]) {
         change { state in
             guard let floor = state.floor else {
@@ -103,10 +105,10 @@ final class ListenerQueue: Sendable {
         }
     }
 
-    /// Admits the listener: everything above the floor arrives at this queue from now on.
+    /// Admits the listener to the stream. All selected events after `floor` are added to this queue from now on.
     ///
-    /// - Parameter since: the listener's position; the events between it and the floor are read separately first. Nil
-    ///   starts at the floor.
+    /// - Parameter since: the listener's position. The events between this position and `floor` are read separately,
+    ///   before the queued ones. When nil, the listener starts at `floor`.
     func admit(at floor: Timetoken, since: Timetoken?) {
         change { state in
             guard state.floor == nil else { return }
@@ -125,15 +127,16 @@ final class ListenerQueue: Sendable {
         }
     }
 
-    /// Takes back the admission. The listener will be admitted again, possibly to another stream.
+    /// Ends the admission. The listener will be admitted again, possibly to another stream.
     ///
-    /// - Returns: the listener's position; nil when it was not admitted.
+    /// - Returns: the listener's position; nil when the listener was not admitted.
     func suspend() -> Timetoken? {
         state.withLock { state in
             guard state.floor != nil else { return nil }
             state.floor = nil
             state.lost = nil
-            // Events that were still to be read separately, and those behind them, are read again from there.
+            // If events were to be read separately, drops them and all later items: the listener reads them again after
+            // its position.
             let missed = state.items.firstIndex { if case .behind = $0 { true } else { false } }
             guard let missed, case .behind(let after, _) = state.items[missed] else { return state.position }
             for case .update(.events(let dropped, _)) in state.items[missed...] {
@@ -145,7 +148,7 @@ final class ListenerQueue: Sendable {
         }
     }
 
-    /// Queues a state of the connection.
+    /// Adds a connection state.
     func report(_ news: LiveUpdate) { change { $0.record(news) } }
 
     func end(_ error: ChatError?) {

@@ -4,26 +4,28 @@ import GatewayClient
 import JSON
 import Locking
 
-/// The events that a listener has missed. They are read on a short stream of their own, up to the position at which the
-/// listener's shared stream takes over.
+/// Reads the events that a listener has missed. They are read over a separate, short stream up to a position from which
+/// the listener's shared stream continues.
 ///
-/// No block of a stream says that the stream has caught up. The response to `PATCH /v1/streams/{id}` holds the
-/// gateway's position in the stream. When that is far enough, `DELETE` ends the stream; everything up to the position
-/// arrived before the stream's last block.
+/// No message of a stream tells the client that all stored events have been sent. The response to `PATCH
+/// /v1/streams/{id}` contains the position that the gateway has reached in the stream. Once this position is at or
+/// above the wanted one, `DELETE` ends the stream, and everything up to the position has arrived before the stream's
+/// last message.
 actor MissedEvents {
-    /// The maximum number of consecutive requests for the position, in addition to one for each piece of the stream.
+    /// The maximum number of consecutive requests for the position. Each newly arrived part of the stream allows as
+    /// many again.
     private static let tries = 8
 
     private let gateway: GatewayConnection
     private let path: RequestPath
     private let upTo: Timetoken
-    /// The position up to which everything was delivered.
+    /// The position up to which all events were delivered.
     private var position: Timetoken
     private var stream: EventStream?
     private var updates: [LiveUpdate] = []
     private var failures = 0
     private var isOver = false
-    /// The stream's id, and whether a request for its position or for its end is under way.
+    /// The stream's id, whether a request for its position is in progress, and whether a request has ended it.
     private let asked = Lock((id: String?.none, isAsking: false, isEnding: false))
 
     init(_ gateway: GatewayConnection, _ path: RequestPath, after: Timetoken, upTo: Timetoken) {
@@ -33,7 +35,7 @@ actor MissedEvents {
         self.upTo = upTo
     }
 
-    /// Returns the next update, or nil when everything was delivered.
+    /// Returns the next update, or nil when all missed events were delivered.
     func next() async throws(ChatError) -> LiveUpdate? {
         while true {
             if !updates.isEmpty { return updates.removeFirst() }
@@ -67,7 +69,7 @@ actor MissedEvents {
             switch line {
             case .event(let document):
                 guard let event = LiveEvent(document) else { continue }
-                // The shared stream also delivers this event: everything before it has arrived here.
+                // The shared stream delivers this event. All events before it have arrived here.
                 if event.timetoken > upTo { isOver = true } else { batch.append(event) }
             case .control(let name, let data): try handleControl(name, data)
             case .heartbeat, .unknown, .tooLong: break
@@ -97,7 +99,7 @@ actor MissedEvents {
         }
     }
 
-    /// Requests the gateway's position in the stream, unless a request is under way.
+    /// Requests the position that the gateway has reached in the stream, unless such a request is in progress.
     private func fetchPosition() {
         let id = asked.withLock { asked in
             guard let id = asked.id, !asked.isAsking else { return String?.none }
@@ -111,7 +113,7 @@ actor MissedEvents {
             var call = Call("PATCH", path, body: .emptyObject)
             call.isHarmless = true
             for failures in 1...Self.tries {
-                // On any error: the request is repeated with the next lines, and the stream has deadlines of its own.
+                // After any error, the request is repeated when the next lines arrive. The stream has its own timeouts.
                 guard let answer = try? await gateway.send(call) else { return }
                 if answer["state"]?.string == "live", let cursor = answer.root?.position("cursor"), cursor >= upTo {
                     asked.withLock { $0.isEnding = true }

@@ -4,27 +4,30 @@ import GatewayClient
 import JSON
 import Locking
 
-/// One gateway stream for many listeners. It reconnects from where it broke, and its selection changes as listeners
-/// come and go.
+/// One gateway stream for many listeners. After a disconnection, it continues from the last position. Its selection
+/// (channels and types) changes as listeners are added and removed.
 ///
-/// One task reads the stream; a second one keeps the stream's selection in step with the listeners. A listener that
-/// starts now is admitted at a position that the gateway returns after the stream follows the listener's selection. A
-/// listener that starts earlier reads the events before that position separately (`MissedEvents`).
+/// One task reads the stream, and a second task updates the stream's selection for the listeners.
+///
+/// A listener is *admitted* at a position that the gateway returns once the stream includes the listener's selection.
+/// From this position on, the listener receives the stream's events. A listener with an earlier start position reads
+/// the events in between separately (`MissedEvents`).
 final class SharedStream: Sendable {
     typealias Number = Int
 
-    /// The silence after which a connection is considered dead, until the gateway has announced its heartbeat interval.
+    /// The time without data after which a connection is considered dead, until the gateway has sent its heartbeat
+    /// interval.
     static let silence = Duration.seconds(45)
-    /// The longest retry delay of a gateway that is waited for.
+    /// The maximum `Retry-After` of a gateway for which the stream waits. With a longer one, the error is final.
     private static let longestWait = Duration.seconds(300)
-    /// The number of consecutive times that a stream may be ended because of its credential.
+    /// The maximum number of consecutive reconnections after the gateway ended the stream because of its credential.
     private static let mostExpulsions = 3
 
     struct Member: Sendable {
         let selection: EventSelection
         let queue: ListenerQueue
         let wanted: ListenerSelection
-        /// The listener's position; nil starts with new events.
+        /// The position after which the listener starts; nil starts with new events.
         var since: Timetoken?
         /// The position at which the listener was admitted; nil until then.
         var floor: Timetoken?
@@ -38,7 +41,7 @@ final class SharedStream: Sendable {
         }
     }
 
-    /// The listeners that a request covers, and the selection that the stream must follow for them.
+    /// The listeners that a request is made for, and the selection that the stream needs for them.
     private struct Plan {
         var members: Set<Number>
         var followed: StreamSelection
@@ -47,13 +50,14 @@ final class SharedStream: Sendable {
 
     private struct State {
         var members: [Number: Member] = [:]
-        /// The position up to which everything was delivered to the listeners; nil before the first connection.
+        /// The position up to which all events were delivered to the listeners; nil before the first connection.
         var cursor: Timetoken?
-        /// The open stream and its selection; the selection is nil when the gateway has removed channels from it.
+        /// The id and the selection of the open stream. The selection is nil when the gateway has removed channels from
+        /// it.
         var live: (id: String, followed: StreamSelection?)?
-        /// The reason why there is no open stream.
+        /// The reason why no stream is open; nil while one is open.
         var failure: ChatError?
-        /// True when listeners are admitted one at a time, because the gateway rejected several together.
+        /// True when listeners are admitted one at a time, because the gateway has rejected several of them together.
         var isCareful = false
         var isOver = false
 
@@ -73,7 +77,7 @@ final class SharedStream: Sendable {
             }
         }
 
-        /// Suspends admitted listeners. They are admitted again from their positions.
+        /// Suspends admitted listeners. Each of them will be admitted again and continue from its position.
         mutating func suspend(where isConcerned: (Member) -> Bool = { _ in true }) {
             for (number, var member) in members where member.isAdmitted && isConcerned(member) {
                 member.since = member.queue.suspend()
@@ -93,7 +97,7 @@ final class SharedStream: Sendable {
             return admitted.isEmpty ? plan(waiting.prefix(1)) : plan(admitted)
         }
 
-        /// Returns the change that the open stream needs, or nil when it needs none.
+        /// Returns the change of the open stream's selection that the listeners need, or nil for none.
         mutating func change() -> (stream: String, plan: Plan, waiting: [Number], isNew: Bool)? {
             guard let live else { return nil }
             let waiting = isCareful ? Array(waiting.prefix(1)) : waiting
@@ -111,7 +115,7 @@ final class SharedStream: Sendable {
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
     private let tasks = Lock<[Task<Void, Never>]>([])
-    /// Moves a listener that the gateway rejects together with the others to another stream.
+    /// Moves a listener to another stream, when the gateway rejects its selection together with those of the others.
     private let moveOut: @Sendable (SharedStream, Number, Member) -> Void
 
     init(
@@ -125,7 +129,7 @@ final class SharedStream: Sendable {
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Starts to connect. Called once, after the first listener was added.
+    /// Starts to connect. Called once, after the first listener is added.
     func start() {
         tasks.withLock { $0 = [Task { await run() }, Task { await keepInStep() }] }
     }
@@ -158,7 +162,7 @@ final class SharedStream: Sendable {
 // MARK: - Reading
 
 extension SharedStream {
-    /// The number of consecutive failures.
+    /// The consecutive failures of the stream, and the data of its last connection.
     private struct FailureStreak {
         var failures = 0
         var expulsions = 0
@@ -218,8 +222,8 @@ extension SharedStream {
     private func deliver(_ events: [LiveEvent]) {
         guard !events.isEmpty else { return }
         state.withLock { state in
-            // The greatest timetoken: an event that the gateway held back for a device arrives with an older one than
-            // its predecessor.
+            // Uses the greatest timetoken, because an event that the gateway delayed for a device is older than the
+            // event before it.
             state.cursor = events.lazy.map(\.timetoken).reduce(state.cursor ?? .zero, max)
             for member in state.members.values {
                 let wanted = events.filter { member.wanted.admits($0) }
@@ -256,16 +260,16 @@ extension SharedStream {
             for member in state.members.values where member.isAdmitted {
                 member.queue.report(.connected(at: cursor, hasGap: false))
             }
-            // A first connection starts now, and so do the listeners for which it was made.
+            // On the first connection, the listeners for which it was opened start at its position.
             if plan.cursor == nil { state.admit(plan.members, at: cursor) }
             state.cursor = cursor
         }
         wake.yield()
     }
 
-    /// Handles a change that the gateway made: the channels of the followed groups have changed, or the user may no
-    /// longer read some channels. In the second case the listeners that want one of these channels are admitted again,
-    /// and are rejected then.
+    /// Handles a change of the selection by the gateway. Either the channels of the channel groups have changed, or the
+    /// user may no longer read some channels. In the second case, the listeners of these channels are suspended; the
+    /// gateway rejects them when they are admitted again.
     private func changed(_ data: JSONValue) {
         guard let cursor = data.position("cursor"), let channels = data["channels"]?.elements else { return }
         if case .groups = key.scope {
@@ -278,8 +282,8 @@ extension SharedStream {
         guard key.scope == .named else { return }
         let followed = channels.compactMap { $0.string.flatMap { NamePattern($0) } }
         state.withLock { state in
-            // Listeners admitted since are left out: a response to a change may arrive before the stream's message
-            // about the change before it.
+            // Listeners that were admitted later are not affected: the response to a change may arrive before the
+            // stream's message about an earlier change.
             func isLeftOut(_ member: Member) -> Bool {
                 member.floor.map { $0 <= cursor } ?? false && !member.wanted.isCovered(by: followed)
             }
@@ -290,7 +294,7 @@ extension SharedStream {
         wake.yield()
     }
 
-    /// Decides how to continue after a connection ended. Returns false when the stream has ended.
+    /// Handles the end of a connection. Returns true to reconnect, and false when the stream has ended.
     private func recover(from error: ChatError, _ plan: Plan, _ failureStreak: inout FailureStreak) async -> Bool {
         let closing = failureStreak.closing
         failureStreak.closing = nil
@@ -300,7 +304,7 @@ extension SharedStream {
                 end(error)
                 return false
             }
-            // Reconnecting shows which of the listeners may still be served.
+            // After a reconnection, the gateway rejects the listeners that are no longer allowed.
         } else if error.code == .gone {
             end(nil)
             return false
@@ -315,7 +319,7 @@ extension SharedStream {
         if failureStreak.failures == 1 {
             state.withLock { state in
                 state.failure = error
-                // Before the pause, so that watchers of the connection learn of it at once.
+                // Reports the interruption before the pause, so that the listeners know about it at once.
                 for member in state.members.values { member.queue.report(.interrupted(error)) }
             }
         }
@@ -326,8 +330,8 @@ extension SharedStream {
         return true
     }
 
-    /// Handles a rejection that a retry would not change. A rejected credential ends all listeners; a rejected
-    /// selection ends one listener.
+    /// Handles a rejection that a retry cannot change. If the credential is rejected, all listeners end. If the
+    /// selection is rejected, one listener ends.
     private func refused(_ plan: Plan, _ error: ChatError) -> Bool {
         guard error.code != .unauthorized, !error.isPassing else {
             end(error)
@@ -368,7 +372,7 @@ extension SharedStream {
                     if !change.waiting.isEmpty { try await admit(change.waiting, to: change.stream) }
                     failures = 0
                 } catch {
-                    // The stream has ended. The next connection is made for all listeners and wakes this task.
+                    // The stream has ended. The next connection is opened for all listeners and wakes this task.
                     if error.code == .notFound || error.code == .gone { break }
                     if error.isPassing {
                         failures += 1
@@ -396,14 +400,14 @@ extension SharedStream {
         state.withLock { state in if state.live?.id == stream { state.live?.followed = followed } }
     }
 
-    /// Admits listeners at a position that the gateway returns now, after the stream follows their selections.
+    /// Admits listeners at a position that the gateway returns now, when the stream already includes their selections.
     private func admit(_ numbers: [Number], to stream: String) async throws(ChatError) {
         let selections = state.withLock { state in numbers.compactMap { state.members[$0]?.selection } }
         guard let one = selections.first else { return }
         let path = RequestPath("poll").following(StreamSelection([one]), key, device)
         let now = try await gateway.send(Call("GET", path)).timetoken("cursor")
         state.withLock { state in
-            // Another connection may not follow all of the selection yet.
+            // A newer connection may not include the whole selection yet.
             if state.live?.id == stream { state.admit(numbers, at: now) }
         }
     }

@@ -3,18 +3,18 @@ import ChatModel
 import GatewayClient
 import Locking
 
-/// The streams of one device of a user. Each stream is shared by all listeners that it can serve.
+/// The streams of one device of a user. Listeners share a stream where possible.
 final class StreamPool: Sendable {
-    /// The gateway's default maximum of names per stream.
+    /// The gateway's default maximum number of channel names and patterns per stream.
     private static let mostNames = 500
     /// The maximum bytes of names and filter in a URL. Many servers accept URLs of up to 8 KiB.
     private static let mostBytes = 6 * 1024
 
-    /// A stream with the names that its listeners select.
+    /// A stream, with the names of channels and patterns that its listeners select.
     private struct Entry {
         let stream: SharedStream
         private(set) var listeners: [Int: [String]] = [:]
-        /// The number of listeners per channel or pattern, and the bytes of the names in a URL.
+        /// The number of listeners for each channel or pattern.
         private var names: [String: Int] = [:]
         private var bytes = 0
 
@@ -67,7 +67,7 @@ final class StreamPool: Sendable {
         self.device = (user, device)
     }
 
-    /// Returns a new listener, which starts to connect.
+    /// Creates a listener, which starts to connect.
     func listen(_ selection: EventSelection) -> StreamListener {
         let queue = ListenerQueue()
         let member = SharedStream.Member(selection, queue, since: selection.since)
@@ -81,10 +81,10 @@ final class StreamPool: Sendable {
         return StreamListener(gateway, queue, path) { [self] in remove(number, key) }
     }
 
-    /// Puts a listener on a stream that has room, or on a new one.
+    /// Adds a listener to a stream with capacity for its names, or to a new stream.
     ///
-    /// - Parameter refusing: the stream on which the gateway rejected the listener's selection; only the streams behind
-    ///   it are tried. Nil tries all streams.
+    /// - Parameter refusing: the stream on which the gateway has rejected the listener's selection. Only later streams
+    ///   in the list are tried. Nil tries all streams.
     private func place(_ number: Int, _ member: SharedStream.Member, besides refusing: SharedStream?) {
         let key = StreamKey(member.selection)
         let names = key.scope == .named ? member.selection.channels : []
@@ -93,7 +93,7 @@ final class StreamPool: Sendable {
             defer { state.entries[key] = entries }
             var start = 0
             if let refusing, let index = entries.firstIndex(where: { $0.stream === refusing }) {
-                // The listener was released in the meantime: it would never leave another stream.
+                // The listener was released in the meantime. If added to another stream, it would never be removed.
                 guard entries[index].remove(number) else { return }
                 start = index + 1
             }
@@ -131,14 +131,14 @@ final class StreamPool: Sendable {
     }
 }
 
-/// A listener of a shared stream. It leaves the stream when it is released.
+/// A listener of a shared stream. Releasing it removes it from the stream.
 actor StreamListener {
     private let gateway: GatewayConnection
     private let queue: ListenerQueue
-    /// The path of a stream of its own.
+    /// The path of a stream with only this listener's selection, for reading missed events.
     private let path: RequestPath
     private let leave: @Sendable () -> Void
-    /// The reader of missed events, while there are any.
+    /// Reads missed events; nil while there are none.
     private var missed: MissedEvents?
 
     init(

@@ -2,11 +2,11 @@ import ChatKit
 import ChatModel
 import GatewayClient
 
-/// The part of a shared stream that a listener receives.
+/// The part of a shared stream's events that one listener receives.
 struct ListenerSelection: Sendable {
     /// The channels; nil selects every channel of the stream.
     private let channels: [NamePattern]?
-    /// The event types; empty selects every type.
+    /// The event types; `*` for a selection without types.
     private let types: [NamePattern]
 
     init(_ selection: EventSelection) {
@@ -15,7 +15,7 @@ struct ListenerSelection: Sendable {
         types = selection.types.isEmpty ? [.all] : selection.types.compactMap { NamePattern($0) }
     }
 
-    /// Returns true when the followed patterns cover every selected channel.
+    /// Returns true when these patterns of the stream cover every channel of the listener.
     func isCovered(by followed: [NamePattern]) -> Bool {
         followed.coversAll(channels ?? [])
     }
@@ -25,15 +25,16 @@ struct ListenerSelection: Sendable {
     }
 }
 
-/// The properties that listeners must have in common to share a stream.
+/// The properties that must be equal for listeners to share a stream.
 struct StreamKey: Hashable, Sendable {
     enum Scope: Hashable, Sendable {
-        /// The channels that its listeners name.
+        /// The stream follows the channels that its listeners name.
         case named
-        /// No channel is named: the stream follows what concerns the device's user, or everything the credential may
-        /// read.
+        /// The listeners name no channel. The stream follows the events for the device's user or, without a device,
+        /// everything that the credential may read.
         case everything
-        /// Channel groups and channels. A change of the channels would stop following the groups.
+        /// The stream follows channel groups and channels. Its selection cannot be changed, because that would remove
+        /// the groups.
         case groups([String], channels: [String])
     }
 
@@ -57,9 +58,9 @@ struct StreamKey: Hashable, Sendable {
 
 /// The selection of a shared stream: the union of its listeners' selections.
 struct StreamSelection: Equatable, Sendable {
-    /// The channels, when listeners name channels.
+    /// The names and patterns of channels; empty when the listeners name none.
     private(set) var channels: Set<ExactText> = []
-    /// The types; contains `*` when a listener names none.
+    /// The names and patterns of event types; contains `*` when a listener selects all types.
     private var types: Set<ExactText> = []
 
     init(_ selections: some Sequence<EventSelection>) {
@@ -70,7 +71,7 @@ struct StreamSelection: Equatable, Sendable {
     }
 
     var channelNames: [String] { channels.sorted().map(\.text) }
-    /// The type names of the request. `*` covers all types but those that must be named.
+    /// The type names to send in the request. With `*`, only the types that must be named are added.
     var typeNames: [String] {
         let isEvery = types.contains(ExactText("*"))
         return types.sorted().map(\.text).filter { !isEvery || $0 == "*" || BuiltInTypes.namedOnly.contains($0) }
@@ -78,7 +79,7 @@ struct StreamSelection: Equatable, Sendable {
 }
 
 extension RequestPath {
-    /// Returns the path and query of a stream or poll.
+    /// Returns this path with the query of a stream or poll.
     func following(_ events: StreamSelection, _ key: StreamKey, _ device: (user: String, id: String)) -> RequestPath {
         var path = self
         switch key.scope {
@@ -88,7 +89,7 @@ extension RequestPath {
             path = path.adding("channel", each: channels).adding("group", each: groups)
         }
         let types = events.typeNames
-        // No type parameter selects every type that the credential may read.
+        // A request without the parameter `type` selects every type that the credential may read.
         path = path.adding("type", each: types == ["*"] ? [] : types).adding("filter", key.filter)
         let include = IncludedObject.allCases.filter(key.include.contains).map(\.rawValue)
         path = path.adding("include", include.isEmpty ? nil : include.joined(separator: ","))

@@ -4,14 +4,14 @@ import Locking
 extension Backoff {
     /// The maximum number of attempts of a request.
     static let attempts = 5
-    /// The longest wait between two attempts of a request. When a gateway requires a longer wait, its response is
-    /// returned without a retry.
+    /// The maximum wait between two attempts of a request. When the gateway requires a longer wait, the request is not
+    /// retried and fails with the gateway's error.
     static let longestRetrying: Duration = .seconds(30)
     static let request = Backoff(first: .milliseconds(100), most: .seconds(5))
     static let catchingUp = Backoff(first: .milliseconds(20), most: .seconds(1))
 }
 
-/// Waits that end early when the connection is closed.
+/// Waits for retries. Closing the connection ends all waits early.
 final class RetryDelays: Sendable {
     private struct State {
         var isOver = false
@@ -21,7 +21,7 @@ final class RetryDelays: Sendable {
 
     private let state = Lock(State())
 
-    /// Returns true when the time has passed; false when the wait was cancelled or ended early.
+    /// Waits. Returns true when the time has passed; false when the wait was cancelled or ended early.
     func wait(_ time: Duration) async -> Bool {
         let sleep = Task { try await Task.sleep(for: time) }
         let number = state.withLock { state in

@@ -3,10 +3,11 @@ import GatewayClient
 import HTTPClient
 
 extension ChatError {
-    /// Creates the error of a failed response: from its problem document (RFC 9457), or else from its status.
+    /// Creates the error of a failed response from its problem document (RFC 9457), or from its status if there is
+    /// none.
     ///
-    /// A 404 without a problem document comes not from the gateway but from a proxy that has no route to it, which may
-    /// change.
+    /// A status 404 without a problem document does not come from the gateway but from a proxy that cannot reach it.
+    /// Such an error may be temporary.
     init(problem body: [UInt8], status: Int, retryAfter: Duration?) {
         let code = Code(status: status)
         if let problem = Problem(body), let title = problem.title {
@@ -45,7 +46,7 @@ extension ChatError {
     /// True when the gateway rejected the credential.
     var isOfCredential: Bool { code == .unauthorized && slug != Self.untrusted }
 
-    /// True when the cause may pass without a change by the client.
+    /// True when a retry may succeed without a change by the client.
     var isPassing: Bool {
         switch code {
         case .tooMany, .overloaded, .unavailable, .outcomeUnknown: true
@@ -56,7 +57,7 @@ extension ChatError {
 }
 
 extension ChatError.Code {
-    /// Maps a status to an error code: the inverse of the gateway's table.
+    /// Maps an HTTP status to an error code. The gateway has the inverse mapping.
     fileprivate init(status: Int) {
         self =
             switch status {

@@ -2,16 +2,17 @@ import ChatKit
 import ChatModel
 import JSON
 
-/// The credential of a chat: a key, or tokens that a function of the program supplies.
+/// The credential of a chat: a key, or tokens that a function of the program returns.
 actor Credential {
     typealias TokenSupplier = @Sendable () async throws -> String
 
-    /// The maximum run time of the function.
+    /// The maximum time that the function may take.
     private static let limit = Duration.seconds(30)
-    /// A token is replaced this long before it expires, or at half of its life when that is shorter.
+    /// The time before its expiry at which a token is replaced. A token with a shorter life is replaced after half of
+    /// its life.
     private static let margin = Duration.seconds(30)
 
-    /// The longest plausible life of a token, in seconds.
+    /// The longest life, in seconds, that is accepted as plausible for a token.
     private static let longestLife: Int64 = 100 * 365 * 86_400
 
     private struct Token {
@@ -22,7 +23,7 @@ actor Credential {
     private let tokenSupplier: TokenSupplier?
     private let clock: WallClock
     private var token: Token?
-    /// The next token, while the function runs.
+    /// The next token while the function runs; nil at other times.
     private var next: Pending<String>?
     private var asking: Task<Void, Never>?
 
@@ -37,7 +38,7 @@ actor Credential {
         self.clock = clock
     }
 
-    /// Uses this key or token from now on, also in the place of a token that the function supplied.
+    /// Uses this key or token from now on, even instead of a token from the function.
     func replace(with key: String) { token = Token(text: key, renewal: .distantFuture) }
 
     /// Returns the key, or a token that does not expire soon.
@@ -46,7 +47,7 @@ actor Credential {
         return try await fresh()
     }
 
-    /// Returns a token other than the rejected one, or nil when there is none.
+    /// Returns another token than the rejected one, or nil when there is none.
     func renewed(insteadOf refused: String) async throws(ChatError) -> String? {
         if let token, token.text != refused { return try await current() }
         guard tokenSupplier != nil else { return nil }
@@ -54,7 +55,7 @@ actor Credential {
         return text == refused ? nil : text
     }
 
-    /// Calls the function, once for all concurrent requests for a token.
+    /// Calls the function. Concurrent requests for a token share one call.
     private func fresh() async throws(ChatError) -> String {
         guard let tokenSupplier else { return token?.text ?? "" }
         let asked = next ?? Pending<String>()
@@ -66,7 +67,7 @@ actor Credential {
             return try await asked.value(within: Self.limit) { Self.timeoutError }
         } catch {
             if error.slug == Self.timeoutError.slug, next === asked {
-                // The next request for a token does not wait for this result.
+                // The next request for a token starts a new call and does not wait for this result.
                 next = nil
                 asking?.cancel()
             }
@@ -74,7 +75,8 @@ actor Credential {
         }
     }
 
-    /// Stores the token before it is returned, so that no request asks for another one in the meantime.
+    /// Calls the function and stores the token before it is returned, so that no request asks for another token in
+    /// between.
     private func obtain(from tokenSupplier: TokenSupplier, for asked: Pending<String>) async {
         let outcome: Result<String, ChatError>
         do {
@@ -103,9 +105,9 @@ actor Credential {
         return try? JSONDocument(claims).root
     }
 
-    /// Returns the time from which a token is replaced: some time before its `exp`. It is computed relative to the
-    /// token's `iat` where there is one, because this machine's clock may be wrong. A token without a readable life is
-    /// used until the gateway rejects it.
+    /// Returns the time at which a token must be replaced, some time before its expiry (`exp`). If the token has an
+    /// `iat`, only the difference of the two is used, because this machine's clock may be wrong. A token without
+    /// readable claims is used until the gateway rejects it.
     static func renewal(of token: String, at now: Timetoken) -> Timetoken {
         guard let root = claims(of: token), let end = root["exp"]?.integer else { return .distantFuture }
         let start = root["iat"]?.integer ?? Int64(now.rawValue / Timetoken.ticksPerSecond)
@@ -144,7 +146,7 @@ enum Base64URL {
 }
 
 extension Timetoken {
-    /// Reads a timestamp as `Timetoken.timestamp` prints one: UTC, with microseconds. Returns nil for any other text.
+    /// Parses a timestamp in the form of `Timetoken.timestamp`: UTC, with microseconds. Returns nil for any other text.
     init?(timestamp: String) {
         let parts = timestamp.utf8.split { !(0x30...0x39).contains($0) }.compactMap { Int(String($0) ?? "") }
         guard timestamp.utf8.count == 27, timestamp.hasSuffix("Z"), parts.count == 7,

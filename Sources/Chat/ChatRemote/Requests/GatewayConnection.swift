@@ -7,18 +7,18 @@ import Locking
 
 /// Sends requests to one gateway with one credential.
 final class GatewayConnection: Sendable {
-    /// The maximum response size: a page of 250 events at their largest, with room.
+    /// The maximum response size in bytes. The largest page, with 250 events, is smaller.
     private static let answerLimit = 64 * 1024 * 1024
 
     let url: String
     let retry: RetryPolicy
     private let credential: Credential
     private let client: Client
-    /// The client for streams. It has its own connections, so that no request waits behind a stream.
+    /// The HTTP client for streams. It has separate connections, so that requests do not wait for streams.
     private let streams: Client
     private let clock: WallClock
     private let sleep = RetryDelays()
-    /// A key that is to replace the credential's at the next request.
+    /// The key to use instead of the credential's, from the next request on; nil for none.
     private let replacement = Lock<String?>(nil)
 
     init(
@@ -32,7 +32,7 @@ final class GatewayConnection: Sendable {
         self.retry = retry
         self.clock = clock
         do {
-            // The program chose the address itself, so it is not guarded.
+            // The program configured the address itself, so private addresses are allowed.
             var options = ClientOptions(
                 userAgent: "ChatKit", responseLimitBytes: Self.answerLimit, keptResponseBytes: Self.answerLimit,
                 totalTimeout: .seconds(30), addressGuard: .disabled)
@@ -54,10 +54,11 @@ final class GatewayConnection: Sendable {
         await streams.shutdown()
     }
 
-    /// Sends a request. A repeatable request is retried for a while when the gateway is busy or starting.
+    /// Sends a request. A repeatable request is retried while the gateway is busy or starting, up to a maximum number
+    /// of attempts.
     ///
-    /// - Throws: the gateway's error, with the same code as in process; `.unavailable` when there is no response;
-    ///   `.outcomeUnknown` when the request may have been executed.
+    /// - Throws: the gateway's error, with the code that the operation has in process; `.unavailable` when there is no
+    ///   response; `.outcomeUnknown` when the request may have been executed.
     func send(_ call: Call) async throws(ChatError) -> GatewayResponse {
         if let timeout = call.timeout, timeout <= .zero {
             throw ChatError(.malformed, "`timeout` must be more than zero; got \(timeout)", slug: "bad_timeout")
@@ -81,7 +82,7 @@ final class GatewayConnection: Sendable {
         try await authorized { token throws(ChatError) in try await send(call, with: token) }
     }
 
-    /// Runs an operation with the credential, and once more with another token when the gateway rejects the first.
+    /// Runs an operation with the credential. If the gateway rejects a token, runs it again with another token.
     private func authorized<Value>(
         _ body: (_ token: String) async throws(ChatError) -> Value
     ) async throws(ChatError) -> Value {
@@ -122,10 +123,10 @@ final class GatewayConnection: Sendable {
         headers.retryAfter(unixSeconds: Int64(clock.now.rawValue / Timetoken.ticksPerSecond))
     }
 
-    /// Opens a stream of lines. Returns nil when the gateway answers 204 (no stream). The request is not retried: the
-    /// reader knows the position from which to continue.
+    /// Opens a stream of lines. Returns nil for the status 204, which means that there is no stream. The request is not
+    /// retried, because only the caller knows the position from which to continue.
     ///
-    /// - Parameter silence: the maximum time without data.
+    /// - Parameter silence: the time without data after which the connection is considered dead.
     func events(_ path: RequestPath, silence: Duration) async throws(ChatError) -> EventStream? {
         try await authorized { token throws(ChatError) in
             let id = Call.newIdempotencyKey()
@@ -156,9 +157,10 @@ final class GatewayConnection: Sendable {
         }
     }
 
-    /// Returns the lines of a stream that arrived since the last call, or nil at the end.
+    /// Returns the lines of a stream that arrived since the last call, or nil at the end of the stream.
     ///
-    /// - Throws: `.foreignAnswer` for a line longer than any event, which only another server sends.
+    /// - Throws: `.foreignAnswer` for a line that is longer than any event, which means that the server is not a
+    ///   gateway.
     func lines(of stream: EventStream) async throws(ChatError) -> [StreamLine]? {
         let lines: [StreamLine]?
         do { lines = try await stream.lines() } catch { throw ChatError(error, url: url, mayBeDone: false) }
@@ -167,7 +169,7 @@ final class GatewayConnection: Sendable {
         return lines
     }
 
-    /// Waits. Returns true when the time has passed, and false at once when the connection is closed or the task is
+    /// Waits. Returns true when the time has passed; false at once when the connection is closed or the task is
     /// cancelled.
     func pause(_ time: Duration) async -> Bool { await sleep.wait(time) }
 }
@@ -178,7 +180,7 @@ extension Call {
 }
 
 extension StreamClosing {
-    /// The error of a stream that the gateway ended with this message.
+    /// The error for a stream that the gateway ended with this message.
     var error: ChatError {
         ChatError(
             isFinal ? .gone : .unavailable, "the gateway ended the stream: \(reason ?? "it is closing")",

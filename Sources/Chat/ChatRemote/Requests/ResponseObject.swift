@@ -3,7 +3,7 @@ import ChatModel
 import GatewayClient
 import JSON
 
-/// A record, a message or another object of a response.
+/// A JSON object in a response, such as a record or a message.
 struct ResponseObject: Sendable {
     let value: JSONValue
     let text: JSONText
@@ -83,7 +83,7 @@ struct ResponseObject: Sendable {
 }
 
 extension ChatError {
-    /// The error for a response of a newer gateway or of another server.
+    /// The error for a response that lacks expected members. It comes from a newer gateway or from another server.
     static let foreignAnswer = ChatError(.unavailable, "the gateway's answer lacks what this library looks for")
 
     /// The error for a response that cannot be used.
@@ -100,9 +100,9 @@ extension JSONValue {
 }
 
 extension GatewayResponse {
-    /// The document's value; nil when the response had no body.
+    /// The root value of the document; nil when the response had no body.
     var root: JSONValue? { document?.root }
-    /// The document's text; `null` when the response had no body.
+    /// The text of the document; `null` when the response had no body.
     var text: JSONText { document?.text ?? .null }
 
     subscript(name: String) -> JSONValue? { root?[name] }
@@ -119,7 +119,7 @@ extension GatewayResponse {
         return Int(count)
     }
 
-    /// Returns the numbers of an object member.
+    /// Returns the members of an object member that are numbers, by name.
     func counts(_ name: String) -> [String: Int] {
         let members = (self[name]?.members ?? []).compactMap { member in
             member.value.integer.map { (member.name, Int($0)) }
@@ -127,7 +127,7 @@ extension GatewayResponse {
         return Dictionary(members, uniquingKeysWith: { $1 })
     }
 
-    /// Returns the texts of an object member.
+    /// Returns the members of an object member that are texts, by name.
     func texts(_ name: String) -> [String: String] {
         let members = (self[name]?.members ?? []).compactMap { member in
             member.value.string.map { (member.name, $0) }
