@@ -12,14 +12,14 @@ typealias PublicHandler = nonisolated(nonsending) @Sendable (Request) async thro
 
 /// The treatment of an `Idempotency-Key` on a route.
 enum IdempotentRoute {
-    /// The response is stored, and the note that the request has begun is part of the commit of its first records. PUT,
-    /// DELETE and GET can be repeated without one.
+    /// The response is stored. The record that the request has begun is stored in the same commit as the first records
+    /// of the request. Requests with PUT, DELETE and GET can be repeated without a key.
     case remembered
-    /// As `remembered`, for a request that stores no records: the note is written before it runs.
+    /// As `remembered`, for a request that stores no records: the record of its beginning is stored before it runs.
     case recordedFirst
-    /// The request stores nothing, so a key makes no difference.
+    /// The request stores nothing, so the key is ignored.
     case storesNothing
-    /// The route handles the key itself, in the commit of its events.
+    /// The route handles the key itself, and stores it in the same commit as its events.
     case byRoute
     /// The response contains a credential, which must not be stored, so a key is refused.
     case refused
@@ -28,11 +28,11 @@ enum IdempotentRoute {
 /// The executor of a request. Work of more than about a millisecond runs off the loop, because the loop serves all
 /// connections.
 private enum RequestExecutor {
-    /// For emits, which must be cheap, polls and changes of a record, unless the request is large.
+    /// The loop itself, for emits, polls and changes of a record, unless the request is large.
     case loop
-    /// For reads of a record or a short page of records, which take a millisecond or two to parse and to print.
+    /// The thread pool, for reads of a record or a short page of records. Such a read takes a millisecond or two.
     case threadPool
-    /// For long pages, for compiling long filters, validating and mapping, and for large requests.
+    /// The threads for long work: long pages, long filters, validation, mapping, and all large requests.
     case workThreads
 
     nonisolated(nonsending) func run(
@@ -50,8 +50,8 @@ extension NativeAPI {
     /// A handler that authenticates the caller, runs `action`, and returns failures as problems.
     ///
     /// - Parameters:
-    ///   - isConditional: true when a POST supports `If-Match`; others refuse it.
-    ///   - isHeld: true when the response waits for events. Such a request stays on the loop, where it is held.
+    ///   - isConditional: true when a POST supports `If-Match`. Other POST requests with `If-Match` are refused.
+    ///   - isHeld: true when the response may wait for events, as in a long poll. Such a request runs on the loop.
     func asCaller(
         _ action: @escaping AuthenticatedHandler, repeating: IdempotentRoute = .remembered, isConditional: Bool = false,
         isHeld: Bool = false
@@ -71,7 +71,7 @@ extension NativeAPI {
                 }
             } catch {
                 await recordFailedSignIn(request, error)
-                // The body is parsed again, so that the problem can point at the invalid member.
+                // The request's body is parsed again, so that the problem can point at the invalid member.
                 throw request.isLarge
                     ? await asLongWork { Self.translated(error, request) } : Self.translated(error, request)
             }
@@ -81,7 +81,7 @@ extension NativeAPI {
     private func place(of request: Request, _ repeating: IdempotentRoute, isHeld: Bool) -> RequestExecutor {
         if request.isLarge || repeating == .storesNothing { return .workThreads }
         guard [.get, .head].contains(request.method) else {
-            // The body may contain the filter of a webhook.
+            // A body above 2 KiB may contain a long filter, and compiling the filter takes too long for the loop.
             return repeating != .byRoute && request.body.bytes.count > 2048 ? .workThreads : .loop
         }
         if isHeld { return .loop }
@@ -89,8 +89,8 @@ extension NativeAPI {
         return page > limits.pageDefault ? .workThreads : .threadPool
     }
 
-    /// An action on a resource without a version. `If-Match` is refused, because ignoring it would overwrite the state
-    /// that the client wants to protect.
+    /// Wraps an action on a resource that has no version. The wrapper refuses `If-Match`, because ignoring the field
+    /// would overwrite the state that the client wants to protect.
     static func unconditional(_ action: @escaping AuthenticatedHandler) -> AuthenticatedHandler {
         { request, caller in
             try refuseIfMatch(request)
@@ -106,7 +106,7 @@ extension NativeAPI {
         }
     }
 
-    /// The action, run at most once for requests with the same `Idempotency-Key`.
+    /// Wraps an action so that it runs at most once for all requests with the same `Idempotency-Key`.
     private func once(
         _ repeating: IdempotentRoute, _ request: Request, _ action: @escaping AuthenticatedHandler
     ) throws(ChatError) -> AuthenticatedHandler {
@@ -121,7 +121,7 @@ extension NativeAPI {
         }
     }
 
-    /// A handler for a route that needs no API key: a probe, or a request with another proof of origin.
+    /// A handler for a route that needs no API key, such as a probe or a request that is authenticated in another way.
     func asPublic(_ action: @escaping PublicHandler) -> Router.Handler {
         { request in
             do {
@@ -137,11 +137,11 @@ extension NativeAPI {
     /// The caller, identified by `Authorization: Bearer <API key or user's token>` (RFC 6750, 2.1) or by the cookie of
     /// a page that has signed in.
     ///
-    /// The keyring is in memory, so that nothing waits.
+    /// The keyring is in memory, so the lookup reads no storage.
     ///
-    /// - Throws: `.unauthorized` without a credential or with an invalid one, for a key with the same message for every
-    ///   reason; `.malformed` for a credential in the URL, where logs and browser histories would keep it; `.forbidden`
-    ///   for a cookie that another site's page sent.
+    /// - Throws: `.unauthorized` without a credential, or with an invalid one. The error for an invalid key does not
+    ///   depend on the reason. `.malformed` for a credential in the URL, because logs and browser histories store URLs.
+    ///   `.forbidden` for a cookie that another site's page sent.
     func caller(of request: Request) throws(ChatError) -> Caller {
         try Self.refuseCredentials(in: request.query)
         if let key = try Self.bearer(request.headers) {

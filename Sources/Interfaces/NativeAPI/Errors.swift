@@ -2,9 +2,10 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// The translation of errors of the lower modules into HTTP statuses and problems.
+/// Translates errors of the lower modules into HTTP statuses and problems.
 extension NativeAPI {
-    /// The error to throw to the router. An unexpected error passes through: it becomes a 500 and is logged.
+    /// Returns the error that a handler throws to the router. An unexpected error is returned unchanged; the router
+    /// logs the error and responds with status 500.
     ///
     /// - Parameter request: the refused request. The problem points at the invalid member of its body, or names the
     ///   invalid parameter.
@@ -18,8 +19,8 @@ extension NativeAPI {
 }
 
 extension ChatError {
-    /// The same error with the place of its ``field``: a member of the request's body, or else a parameter or a header
-    /// field.
+    /// Returns the error with the location of its ``field``: a member of the request's body or, if the body has no such
+    /// member, a parameter or a header field.
     fileprivate func located(in request: Request) -> ChatError {
         guard faults.isEmpty, let field else { return self }
         if slug == "member_missing", !field.isEmpty { return missing(field, in: request) }
@@ -35,8 +36,8 @@ extension ChatError {
         return error
     }
 
-    /// The same error about a missing value, with the place where the route takes it: in its body, or in the query of
-    /// a route without one.
+    /// Returns the error about a missing value with the location at which the route expects the value: the body, or the
+    /// query if the route takes no body.
     private func missing(_ field: String, in request: Request) -> ChatError {
         var error = self
         var place = FieldError.Location.pointer("#/" + field)
@@ -51,8 +52,8 @@ extension ChatError {
         return error
     }
 
-    /// The same error about the member at `pointer`. A malformed request without a slug gets `bad_member`, because its
-    /// JSON could be read.
+    /// Returns the error with `pointer` as its location. A malformed request whose error has no slug gets `bad_member`,
+    /// because its JSON could be parsed.
     func pointed(at pointer: String) -> ChatError {
         var error = self
         if code == .malformed { error.slug = slug ?? "bad_member" }
@@ -71,7 +72,7 @@ extension Problem {
             members: error.members.map { ($0.name, .json($0.value.bytes)) }, headers: error.headers)
     }
 
-    /// The problem for JSON that cannot be parsed, with the error's position as members.
+    /// The problem for JSON that cannot be parsed. The position of the error is in the members `line` and `column`.
     fileprivate init(_ error: JSONError, in body: [UInt8]) {
         var refusal = ChatError(error)
         if error.reason == .malformed, Self.isForm(body) {
@@ -82,7 +83,7 @@ extension Problem {
         members = [("line", .integer(error.line)), ("column", .integer(error.column))]
     }
 
-    /// True for a body that begins as a form does: with a name and `=`, or with the boundary of parts.
+    /// True for a body that looks like a form: it begins with a name and `=`, or with a multipart boundary.
     private static func isForm(_ body: [UInt8]) -> Bool {
         if body.starts(with: "--".utf8) { return true }
         let name = body.prefix(256).prefix { byte in
@@ -114,7 +115,7 @@ extension ChatError {
     fileprivate var headers: [(name: String, value: String)] {
         switch code {
         case .unauthorized:
-            // RFC 9110, 15.5.2 requires the field with every 401, even where a bearer key would not help.
+            // RFC 9110, 15.5.2 requires `WWW-Authenticate` with every 401, even if the route accepts no bearer key.
             [("WWW-Authenticate", slug == "signature_invalid" ? "Signature" : #"Bearer realm="parley""#)]
         case .tooMany, .overloaded, .unavailable, .outcomeUnknown:
             [("Retry-After", String(max(1, retryAfter.map(\.wholeSecondsUp) ?? 1)))]
@@ -142,7 +143,8 @@ extension ChatError.Code {
         }
     }
 
-    /// The slug of an error that does not set a more specific one. Slugs are stable.
+    /// The default slug of an error: the `code` of its problem if the error sets no more specific slug. Slugs are
+    /// stable.
     var slug: String {
         switch self {
         case .malformed: "malformed_request"

@@ -25,9 +25,9 @@ public struct NativeAPI: Sendable {
 
     /// - Parameters:
     ///   - service: must be running (`ChatService.run`) before the first request.
-    ///   - publicURL: the public address, without a trailing slash. It begins the `type` of problems, and it is the
-    ///     address that senders of inbound posts have signed, if they sign a URL.
-    ///   - polls: must be on the loop on which the server's streams live and on which `service` runs its hub.
+    ///   - publicURL: the public address, without a trailing slash. The `type` of every problem begins with this
+    ///     address. Inbound posts whose signature covers a URL are verified against this address.
+    ///   - polls: must use the loop that also runs the server's streams and the hub of `service`.
     public init(
         service: ChatService, webhooks: WebhookService, inbound: InboundService, polls: LongPollTable,
         publicURL: String = ""
@@ -263,7 +263,7 @@ public struct NativeAPI: Sendable {
     }
 
     private func addEventTypeRoutes(to router: inout Router) {
-        // Room for a schema, and for examples that fill a batch.
+        // The body may contain a schema, and examples that together are as large as a batch.
         let schemaBody = BodyPolicy.collected(limit: limits.schemaBytes + limits.batchBodyBytes)
         router.add(.get, "/v1/event-types", handler: asCaller(getEventTypes))
         router.add(.get, "/v1/event-types/{type}", handler: asCaller(getEventType))

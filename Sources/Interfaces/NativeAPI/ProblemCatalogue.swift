@@ -13,7 +13,7 @@ enum ProblemCatalogue {
     /// The title of a code; nil for one that is not listed.
     static func title(of code: String) -> String? { byCode[code]?.title }
 
-    /// The entry of a code as it is written in URLs, with `-` for `_`.
+    /// The entry of a code in the spelling of URLs, which replaces `_` by `-`.
     static func entry(path: String) -> Entry? { byCode[String(path.map { $0 == "-" ? "_" : $0 })] }
 
     private static let byCode = Dictionary(uniqueKeysWithValues: entries.map { ($0.code, $0) })

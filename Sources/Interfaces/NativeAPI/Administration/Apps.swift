@@ -12,7 +12,7 @@ extension NativeAPI {
             "retention_hours",
         ] + RatePolicies.memberNames
 
-    /// `GET /v1/apps`: for operators. The response does not contain the apps' keys.
+    /// `GET /v1/apps`: lists all apps, for operators. The response does not contain the apps' keys.
     func getApps(_ request: Request, _ caller: Caller) async throws -> Response {
         try requireOperator(caller)
         let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
@@ -47,7 +47,8 @@ extension NativeAPI {
             body.bytes, status: 201, headers: [("Location", "/v1/apps/" + issued.app.id.name), Self.noStore])
     }
 
-    /// `GET /v1/apps/{id}`: an app's own admin gets its keys as well; an operator gets any app, without keys.
+    /// `GET /v1/apps/{id}`. The app's own admin also receives its secrets. An operator may read any app, without
+    /// secrets.
     func getApp(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let app = AppID(request.name("id"))
@@ -68,8 +69,8 @@ extension NativeAPI {
         return Response.json(body.bytes, headers: [Self.noStore, ("ETag", tag)]).unlessKnown(tag, to: request.headers)
     }
 
-    /// `PATCH /v1/apps/{id}`. The app's own admin may change its settings, only operators its rates, and both the
-    /// retention.
+    /// `PATCH /v1/apps/{id}`. The app's own admin may change its settings. Operators may change its rates. Both may
+    /// change the retention.
     func patchApp(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let app = AppID(request.name("id"))
@@ -88,7 +89,7 @@ extension NativeAPI {
             let hours = try fields.integer("retention_hours", in: Self.retentionHours)
             change.retention = hours.map { .limited(.seconds($0 * 3600)) } ?? .forever
         }
-        // Writing a value back unchanged requires no right to change it.
+        // Sending back an unchanged value requires no right to change the value.
         if change.requiresDeclaredTypes == former.requiresDeclaredTypes { change.requiresDeclaredTypes = nil }
         if change.requiresTokens == former.requiresTokens { change.requiresTokens = nil }
         if change.storesByDefault == former.storesByDefault { change.storesByDefault = nil }
@@ -97,7 +98,7 @@ extension NativeAPI {
         let hasRates = try rates(former.rates) != former.rates
         let etag = try await Precondition(request.headers).etag { former.etag }
         let changed = try await service.change(app, change, rates: hasRates ? rates : nil, ifMatch: etag, by: caller)
-        // The operator's audit log has the entry already; the app's own admins must see it too.
+        // The entry is already in the operator's audit log. The app's own admins must see the entry too.
         if app != caller.app { await service.audit.write(AuditOperation("app.update", request, caller), in: app) }
         return .json(
             JSONText { writer in
@@ -107,7 +108,7 @@ extension NativeAPI {
             }.bytes, headers: [("ETag", EntityTag.quoted(changed.etag))])
     }
 
-    /// The change of the public user fields: nil when absent, the default for `null`.
+    /// Parses the change of the public user fields: nil when the member is absent, the default for `null`.
     private static func publicUserFields(_ fields: Fields) throws(ChatError) -> PublicUserFields? {
         guard fields.has("public_user_fields") else { return nil }
         guard let names = try fields.strings("public_user_fields") else { return .standard }
@@ -119,7 +120,7 @@ extension NativeAPI {
         return chosen
     }
 
-    /// `POST /v1/apps/{id}/rotate-secret`: an empty body, or `{"overlap_seconds": …}`.
+    /// `POST /v1/apps/{id}/rotate-secret`. The body is empty or `{"overlap_seconds": …}`.
     func rotateAppSecret(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         guard AppID(request.name("id")) == caller.app else {

@@ -4,8 +4,9 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// As `asCaller`, for actions that change the administration of an app: also writes an entry to its audit log, in
-    /// the commit of the change when the change is one of records. Of the failures, only missing rights are recorded.
+    /// As `asCaller`, for an action on the administration of an app: also writes an entry to the app's audit log. If
+    /// the action changes records, the entry is part of the same commit. Of the failed actions, only those that lack
+    /// rights are recorded.
     func asAdministrator(
         _ action: String, _ act: @escaping AuthenticatedHandler, repeating: IdempotentRoute = .remembered,
         isConditional: Bool = false
@@ -24,7 +25,8 @@ extension NativeAPI {
         return asCaller(audited, repeating: repeating, isConditional: isConditional)
     }
 
-    /// Records a sign-in with an invalid credential. The entry belongs to no app, so it is among the operator's.
+    /// Records a sign-in with an invalid credential. The entry belongs to no app, so it is stored in the operator's
+    /// log.
     func recordFailedSignIn(_ request: Request, _ error: any Error) async {
         guard let error = error as? ChatError, error.slug == "credential_invalid",
             let app = service.keyring.apps.first(where: \.isFirst)

@@ -20,7 +20,7 @@ extension NativeAPI {
         return Listing.response(page, to: request) { $0.print(to: &$1) }
     }
 
-    /// `GET /v1/deliveries/{id}`: includes every attempt.
+    /// `GET /v1/deliveries/{id}`: returns a delivery with all its attempts.
     func getDelivery(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let found = try await webhooks.deliveries.delivery(request.name("id"), by: caller)

@@ -19,7 +19,7 @@ extension NativeAPI {
             (try parameters.position("last_used_after"), try parameters.position("last_used_before"))
         let keys = try service.keyring.keys(of: caller).filter { key in
             guard after != nil || before != nil else { return true }
-            // A key that was never used counts as one whose last use is before any time.
+            // A key that was never used matches as if its last use were at time zero.
             let used = service.keyring.lastUse(of: key) ?? .zero
             return (after.map { used > $0 } ?? true) && (before.map { used < $0 } ?? true)
         }
@@ -44,7 +44,8 @@ extension NativeAPI {
         return .json(body.bytes, status: 201, headers: [("Location", "/v1/keys/" + key.id), Self.noStore])
     }
 
-    /// The public key of a key that signs users' tokens. Such a key has no text of its own.
+    /// The public key with which the gateway verifies users' tokens; nil when the body has no member `jwt`. A key with
+    /// such a public key has no secret text.
     private func signature(_ fields: Fields) throws(ChatError) -> APIKey.TokenEvidence? {
         guard let jwt = try fields.object("jwt", known: ["alg", "public_key"]) else { return nil }
         let name = try jwt.required("alg", try jwt.string("alg"))
@@ -84,7 +85,7 @@ extension NativeAPI {
         key.print(text: text, used: service.keyring.lastUse(of: key), to: &writer)
     }
 
-    /// `PATCH /v1/keys/{id}`: the name and the rates. Everything else is fixed when a key is created.
+    /// `PATCH /v1/keys/{id}`: changes the name and the rates. All other members are fixed when a key is created.
     func patchKey(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.demandWholeApp()
@@ -106,7 +107,7 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// The header field of responses that contain a secret: no cache may store them.
+    /// The header field of responses with a secret. It forbids caches to store them.
     static let noStore = (name: "Cache-Control", value: "no-store")
 
     private func scopes(_ fields: Fields) throws(ChatError) -> Scopes {
@@ -139,8 +140,8 @@ extension NativeAPI {
 
 extension APIKey {
     /// - Parameters:
-    ///   - text: the text of the key; only when it was just created.
-    ///   - used: the time of its last use; nil if there was none.
+    ///   - text: the secret text of the key if the request has just created it; nil otherwise.
+    ///   - used: the time of the key's last use; nil if it was never used.
     fileprivate func print(text: String?, used: Timetoken?, to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("id", id)

@@ -3,14 +3,16 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// The rates of keys and apps in requests: `rate_limit` counts requests, `event_quota` counts events. Each is a
-/// quantity per window.
+/// The rates of keys and apps in requests: `rate_limit` limits requests, `event_quota` limits events. Each is a number
+/// per window of time.
 extension RatePolicies {
     static let memberNames = ["rate_limit", "event_quota"]
     private static let quantities = 1...1_000_000_000_000
     private static let windows = 1...31 * 24 * 3600
 
-    /// - Parameter former: the present rates, which absent members keep; `null` removes a policy.
+    /// Parses the rates in a request. An absent member keeps its former policy; `null` removes a policy.
+    ///
+    /// - Parameter former: the present rates.
     init(_ fields: Fields, former: RatePolicies = RatePolicies()) throws(ChatError) {
         self = former
         if fields.has("rate_limit") { requests = try Self.policy("rate_limit", fields) }
@@ -33,8 +35,8 @@ extension RatePolicies {
 }
 
 extension NativeAPI {
-    /// Counts the request against the caller's rate limits, runs `work`, and adds the fields `RateLimit` and
-    /// `RateLimit-Policy` to its response, except to a stream's, or to its error.
+    /// Counts the request against the caller's rate limits and runs `work`. Adds the fields `RateLimit` and
+    /// `RateLimit-Policy` to the response or to the error. The response of a stream does not get these fields.
     ///
     /// Separate from `asCaller`, so that requests without rate limits skip this work.
     ///
@@ -45,7 +47,7 @@ extension NativeAPI {
         do {
             try counters.admitRequest(at: service.clock.now)
             var response = try await work()
-            // A stream's head is built elsewhere, and the cost of a stream is not known while it lasts.
+            // The header of a stream's response is built elsewhere, and the stream's cost is unknown until it ends.
             if case .stream = response.body { return response }
             response.headers += fields(of: counters)
             return response

@@ -59,7 +59,7 @@ extension InboundRequest {
         if let text = String(validating: body, as: UTF8.self) {
             writer.member("body", text)
         } else {
-            // The stored part ends inside a character, or the body is not text.
+            // The stored bytes are not valid UTF-8: the body is not text, or storing cut it inside a character.
             writer.member("body_base64", Base64.encode(body))
         }
         writer.member("body_bytes", bodyBytes)

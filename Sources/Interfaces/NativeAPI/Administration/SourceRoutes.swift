@@ -27,7 +27,7 @@ extension NativeAPI {
             try await inbound.registry.put(id, body, precondition: precondition, by: caller)
         }
         var headers = [(name: "ETag", value: EntityTag.quoted(source.etag))]
-        // The path segment keeps the encoding of the request: an id may contain characters that a URL must escape.
+        // The location is the path of the request, because an id may contain characters that are escaped in a URL.
         if isNew { headers.append(("Location", request.path)) }
         return .json(source.printed().bytes, status: isNew ? 201 : 200, headers: headers)
     }
@@ -64,7 +64,7 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// `GET /v1/sources/{id}/mappings`: the latest mappings, the newest first unless the request asks for another
+    /// `GET /v1/sources/{id}/mappings`: lists the latest mappings, the newest first unless the request asks for another
     /// order.
     func getSourceMappings(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)

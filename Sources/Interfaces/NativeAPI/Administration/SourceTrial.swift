@@ -6,7 +6,7 @@ import JSON
 import Signing
 import Webhooks
 
-/// `POST /v1/sources/{id}/test`: the events that a post would produce. Stores nothing.
+/// `POST /v1/sources/{id}/test`: shows the events that a post would produce. Stores nothing.
 extension NativeAPI {
     private static var testMembers: [String] {
         ["method", "headers", "query", "body", "body_base64", "mapping", "request"]
@@ -54,7 +54,7 @@ extension NativeAPI {
             url: publicURL.isEmpty ? nil : publicURL + path, method: method)
     }
 
-    /// Reads an object of texts, or a list of `{"name":…,"value":…}` in which a name may occur several times.
+    /// Parses an object of texts, or an array of `{"name":…,"value":…}` in which a name may occur several times.
     private func pairs(_ name: String, _ fields: Fields) throws(ChatError) -> [InboundPost.Field] {
         guard let member = fields.member(name), let text = fields.raw(name) else { return [] }
         guard let elements = member.elements, let texts = text.rawElements() else {
@@ -76,8 +76,8 @@ extension NativeAPI {
 
 /// The response to a test of a source.
 extension NativeAPI {
-    /// Prints the result. A post produces at most as many events as a batch. Events are listed as long as they explain
-    /// no more pairs of event and webhook than a dry run does; the rest are only counted.
+    /// Prints the result of a test. Events are listed while the listed pairs of event and webhook number at most
+    /// `Limits.dryRunMatches`. The remaining events are only counted, in `left_out`.
     private func print(_ trial: MappingTestResult, for caller: Caller, to writer: inout JSONWriter) async throws {
         writer.beginObject()
         writer.member("verified", trial.isVerified)

@@ -144,7 +144,7 @@ extension NativeAPI {
         return (ids, fields)
     }
 
-    /// The result for each id, in the order of the ids.
+    /// The results of the deliveries, in the order of `ids`.
     private static func results(_ ids: [String], _ done: [Bool], _ word: String) -> Response {
         var writer = JSONWriter(capacity: ids.count * 64 + 16)
         writer.beginObject()

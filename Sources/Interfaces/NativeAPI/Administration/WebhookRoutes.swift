@@ -5,7 +5,8 @@ import JSON
 import Webhooks
 
 extension NativeAPI {
-    /// At most one week; a receiver that needs longer to switch can rotate again.
+    /// The bounds, in seconds, of the time for which the old secret stays valid. The maximum is one week; an
+    /// administrator whose receiver needs longer can rotate again.
     private static let overlapSeconds = 0...604_800
 
     /// `GET /v1/webhooks`
@@ -52,7 +53,8 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// `POST /v1/webhooks/{id}/enable`: an empty body, or the treatment of held deliveries, `{"held": "dead"}`.
+    /// `POST /v1/webhooks/{id}/enable`. The body is empty or states the treatment of waiting deliveries: `{"held":
+    /// "dead"}`.
     func enableWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: ["held"])
@@ -70,7 +72,7 @@ extension NativeAPI {
         return Self.response(try await webhooks.registry.disable(request.name("id"), ifMatch: etag, by: caller))
     }
 
-    /// `POST /v1/webhooks/{id}/rotate-secret`: an empty body, or `{"overlap_seconds": …, "secret": "whsec_…"}`.
+    /// `POST /v1/webhooks/{id}/rotate-secret`. The body is empty or `{"overlap_seconds": …, "secret": "whsec_…"}`.
     func rotateSecret(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: ["overlap_seconds", "secret"])
@@ -103,8 +105,8 @@ extension NativeAPI {
         return Self.response(try await webhooks.verification.verify(request.name("id"), by: caller))
     }
 
-    /// `POST /v1/webhooks/{id}/preview`: for an event of the log, `{"event": "evt_…"}`, or for an invented event, with
-    /// the members of an emit and its `channel`.
+    /// `POST /v1/webhooks/{id}/preview`: shows the post that the webhook would send. The body names an event of the
+    /// log, `{"event": "evt_…"}`, or describes an event with the members of an emit.
     func previewWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.require(.manage)
@@ -133,8 +135,8 @@ extension NativeAPI {
                 meta: fields.member("meta") == nil ? nil : fields.raw("meta")))
     }
 
-    /// `GET /.well-known/jwks.json`: the public keys of all apps whose webhooks sign with Ed25519, or of one app with
-    /// `?app=`.
+    /// `GET /.well-known/jwks.json`: returns the public keys of all apps whose webhooks sign with Ed25519, or with
+    /// `?app=` those of one app.
     func getKeySet(_ request: Request) async throws -> Response {
         let parameters = try Parameters(request.query, known: ["app"])
         let app = try parameters.text("app").map { AppID($0) }
@@ -150,10 +152,10 @@ extension NativeAPI {
         return .json(body.bytes, headers: [("Cache-Control", "public, max-age=300")])
     }
 
-    /// The body of a route that writes members. An empty body is refused, because it would reset them all by accident;
-    /// `{}` does so on purpose.
+    /// Parses the body of a route that writes members. An empty body is refused, because a client that sends no body by
+    /// mistake would reset all members; `{}` resets them.
     ///
-    /// - Throws: as ``Fields``.
+    /// - Throws: the errors of ``Fields``.
     func requiredFields(_ request: Request, known: [String]) throws -> Fields {
         try Fields(request, limits: limits, known: known)
     }

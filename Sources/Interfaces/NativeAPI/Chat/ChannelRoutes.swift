@@ -58,8 +58,8 @@ extension NativeAPI {
         return Self.response(made.record, createdAt: made.isNew ? location : nil)
     }
 
-    /// `GET /v1/channels/{channel}`. Never a 304: the counts change, but the version, which serves `If-Match`, does
-    /// not.
+    /// `GET /v1/channels/{channel}`. The response is never a 304, because its counts can change while the record's
+    /// version stays the same.
     private func getChannel(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         guard let view = try await chat(for: caller, request).channelView(request.name("channel")) else {
@@ -134,6 +134,8 @@ extension ChannelEdit {
         "name", "description", "custom_type", "cover_url", "type", "status", "data", "custom", ActorName.parameter,
     ]
 
+    /// Parses a change of a channel record.
+    ///
     /// - Parameter merging: true when `data` and `custom` are merged into the present values, as by a merge patch.
     init(_ fields: Fields, merging: Bool = false) throws(ChatError) {
         self.init()

@@ -4,7 +4,7 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// Adds the routes of the texts and the counters that are stored with channels.
+    /// Adds the routes of the texts (`metadata`) and the counters (`metacounters`) that are stored with channels.
     func addChannelValueRoutes(to router: inout Router) {
         ChannelValueRoutes<String>.metadata(self).add(to: &router)
         let counters = ChannelValueRoutes<Int64>.metacounters(self)
@@ -28,22 +28,23 @@ struct ChannelValueRoutes<Value: Sendable>: Sendable {
     }
 
     let api: NativeAPI
-    /// The last part of the path, and the member of the bodies that holds the values.
+    /// The last segment of the path, which is also the name of the member that contains the values in bodies.
     let name: String
     /// Parses a member; nil when the body does not have it.
     let parse: @Sendable (String, Fields) throws(ChatError) -> Value?
     let print: @Sendable (Value, inout JSONWriter) -> Void
     let fetch: @Sendable (ChatAccess, String) async throws -> (values: Values, etag: String)
     let create: @Sendable (ChatAccess, Values, Target) async throws -> Values
-    /// The parameters after the values: the mode, whether to create keys that do not exist, the keys to remove.
+    /// Changes values. The parameters after the values are: the mode, whether to create keys that do not exist, the
+    /// keys to remove, and the target.
     let update:
         @Sendable (ChatAccess, Values, CounterMode, Bool, [String], Target) async throws -> (
             values: Values, created: Set<ExactText>
         )
-    /// Removes keys, all of them for nil. Returns those that existed.
+    /// Removes the given keys, or all keys for nil. Returns the keys that existed.
     let remove: @Sendable (ChatAccess, [String]?, Target) async throws -> [String]
 
-    /// Adds the routes that both kinds have.
+    /// Adds the routes that texts and counters have in common.
     func add(to router: inout Router) {
         let body = BodyPolicy.collected(limit: api.limits.emitBodyBytes)
         let all = RoutePattern("/v1/channels/{channel}/\(name)")
@@ -76,7 +77,7 @@ struct ChannelValueRoutes<Value: Sendable>: Sendable {
         return response(values, status: 201, headers: [("Location", request.path)])
     }
 
-    /// `PATCH /v1/channels/{channel}/metadata`, `…/metacounters`: a merge patch.
+    /// `PATCH /v1/channels/{channel}/metadata`, `…/metacounters`: changes values by a merge patch.
     private func patchAll(_ request: Request, _ caller: Caller) async throws -> Response {
         try await change(.set, isAdding: true, request, caller)
     }
@@ -245,8 +246,8 @@ extension ChannelValueRoutes<Int64> {
             })
     }
 
-    /// Parsed from the digits, because not every JSON number type holds 64 bits exactly. `24.0` is an integer too, as
-    /// in JSON Schema.
+    /// Parses the counter from its digits, because not every JSON number type represents 64 bits exactly. `24.0` is an
+    /// integer too, as in JSON Schema.
     private static func counter(_ name: String, _ fields: Fields) throws(ChatError) -> Int64? {
         guard let text = fields.raw(name)?.description else { return nil }
         guard let value = Int64(text) ?? whole(fields.value[name]) else {
@@ -255,7 +256,8 @@ extension ChannelValueRoutes<Int64> {
         return value
     }
 
-    /// A number without a fraction, in the range that a `Double` represents exactly.
+    /// The value of a number without a fraction, within the range that a `Double` represents exactly; nil for other
+    /// values.
     private static func whole(_ value: JSONValue?) -> Int64? {
         guard let number = value?.double, number.magnitude < 0x1p53 else { return nil }
         return Int64(exactly: number)

@@ -7,7 +7,7 @@ import JSON
 private let deviceBytesMost = 128
 
 extension NativeAPI {
-    /// The app with the rights of this request: those of its caller, from the device that it names. The request's id
+    /// The access to the chat with the rights of the caller and the device that `X-Device-Id` names. The request's id
     /// becomes the cause of the resulting events.
     func chat(for caller: Caller, _ request: Request) throws(ChatError) -> ChatAccess {
         let device = request.headers["X-Device-Id"]
@@ -35,7 +35,7 @@ enum ActorName {
 }
 
 extension Fields {
-    /// The acting user: the member `by`.
+    /// The acting user in the member `by`; nil when the member is absent.
     ///
     /// - Throws: `.malformed`, with the pointer, when the value is not a valid user name.
     func actor() throws(ChatError) -> String? {
@@ -46,9 +46,9 @@ extension Fields {
 }
 
 extension Parameters {
-    /// The acting user, from the query parameter `by`.
+    /// The acting user in the query parameter `by`; nil when the parameter is absent.
     ///
-    /// - Throws: `.malformed`, slug `bad_parameter`, if the value is not a valid user name.
+    /// - Throws: `.malformed`, slug `bad_parameter`, when the value is not a valid user name.
     func actor() throws(ChatError) -> String? {
         guard let name = try text(ActorName.parameter) else { return nil }
         if let detail = ActorName.fault(name) { throw Self.bad(ActorName.parameter, "names a user: \(detail)") }

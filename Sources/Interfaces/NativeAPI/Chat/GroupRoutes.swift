@@ -5,7 +5,7 @@ import JSON
 
 extension NativeAPI {
     func addGroupRoutes(to router: inout Router) {
-        // Room for the largest group, with every name at its maximum length and quoted.
+        // The limit admits the largest group, with a quoted name of the maximum length for every channel.
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes + limits.groupChannels * 260)
         router.add(.get, "/v1/channel-groups", handler: asCaller(getGroups))
         router.add(.get, "/v1/channel-groups/{group}", handler: asCaller(getGroup))

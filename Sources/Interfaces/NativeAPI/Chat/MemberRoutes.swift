@@ -119,9 +119,11 @@ extension NativeAPI {
 extension MembershipEdit {
     static let members = ["type", "status", "custom", "push", "role", ActorName.parameter]
 
+    /// Parses a change of a membership.
+    ///
     /// - Parameters:
-    ///   - replacing: true when absent members are cleared, except the role: if it is absent, the channel's operators
-    ///     determine it.
+    ///   - replacing: true when absent members are cleared. The role is not cleared: if it is absent, the operators of
+    ///     the channel determine the role.
     ///   - merging: true when `custom` is merged into the present value, as by a merge patch.
     init(_ fields: Fields, replacing: Bool = false, merging: Bool = false) throws(ChatError) {
         self.init()

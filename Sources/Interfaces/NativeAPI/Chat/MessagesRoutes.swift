@@ -4,7 +4,7 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// Adds the routes of messages. The route that sends them is added with the other emits.
+    /// Adds the routes of messages. The route that sends messages is added together with the other routes that emit.
     func addMessageRoutes(to router: inout Router) {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
         let one = "/v1/channels/{channel}/messages/{timetoken}"
@@ -181,19 +181,19 @@ extension NativeAPI {
 }
 
 extension Request {
-    /// The timetoken of the message in the path, which may be sent as an event id.
+    /// The timetoken of the message in the path. The path may contain the event id instead.
     ///
-    /// - Throws: `.notFound` when the segment is neither.
+    /// - Throws: `.notFound` when the path segment is neither a timetoken nor an event id.
     func messageTimetoken() throws(ChatError) -> Timetoken {
         try Timetoken(ofNamed: "message", name("timetoken"))
     }
 }
 
 extension Timetoken {
-    /// Reads the event that a request names, by its timetoken or its id.
+    /// Parses the timetoken or the id of the event that a request names.
     ///
-    /// - Parameter what: what the request names, for the error: `message`.
-    /// - Throws: `.notFound` when the text is neither.
+    /// - Parameter what: the kind of object that the request names, for the error: `message`.
+    /// - Throws: `.notFound` when the text is neither a timetoken nor an event id.
     init(ofNamed what: String, _ text: String) throws(ChatError) {
         guard let timetoken = Timetoken(ofEvent: text) else {
             throw ChatError(

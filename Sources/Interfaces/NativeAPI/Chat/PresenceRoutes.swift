@@ -98,8 +98,8 @@ extension Occupancy.Occupant {
 }
 
 extension Page<Occupancy.Occupant> {
-    /// A page of occupants. Its cursors are the names of the pages' last occupants; `total` is the number of all
-    /// occupants.
+    /// A page of occupants (users who are present on a channel). Its cursor is the name of its last occupant; `total`
+    /// is the number of all occupants.
     init(_ occupancy: Occupancy) {
         let end = occupancy.hasMore ? occupancy.occupants.last?.user : nil
         self.init(items: occupancy.occupants, hasMore: end != nil, cursor: end, total: occupancy.count)

@@ -4,7 +4,7 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// Adds the routes of data attached to messages: reactions, and actions that an app defines itself.
+    /// Adds the routes of data attached to messages: reactions, and actions whose meaning an app defines.
     func addReactionRoutes(to router: inout Router) {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
         let one = "/v1/channels/{channel}/messages/{timetoken}"
@@ -29,7 +29,7 @@ extension NativeAPI {
         return Listing.response(page, to: request, print: { $0.show(to: &$1) })
     }
 
-    /// `GET /v1/channels/{channel}/messages/{timetoken}/reactions/{value}`: the reaction of one user.
+    /// `GET /v1/channels/{channel}/messages/{timetoken}/reactions/{value}`: returns the reaction of one user.
     func getReaction(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: ["user"])
         let reaction = try await chat(for: caller, request).reaction(
@@ -105,9 +105,10 @@ extension NativeAPI {
 extension Request {
     fileprivate static let noAction = ChatError(.notFound, "no such action; the path takes its action_timetoken")
 
-    /// The timetoken of the action in the path, which may be sent as the id of the event that reported the action.
+    /// The timetoken of the action in the path. The path may contain the id of the event that reported the action
+    /// instead.
     ///
-    /// - Throws: `.notFound` when the segment is neither.
+    /// - Throws: `.notFound` when the path segment is neither a timetoken nor an event id.
     fileprivate func actionTimetoken() throws(ChatError) -> Timetoken {
         guard let action = Timetoken(ofEvent: name("action")) else { throw Self.noAction }
         return action

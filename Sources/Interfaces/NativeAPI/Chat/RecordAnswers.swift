@@ -4,7 +4,8 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// The response with one record: its version as `ETag` and, when this request created it, its `Location`.
+    /// The response with one record. It has the record's version as `ETag` and, if the request created the record,
+    /// `Location`.
     static func response(
         etag: String, createdAt location: String? = nil, _ print: (inout JSONWriter) -> Void
     ) -> Response {
@@ -24,8 +25,8 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// The precondition of a request for the record that it writes: `If-Match`, or `If-None-Match: *` for a record that
-    /// must not exist (RFC 9110, 13.1).
+    /// The precondition for the record that a request writes: from `If-Match`, or from `If-None-Match: *`, which
+    /// requires that the record does not exist (RFC 9110, 13.1).
     static func precondition(
         of request: Request, current: () async throws -> String?
     ) async throws -> RecordChange.Precondition {
@@ -39,7 +40,7 @@ extension NativeAPI {
         }
     }
 
-    /// Runs a write. A conflict with `If-None-Match: *` becomes a failed precondition.
+    /// Runs a write. If the precondition is `If-None-Match: *`, a conflict becomes a failed precondition.
     static func meeting<Value>(
         _ precondition: RecordChange.Precondition, _ write: () async throws(ChatError) -> Value
     ) async throws(ChatError) -> Value {
@@ -58,7 +59,7 @@ struct RecordListing {
 
     let list: RecordList
 
-    /// Reads the query of a request for such a list.
+    /// Reads the query of a request for a list of records.
     init(_ request: Request, limits: Limits) throws(ChatError) {
         let parameters = try Parameters(request.query, known: Self.parameterNames)
         var list = try Listing(parameters, of: request, limits: limits).list

@@ -80,7 +80,7 @@ extension NativeAPI {
             wasThere, "user '\(user)' has no record; to end the user's tokens, POST /v1/users/{user}/revoke-tokens")
     }
 
-    /// `POST /v1/users/{user}/revoke-tokens`: an empty body, or `{"before": "<RFC 3339>"}`.
+    /// `POST /v1/users/{user}/revoke-tokens`. The body is empty or `{"before": "<RFC 3339>"}`.
     func revokeUserTokens(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: ["before"])
@@ -156,6 +156,8 @@ extension UserEdit {
         ActorName.parameter,
     ]
 
+    /// Parses a change of a user record.
+    ///
     /// - Parameter merging: true when `custom` and `metadata` are merged into the present values, as by a merge patch.
     init(_ fields: Fields, merging: Bool = false) throws(ChatError) {
         self.init()

@@ -4,17 +4,17 @@ import HTTPServer
 import JSON
 import Locking
 
-/// An event of a request, or the error by which it could not be parsed.
+/// An event of a request, or the error with which its parsing failed.
 typealias ParsedDraft = Result<EventDraft, ChatError>
 
 extension NativeAPI {
     private static let batchMembers = ["mode", "events"]
     private static let batchEventMembers = ["channel"] + DraftParser.eventMembers
 
-    /// `POST /v1/events/batch`: many events in one commit. `atomic` stores all or none; `each` stores the valid ones
-    /// and returns a problem in the place of every other.
+    /// `POST /v1/events/batch`: emits many events in one commit. The mode `atomic` stores all events or none. The mode
+    /// `each` stores the valid events and returns a problem for each of the others.
     func postBatch(_ request: Request, _ caller: Caller) async throws -> Response {
-        // Even a short body may contain hundreds of events.
+        // Runs off the loop, because even a short body may contain hundreds of events.
         try await asLongWork { try await answerBatch(request, caller) }
     }
 
@@ -52,7 +52,7 @@ extension NativeAPI {
         return try await emitBatch(read, elements, isAtomic: false, request, chat)
     }
 
-    /// The draft of each event, or the error by which it was refused.
+    /// Checks the events. Returns the prepared draft of each event, or the error with which the event was refused.
     private static func admitted(
         _ read: [ParsedDraft], _ elements: BatchElements, isAtomic: Bool, _ chat: ChatAccess
     ) async throws(ChatError) -> [Result<EventDraft, ChatError>] {
@@ -60,13 +60,14 @@ extension NativeAPI {
         let admitted = try await chat.prepare(read, within: &work)
         return zip(zip(read, admitted), elements).map { pair, element in
             guard case (.success, .failure(let error)) = pair else { return pair.1 }
-            // In mode `each`, the place in the response identifies the event; its errors keep their pointers within the
-            // event.
+            // In mode `each`, an event is identified by its index in the response, so the pointers of its errors stay
+            // relative to the event.
             return .failure(isAtomic || error.faults.isEmpty ? error.placed(at: element.pointer) : error)
         }
     }
 
-    /// - Throws: `.malformed` for a key or a parameter that a batch would refuse as well.
+    /// - Throws: `.malformed` for an invalid `Idempotency-Key` or query parameter, as for a batch that is not a dry
+    ///   run.
     private func isDryRun(_ request: Request) throws(ChatError) -> Bool {
         _ = try IdempotencyKey(request.headers)
         return try Parameters(request.query, known: ["dry_run"]).flag("dry_run")
@@ -88,8 +89,9 @@ extension NativeAPI {
         }
     }
 
-    /// - Parameter claim: receives the part of the response that is stored beside the events: an array with the problem
-    ///   of each refused event and `null` in the place of each other; or `null` when none was refused.
+    /// - Parameter claim: makes the claim from the problems, which are stored with the events. The problems are an
+    ///   array with the problem of each refused event and `null` for each accepted event, or `null` if no event was
+    ///   refused.
     private func store(
         _ items: [Result<EventDraft, ChatError>], isAtomic: Bool, _ request: Request, _ chat: ChatAccess,
         _ claim: (JSONText) -> Claim?
@@ -108,7 +110,8 @@ extension NativeAPI {
         return Self.printed(outcome, outcome.repeatedNote ?? refusals)
     }
 
-    /// The response of an earlier request. The events accepted then are those without a problem in its note.
+    /// The response to an earlier request with the same key. That request accepted the events without a problem in its
+    /// stored note.
     private static func printed(_ earlier: RepeatedAppend, _ read: [ParsedDraft], _ chat: ChatAccess) -> Response {
         let places = earlier.note.rawElements()
         let drafts = read.enumerated().compactMap { index, draft in
@@ -160,7 +163,7 @@ extension NativeAPI {
 }
 
 extension ChatError {
-    /// The same error about one event of the body; errors in its data stay listed.
+    /// Returns the error with the location of one event of the body. Errors about the event's data remain listed.
     func placed(at pointer: String) -> ChatError {
         var error = self
         if faults.isEmpty, let field {
@@ -175,8 +178,8 @@ extension ChatError {
     }
 }
 
-/// The elements of a JSON array of events, each with its bytes and its place for pointers. At most `Limits.batchEvents`
-/// elements; never empty.
+/// The elements of a JSON array of events, each with its bytes and its JSON pointer. There are 1 to
+/// `Limits.batchEvents` elements.
 struct BatchElements: Sequence {
     struct Element {
         let value: JSONValue

@@ -8,9 +8,9 @@ import Text
 
 /// Deduplicates requests with an `Idempotency-Key`: all requests with one key get the same response.
 ///
-/// The log stores the positions of the events and a note with them, in one transaction. The response to a repeat is
-/// printed again from these. This class knows only the requests in progress: a repeat that arrives during its original
-/// is refused, with the advice to wait, instead of waiting in the store.
+/// The log stores the timetokens of the events and a note (the other data of the response) in one transaction. The
+/// response to a repeat is printed from that data. This class only tracks the requests in progress. A repeat that
+/// arrives while the original request runs is refused, with a time after which to retry.
 final class Claims: Sendable {
     private let running = Lock(Set<[UInt8]>())
     private let capacity: Int
@@ -23,8 +23,8 @@ final class Claims: Sendable {
         self.clock = clock
     }
 
-    /// Runs `emit` unless a request with the same key is in progress. `emit` calls its closure with the note to store,
-    /// and gets its claim.
+    /// Runs `emit` unless a request with the same key is in progress. `emit` gets a closure that makes the claim to
+    /// store with the events from a note: the other data that the response to a repeat needs.
     ///
     /// - Throws: `.conflict` when a request with the key is in progress, `.invalid` when the key was used with another
     ///   request.
@@ -46,11 +46,12 @@ final class Claims: Sendable {
         }
     }
 
-    /// Carries out a request unless it was carried out before; then returns the stored response.
+    /// Runs a request once. If a request with the same key was completed earlier, returns its stored response instead.
     ///
-    /// - Parameter isNotedFirst: true when the request writes no records, so that its note is written before it runs.
-    /// - Throws: `.conflict` when a request with the key is in progress, or when its response was lost; `.invalid` when
-    ///   the key was used with another request.
+    /// - Parameter isNotedFirst: true when the request writes no records. The record of its beginning is then written
+    ///   before the request runs.
+    /// - Throws: `.conflict` when a request with the key is in progress, or when the response of the earlier request
+    ///   was lost; `.invalid` when the key was used with a different request.
     func once(
         _ key: IdempotencyKey, _ request: Request, _ caller: Caller, _ answers: StoredAnswers,
         isNotedFirst: Bool = false, _ act: () async throws -> Response
@@ -117,20 +118,19 @@ final class Claims: Sendable {
 
     private func leave(_ scope: [UInt8]) { running.withLock { _ = $0.remove(scope) } }
 
-    /// The scope of a key: a digest over app, API key, its user, method and route, which separates it from the same
-    /// text of other callers.
+    /// The scope of a key: a digest over app, API key, user, method, route and key. Equal keys of different callers
+    /// have different scopes.
     private static func scope(
         _ key: IdempotencyKey, _ route: String, _ request: Request, _ caller: Caller
     ) -> [UInt8] {
-        // Ids contain no line feed, and a user's name is set only beside an id, so neighbouring parts cannot be
-        // confused.
+        // The joined parts are unambiguous: ids contain no line feed, and a user's name always follows an id.
         let credential = caller.credential + (caller.user.map { "\n" + $0 } ?? "")
         let parts = [caller.app.name, credential, request.method.rawValue, route, key.text]
         return sha256(Array(parts.joined(separator: "\n").utf8))
     }
 
-    /// SHA-256 over method, path, content type and body, joined by line feeds. The path includes the query: it can name
-    /// the channel, and a different channel makes a different request.
+    /// SHA-256 over method, path, content type and body, joined by line feeds. The path includes the query, because a
+    /// query can name the channel, and a request for another channel is a different request.
     static func fingerprint(_ request: Request) -> [UInt8] {
         let body = request.body.bytes
         var bytes: [UInt8] = []
@@ -145,7 +145,7 @@ final class Claims: Sendable {
 }
 
 extension ResponseBody {
-    /// The bytes, when they are in memory.
+    /// The bytes of the body; nil when they are not in memory.
     fileprivate var known: [UInt8]? {
         switch self {
         case .empty: []

@@ -35,8 +35,8 @@ struct CloudEvent {
 }
 
 extension CloudEvent {
-    /// The draft of this CloudEvent: `type` is the event's type, `subject` its channel unless the request names one,
-    /// and `(source, id)` the key by which repeats are recognised. The other attributes are stored in
+    /// The draft of this CloudEvent. Its type is `type`. Its channel is the one that the request names, otherwise
+    /// `subject`. Its deduplication key is derived from `source` and `id`. The other attributes are stored in
     /// `meta.cloudevent`.
     func draft(channel named: String?) throws(ChatError) -> EventDraft {
         guard texts["specversion"] == "1.0" else {
@@ -51,8 +51,8 @@ extension CloudEvent {
         }
         var draft = EventDraft.event(channel: channel, type: try required("type"), data: data, meta: meta)
         draft.parsedData = value
-        // A digest, because a source is a URI of any length. An unescaped NUL occurs neither in JSON strings nor in
-        // headers, so different pairs give different texts.
+        // The key is a digest, because a source is a URI of any length. Different pairs give different texts, because
+        // an unescaped NUL occurs in neither JSON strings nor header fields.
         draft.deduplicationKey = "ce_" + Base64.encodeURL(sha256(Array((source + "\0" + id).utf8)))
         return draft
     }
@@ -124,7 +124,7 @@ extension CloudEvent {
 
     private var media: MediaType { MediaType(texts["datacontenttype"] ?? "application/json") }
 
-    /// Requires that data of a type other than JSON is a string in the JSON format (section 3.1.1).
+    /// Requires that the data is a string if its content type is not JSON (JSON format, section 3.1.1).
     private static func requireText(of fields: Fields, media: MediaType) throws {
         guard !media.isJSON else { return }
         guard media.isText else { throw Problem.unsupportedData(media) }
@@ -145,7 +145,7 @@ extension CloudEvent {
         try read(request.body.bytes, of: media, limits)
     }
 
-    /// Converts data to JSON: JSON is kept, text becomes a string.
+    /// Converts data to JSON: JSON is kept unchanged, and text becomes a string.
     private mutating func read(_ bytes: [UInt8], of media: MediaType, _ limits: Limits) throws {
         guard !bytes.isEmpty else { return }
         if media.isJSON {
@@ -181,7 +181,7 @@ enum CloudEventForm: Equatable {
     /// A CloudEvents format other than JSON.
     case foreign
 
-    /// Nil when the request is not a CloudEvent.
+    /// Determines the mode of a request; nil when the request is not a CloudEvent.
     init?(_ headers: Headers) {
         let media = MediaType(headers["Content-Type"] ?? "")
         // The batch type is checked first, because the other type is a prefix of it.
@@ -203,7 +203,7 @@ extension NativeAPI {
         _ form: CloudEventForm, _ request: Request, _ caller: Caller
     ) async throws -> Response {
         guard form == .batch else { return try await answer(form, request, caller) }
-        // Even a short body may contain hundreds of events.
+        // Runs off the loop, because even a short body may contain hundreds of events.
         return try await asLongWork { try await answer(form, request, caller) }
     }
 

@@ -2,10 +2,10 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// Parses the description of one event, for each way to emit one, into an `EventDraft`.
+/// Parses the description of an event into an `EventDraft`, for every kind of emit.
 ///
-/// `data` and `meta` keep the bytes of the request: they are cut out of the body and never printed again. `text` and
-/// `files` become one object, each with its bytes.
+/// `data` and `meta` keep the bytes of the request: they are copied from the body and never printed again. `text` and
+/// `files` become members of one object, and each keeps its bytes.
 enum DraftParser {
     static let messageMembers = [
         "text", "data", "files", "user", "meta", "custom_type", "store", "ttl_hours", "quote", "thread_of", "mentions",
@@ -14,8 +14,8 @@ enum DraftParser {
     static let eventMembers = ["type", "data", "user", "meta", "store", "ttl_hours"]
     static let fireMembers = ["type", "data", "user", "meta"]
 
-    /// The bounds of a lifetime in hours; 0 gives the event no lifetime of its own. The maximum is a century: far beyond any retention, and far from overflowing
-    /// a timetoken.
+    /// The bounds of `ttl_hours`, the lifetime of an event in hours; 0 sets no lifetime. The maximum is about a
+    /// century, which is longer than any retention and does not overflow a timetoken.
     private static let ttlHours = 0...876_000
 
     static func message(_ fields: Fields, channel: String) throws(ChatError) -> EventDraft {
@@ -26,7 +26,8 @@ enum DraftParser {
         return draft
     }
 
-    /// The data of a message: a text becomes `{"text": …}` with the request's spelling of the string, beside the files.
+    /// The data of a message. A text becomes `{"text": …}`, with the bytes of the string in the request and with the
+    /// files.
     private static func messageData(_ fields: Fields) throws(ChatError) -> JSONText {
         let text = try fields.string("text") == nil ? nil : fields.raw("text")
         let files = try MessageFiles.read(fields)
@@ -45,7 +46,7 @@ enum DraftParser {
         }
     }
 
-    /// A message's links to other messages; nil for a message without links, which most are.
+    /// The links of a message to other messages; nil for a message without links.
     static func links(_ fields: Fields) throws(ChatError) -> MessageLinks? {
         guard fields.has("quote") || fields.has("thread_of") || fields.has("mentions") else { return nil }
         let links = MessageLinks(
@@ -88,7 +89,7 @@ enum DraftParser {
         return draft
     }
 
-    /// An event for webhooks only: subscribers do not receive it, and it is not stored in history.
+    /// An event for webhooks only: streams and polls do not receive the event, and history does not store it.
     static func fire(_ fields: Fields, channel: String) throws(ChatError) -> EventDraft {
         var draft = try typed(fields, channel: channel)
         draft.retention = .passing
@@ -119,7 +120,7 @@ enum MessageFiles {
     private static let most = 10
     private static let members = ["url", "name", "type", "size"]
 
-    /// The member `files` in the request's spelling; nil when absent.
+    /// The bytes of the member `files`; nil when the member is absent.
     static func read(_ fields: Fields) throws(ChatError) -> JSONText? {
         guard let member = fields.member("files"), let text = fields.raw("files") else { return nil }
         guard let elements = member.elements, let texts = text.rawElements() else {

@@ -7,7 +7,7 @@ import Webhooks
 
 /// The recipients of an event.
 struct Recipients {
-    /// Nil when the caller may not see the app's webhooks.
+    /// All webhooks and whether they match; nil when the caller may not see the app's webhooks.
     var webhooks: [WebhookMatch]?
     var streams = 0
 
@@ -34,7 +34,7 @@ struct Recipients {
 
 /// The predicted result of emitting an event.
 private struct DryRunResult {
-    /// Nil when the event could not be parsed.
+    /// The type of the event; nil when the event could not be parsed.
     var type: String?
     var refusal: ChatError?
     /// The version of the schema against which the event was validated; nil when there is none.
@@ -70,7 +70,7 @@ extension ChatError {
 }
 
 extension NativeAPI {
-    /// `POST /v1/events/validate`: the result that `POST /v1/events` would have for the event in the body.
+    /// `POST /v1/events/validate`: predicts the result of `POST /v1/events` for the event in the body.
     func postValidation(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(
@@ -80,11 +80,11 @@ extension NativeAPI {
         return try await dryRun(EmitRequest(route: .anyChannel, drafts: [draft]), service.chat(for: caller))
     }
 
-    /// Predicts the result of an emit and stores nothing. A request that cannot be parsed is refused as usual; the
-    /// refusal of an event is a regular result.
+    /// Predicts the result of an emit and stores nothing. A request that cannot be parsed is refused as usual. If the
+    /// event would be refused, the refusal is part of the result.
     func dryRun(_ emitRequest: EmitRequest, _ chat: ChatAccess) async throws -> Response {
         guard emitRequest.shape != .list else { return try await dryRun(emitRequest.drafts.map { .success($0) }, chat) }
-        // Every webhook of the app evaluates its filter on the event. A thousand filters take too long for the loop.
+        // Runs off the loop, because the filters of all webhooks of the app are evaluated on the event.
         return try await asLongWork {
             var work = ValidationBudget()
             let admitted = try await chat.prepare([.success(emitRequest.drafts[0])], within: &work)[0]
@@ -93,10 +93,10 @@ extension NativeAPI {
         }
     }
 
-    /// The same for several events: `{"results": […]}`, in the order of the events.
+    /// Predicts the results of emitting several events: `{"results": […]}`, in the order of the events.
     ///
     /// - Throws: `.tooLarge` when the response would explain more than `Limits.dryRunMatches` pairs of event and
-    ///   webhook; work and response both grow with the product of the two numbers.
+    ///   webhook. The work and the size of the response grow with the number of pairs.
     func dryRun(_ drafts: [ParsedDraft], _ chat: ChatAccess) async throws -> Response {
         try await asLongWork {
             var matches = 0
@@ -145,30 +145,31 @@ extension NativeAPI {
             warnings: warning?.faults ?? [], reach: await reach(of: draft, for: chat.caller))
     }
 
-    /// The violations of the schema of a type in mode `warn`; nil when there are none or the schema is not applied.
+    /// Validates an event whose type has a schema in mode `warn`. Returns nil when the type has another mode or is not
+    /// declared, or when the validation cannot be completed.
     func warning(
         about draft: EventDraft, _ chat: ChatAccess, within work: inout ValidationBudget
     ) async -> Validation? {
-        // A type that is not declared has no schema; this is not an error here.
+        // A type that is not declared has no schema. This is not an error here.
         guard draft.schema == nil, let type = try? chat.eventType(draft.type), type.settings.mode == .warn else {
             return nil
         }
         return try? await chat.validate(draft.data, as: draft.type, within: &work)
     }
 
-    /// The recipients of the event if it was emitted now.
+    /// The recipients that the event would have if it were emitted now.
     func reach(of draft: EventDraft, for caller: Caller) async -> Recipients {
         await reach(of: Event(timetoken: service.clock.now, draft: draft), for: caller)
     }
 
-    /// The recipients of an event at its own time. Webhooks are included only for callers that may list them, so that
-    /// other senders do not see their patterns and filters.
+    /// The recipients of an event with its own timetoken. Webhooks are included only if the caller may list them, so
+    /// that other senders do not see the patterns and filters of webhooks.
     func reach(of event: Event, for caller: Caller) async -> Recipients {
         let sinks = await service.hub.reach(of: event)
-        // A feed of live streams stands for all of them, and any other sink for one client.
+        // A feed counts as the number of its streams. Any other sink counts as one client.
         let streams = sinks.reduce(0) { $0 + (($1 as? StreamFeed)?.streamCount ?? 1) }
         guard caller.scopes.allow(.manage) else { return Recipients(webhooks: nil, streams: streams) }
-        // Each webhook's filter may take up to `limits.filter_steps` steps.
+        // Runs off the loop, because the filter of each webhook may take up to `limits.filter_steps` steps.
         let matches = await asLongWork { webhooks.registry.explain(event, to: caller) }
         return Recipients(webhooks: matches, streams: streams)
     }

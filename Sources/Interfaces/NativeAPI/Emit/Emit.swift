@@ -17,11 +17,11 @@ enum EmitRoute: String {
     var pattern: RoutePattern { RoutePattern(rawValue) }
 }
 
-/// The events that one request emits, all or none, and the form of the response.
+/// The events that one request emits, and the form of the response. All events are stored or none.
 struct EmitRequest {
     /// The form of the events in the response.
     enum Shape {
-        /// The receipt of the only event.
+        /// The id and the timetoken of the only event.
         case one
         /// The only event as a message.
         case message
@@ -31,14 +31,14 @@ struct EmitRequest {
 
     var route: EmitRoute
     var drafts: [EventDraft]
-    /// The links of the only message.
+    /// The links of the only event, which is a message.
     var links: MessageLinks?
     var status = 201
     var shape = Shape.one
-    /// The path of the list that contains the event under its id; nil when the result has no address.
+    /// The path of the list in which the event can be read by its id; nil when the event cannot be read again.
     var list: String?
 
-    /// The `Location` field of an event that can be read again.
+    /// The `Location` field of an event that can be read again; empty for other events.
     func location(of event: Event) -> [(name: String, value: String)] {
         guard let list, shape != .list, event.retention == .kept else { return [] }
         return [("Location", list + "/" + (route == .messages ? event.timetoken.description : event.id))]
@@ -76,10 +76,10 @@ extension NativeAPI {
         return try await answer(emitRequest, to: request, caller)
     }
 
-    /// The event that a body describes, on the channel in the path.
+    /// Parses the event in a body, with the channel in the path.
     ///
-    /// Never inlined: an async function keeps everything it has used in memory allocated with its task until it
-    /// returns, so the parsed tree would stay in memory during the commit.
+    /// Never inlined: the memory that an async function has used stays allocated until the function returns. The parsed
+    /// tree would therefore stay in memory during the commit.
     @inline(never)
     private func emitRequest(
         _ route: EmitRoute, _ known: [String], in request: Request, status: Int = 201, list: String? = nil,
@@ -92,7 +92,8 @@ extension NativeAPI {
             status: status, list: list)
     }
 
-    /// The path of the list of events of all channels. An event's path is this one followed by its id.
+    /// The path of the list of the events of all channels. The path of an event is this path, a slash and the event's
+    /// id.
     static let eventList = "/v1/events"
 
     /// `POST /v1/events`: the body names its channels, or is a CloudEvent.
@@ -128,7 +129,7 @@ extension NativeAPI {
         return EmitRequest(route: .anyChannel, drafts: drafts, shape: .list)
     }
 
-    /// Emits, and responds once the events are durable; with `?dry_run=true`, only predicts the result.
+    /// Emits events, and responds once they are durable. With `?dry_run=true`, only predicts the result.
     nonisolated(nonsending) func answer(
         _ emitRequest: EmitRequest, to request: Request, _ caller: Caller, also known: [String] = []
     ) async throws -> Response {
@@ -184,11 +185,11 @@ extension NativeAPI {
             headers: outcome.replayHeaders + emitRequest.location(of: outcome.events[0].event))
     }
 
-    /// The response with a sent message, as `GET` shows it. It needs no read of the store, because the commit returns the
-    /// version.
+    /// The response for a sent message, in the form that `GET` returns. No read of the store is needed, because the
+    /// commit returns the message's version.
     ///
-    /// The gateway adds the quoted message and the names of mentioned users to `meta`. A caller without the scope `read`
-    /// gets `meta` as it sent it.
+    /// The gateway adds the quoted message and the names of mentioned users to `meta`. A caller without the scope
+    /// `read` gets `meta` in the form in which it was sent.
     private static func sentMessage(
         _ emitRequest: EmitRequest, _ outcome: AppendOutcome, for caller: Caller
     ) -> Response {
@@ -219,7 +220,7 @@ extension NativeAPI {
         writer.member("timetoken", event.timetoken.description)
         writer.member("channel", event.channel.name)
         writer.member("type", event.type)
-        // A repeated request gets the response of the first one, whose events were new.
+        // The response to a repeated request equals the first response, in which the events were new.
         writer.member("duplicate", outcome.repeatedNote == nil && appended.isDuplicate)
     }
 
@@ -230,13 +231,13 @@ extension NativeAPI {
 }
 
 extension AppendOutcome {
-    /// The header fields that a repeated response has in addition to those of the first one.
+    /// The header fields that mark the response to a repeated request; empty for the first request.
     var replayHeaders: [(name: String, value: String)] {
         repeatedNote == nil ? [] : [("Idempotency-Replayed", "true")]
     }
 }
 
 extension Request {
-    /// The path segment for a parameter of the route's pattern.
+    /// The path segment that matches a parameter of the route's pattern.
     func name(_ parameter: String) -> String { parameters[parameter] ?? "" }
 }

@@ -5,7 +5,7 @@ import HTTPServer
 struct IdempotencyKey: Equatable {
     let text: String
 
-    /// Nil when the field is absent.
+    /// Parses the header field; nil when the field is absent.
     ///
     /// - Throws: `.malformed` for a key that is not 1 to 255 visible ASCII characters.
     init?(_ headers: Headers) throws(ChatError) {
@@ -21,7 +21,8 @@ struct IdempotencyKey: Equatable {
         }
     }
 
-    /// The error for a route whose response is a credential, which is not stored.
+    /// The error of a route whose response contains a credential. Such a response is not stored, so it cannot be
+    /// repeated.
     static let refusal = ChatError(
         .malformed, "this route returns a credential, which is not kept for a repeat: leave out Idempotency-Key",
         slug: "bad_idempotency_key", field: "Idempotency-Key")

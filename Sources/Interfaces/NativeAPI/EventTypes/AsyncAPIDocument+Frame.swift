@@ -2,7 +2,7 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// The parts of the document that are the same for every app except for names.
+/// The parts of the AsyncAPI document that differ between apps only in names.
 extension AsyncAPIDocument {
     /// The gateway's own types that clients emit. All others are emitted by the gateway itself.
     private static let emitted: Set<String> = ["message.created", "signal.sent", BuiltInTypes.custom]
@@ -35,7 +35,7 @@ extension AsyncAPIDocument {
         + "header fields are the other members of the envelope. Operations are described from the gateway's side: it "
         + "receives emitted events and sends them to streams. The version changes with every change of the types."
 
-    /// Prints no server when no public address is configured.
+    /// Prints the server. No server is printed if no public address is configured.
     private func printServers(to writer: inout JSONWriter) {
         let parts = publicURL.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: true)
         guard parts.count >= 2, parts[0].hasSuffix(":") else { return }
@@ -56,8 +56,8 @@ extension AsyncAPIDocument {
         writer.endObject()
     }
 
-    /// Prints one channel with a parameter: the gateway does not know the channels in advance, because naming a channel
-    /// creates it.
+    /// Prints one channel with a parameter for its name. The gateway cannot list the channels, because a channel exists
+    /// as soon as a client names it.
     private func printChannels(to writer: inout JSONWriter) {
         writer.key("channels")
         writer.beginObject()

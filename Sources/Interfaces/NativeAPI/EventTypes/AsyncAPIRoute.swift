@@ -5,10 +5,10 @@ import JSON
 import Signing
 
 extension NativeAPI {
-    /// `GET /v1/asyncapi.json`: the event types that the caller may see, as an AsyncAPI 3.0 document.
+    /// `GET /v1/asyncapi.json`: returns the event types that the caller may see, as an AsyncAPI 3.0 document.
     ///
-    /// Generated for each request, so never out of date. A client that already has the current version gets a 304
-    /// without access to the store.
+    /// The document is generated for each request. A client that already has the current version gets a 304, for which
+    /// the store is not read.
     func getAsyncAPI(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let chat = service.chat(for: caller)
@@ -30,8 +30,8 @@ struct AsyncAPIDocument {
     let title: String
     let publicURL: String
     let types: [EventType]
-    /// A version that changes whenever the document does: derived from the address, the version of every type, and the
-    /// gateway's own types, which change with a release.
+    /// A version that changes whenever the document changes. It is derived from the public address, the version of
+    /// every type, and the gateway's own types, which change only with a release.
     let version: String
 
     init(title: String, publicURL: String, types: [EventType]) {
@@ -48,8 +48,8 @@ struct AsyncAPIDocument {
         return Base64.encodeURL(sha256(Array(texts.joined().utf8)))
     }()
 
-    /// The size in bytes up to which schemas and examples are printed in full. Schemas past it are referenced by
-    /// address.
+    /// The size of the document, in bytes, up to which schemas and examples are printed in full. After that, schemas
+    /// are referenced by their addresses.
     private static let mostBytes = 16 * 1024 * 1024
 
     /// - Parameter newest: reads the newest version of a type that has one.
@@ -78,7 +78,7 @@ struct AsyncAPIDocument {
         return writer.bytes
     }
 
-    /// The schema in a form that tools can read inside the document; nil when there is none.
+    /// The schema in a form that tools can read inside the document; nil when the schema has no such form.
     private func embedded(_ version: SchemaVersion) -> JSONText? {
         guard version.isReadableAsDraft07 else { return nil }
         return EmbeddedSchema.text(version.schema, at: "#/components/schemas/\(version.component)/schema")
@@ -119,8 +119,9 @@ extension AsyncAPIDocument {
         writer.endObject()
     }
 
-    /// Prints a schema. Tools refuse documents with a format other than draft 07 and AsyncAPI's own, so each schema
-    /// that draft 07 can read is declared as draft 07. Its `$schema` stays, and `x-dialect` names its real dialect.
+    /// Prints a schema. Tools refuse schema formats other than draft 07 and AsyncAPI's own format, so each schema that
+    /// draft 07 can read is declared as draft 07. The schema keeps its `$schema`, and `x-dialect` names its real
+    /// dialect.
     private func print(_ version: SchemaVersion, _ embedded: JSONText?, to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("schemaFormat", "application/schema+json;version=draft-07")
@@ -156,7 +157,7 @@ extension SchemaVersion {
     /// number.
     fileprivate var component: String { "\(type).v\(number)" }
 
-    /// The dialect that the schema names, otherwise the one as which it is read.
+    /// The dialect that the schema names in `$schema`; JSON Schema 2020-12 if it names none.
     fileprivate var dialect: String {
         let named = schema.rawMember("$schema").flatMap { try? JSONDocument($0).root.string }
         return named ?? "https://json-schema.org/draft/2020-12/schema"

@@ -4,7 +4,8 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// `GET /v1/event-types/{type}/candidate`: the candidate schema and the results it would have had.
+    /// `GET /v1/event-types/{type}/candidate`: returns the candidate schema and the counts of the events that it would
+    /// have accepted and refused.
     func getCandidate(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let report = try service.chat(for: caller).candidateReport(of: request.name("type"))
@@ -34,7 +35,7 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// `POST /v1/event-types/{type}/candidate/promote`: an empty body, or `{"force": …}`.
+    /// `POST /v1/event-types/{type}/candidate/promote`. The body is empty or `{"force": …}`.
     func promoteCandidate(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.require(.manage)

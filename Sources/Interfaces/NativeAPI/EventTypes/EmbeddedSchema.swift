@@ -1,16 +1,17 @@
 import JSON
 
-/// Embeds a JSON Schema in another document. The document's tools resolve every `$ref` from the document's root, so
-/// references to the schema's own root are prefixed with the schema's place.
+/// Embeds a JSON Schema in another document. Tools resolve every `$ref` from the root of the outer document, so each
+/// reference to the schema's own root gets the schema's location as its prefix.
 enum EmbeddedSchema {
-    /// The text of the schema at a place, for example `#/components/schemas/order.paid.v3/schema`: byte for byte except
-    /// for its references and the identifier of its root.
+    /// Returns the text of the schema at a location, for example `#/components/schemas/order.paid.v3/schema`. The text
+    /// is unchanged except for its references and the identifier of its root, which is removed.
     ///
-    /// - Returns: nil when a reference would change its meaning there: one to an anchor or another document, one below
-    ///   an identifier of its own, or a `$ref` that is only a name in a value.
+    /// - Returns: nil when a reference would change its meaning there. This concerns references to an anchor or to
+    ///   another document, references below a schema with an identifier of its own, and a member `$ref` of a plain
+    ///   value.
     static func text(_ schema: JSONText, at place: String) -> JSONText? { text(schema, as: .root, place) }
 
-    /// True when a value has a member that tools would take for a reference.
+    /// True when a value has a member `$ref`, which tools would resolve as a reference.
     static func holdsReference(_ value: JSONText) -> Bool { text(value, as: .value, "") == nil }
 
     /// The role of a value inside a schema.
@@ -40,7 +41,7 @@ enum EmbeddedSchema {
         var writer = JSONWriter()
         writer.beginObject()
         for (name, value) in members {
-            // Without the identifier, references keep their meaning, because they refer to the root.
+            // The identifier is left out. The references refer to the root, so their meaning does not change.
             if role == .root, isIdentifier(name, value) { continue }
             guard let printed = member(name, value, in: role, place) else { return nil }
             writer.key(text: name)
@@ -73,7 +74,8 @@ enum EmbeddedSchema {
         (name == "$id" || name == "id") && string(value) != nil
     }
 
-    /// Nil when the value is not a string. A part of a text that was parsed can always be parsed.
+    /// The string that a JSON text represents; nil for another value. The text is part of a parsed document, so it can
+    /// be parsed.
     private static func string(_ text: JSONText) -> String? { try? JSONDocument(text).root.string }
 
     private static func role(of keyword: String) -> Role {

@@ -8,7 +8,7 @@ extension NativeAPI {
         "description", "owner", "mode", "deprecated", "compatibility", "retention_hours",
     ]
 
-    /// `GET /v1/event-types`: the app's types and the gateway's own, in the order of their names.
+    /// `GET /v1/event-types`: lists the app's types and the gateway's own types, in the order of their names.
     func getEventTypes(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: Listing.timedNames + ["prefix", "built_in"])
         let listing = try Listing(parameters, of: request, limits: limits)
@@ -66,7 +66,8 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// The settings after a change by the body: absent members keep their value, `null` restores the default.
+    /// The settings of a type after a change by the body. An absent member keeps its value, `null` restores the
+    /// default.
     private static func settings(
         _ fields: Fields, _ before: EventTypeSettings
     ) throws(ChatError) -> EventTypeSettings {
@@ -111,7 +112,7 @@ extension NativeAPI {
             headers: [("ETag", tag(of: type))] + headers)
     }
 
-    /// The tag of a type. The gateway's own types have no record and change only with a release.
+    /// The entity tag of a type. The gateway's own types have no record and change only with a release.
     private static func tag(of type: EventType) -> String {
         type.isBuiltIn ? EntityTag.of(JSONText { type.print(to: &$0) }.bytes) : EntityTag.quoted(type.etag)
     }

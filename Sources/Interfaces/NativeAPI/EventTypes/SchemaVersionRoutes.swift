@@ -7,8 +7,8 @@ extension NativeAPI {
     private static let versionMembers = ["schema", "examples", "counter_examples", "compatibility", "force"]
     private static let schemaMedia = MediaType("application/schema+json")
 
-    /// `GET /v1/event-types/{type}/versions`: the oldest first unless the request asks for another order; without the
-    /// schemas, which can be large.
+    /// `GET /v1/event-types/{type}/versions`: lists the versions without their schemas, which can be large. The oldest
+    /// is first unless the request asks for another order.
     func getSchemaVersions(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
         let page = try await service.chat(for: caller)
@@ -28,16 +28,16 @@ extension NativeAPI {
         proposal.forced = try fields.string("force")
         var added = try await service.chat(for: caller)
             .addVersion(proposal, to: request.name("type"), isTrial: isTrial)
-        // A version of a dry run has no address.
+        // A dry run stores no version, so its response has no `Location`.
         if isTrial { added.isNew = false }
         return Self.response(added, location: request.path + "/\(added.version.number)")
     }
 
-    /// `GET /v1/event-types/{type}/versions/{version}`: the whole declaration or, depending on `Accept`, the schema
-    /// alone, byte for byte.
+    /// `GET /v1/event-types/{type}/versions/{version}`: returns the whole declaration or, depending on `Accept`, only
+    /// the schema, byte for byte.
     func getSchemaVersion(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        // The canonical decimal form is required, so that a version has only one address.
+        // Only the canonical decimal form is valid, so that each version has only one URL.
         guard let number = Int(request.name("version")), String(number) == request.name("version") else {
             throw ChatError(.notFound, "the event type has no such version")
         }
@@ -58,7 +58,7 @@ extension NativeAPI {
             headers: added.isNew ? [("Location", location)] : [])
     }
 
-    /// The fields of a body that contains a schema. Schemas may nest deeper than payloads; the schema compiler checks
+    /// Parses a body that contains a schema. Schemas may be nested deeper than payloads; the schema compiler checks
     /// their depth.
     func schemaFields(_ request: Request, known: [String]) throws -> Fields {
         var limits = limits

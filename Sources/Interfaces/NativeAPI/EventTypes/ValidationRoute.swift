@@ -4,8 +4,8 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// `POST /v1/event-types/{type}/validate`: the result of validating a payload against a schema, whatever the type's
-    /// mode. Stores nothing.
+    /// `POST /v1/event-types/{type}/validate`: validates a payload against a schema in any mode of the type. Stores
+    /// nothing.
     func postTypeValidation(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(request.body.bytes, limits: limits, known: ["data", "version", "output"])
@@ -18,8 +18,8 @@ extension NativeAPI {
         return .json(JSONText(capacity: 512) { validation.print(withBasic: output != nil, to: &$0) }.bytes)
     }
 
-    /// `POST /v1/event-types/{type}/infer`: a first draft of a schema from the latest events. An empty body, or
-    /// `{"last": …, "closed": …}`.
+    /// `POST /v1/event-types/{type}/infer`: makes a first draft of a schema from the latest events. The body is empty
+    /// or `{"last": …, "closed": …}`.
     func postInference(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: ["last", "closed"])

@@ -5,10 +5,10 @@ import JSON
 import Locking
 
 extension NativeAPI {
-    /// `POST /v1/import`: imports records and messages in the order of the body. A refused record has a problem in its
-    /// place and does not prevent the import of the others.
+    /// `POST /v1/import`: imports records and messages in the order of the body. The response contains a problem for
+    /// each refused record. The other records are imported nevertheless.
     func postImport(_ request: Request, _ caller: Caller) async throws -> Response {
-        // Even a short body may contain hundreds of records.
+        // Runs off the loop, because even a short body may contain hundreds of records.
         try await asLongWork { try await answerImport(request, caller) }
     }
 
@@ -53,8 +53,8 @@ extension NativeAPI {
         }
     }
 
-    /// - Throws: an error that concerns the whole request and not one of its records. The client must then send the
-    ///   request again, or give up.
+    /// - Throws: an error that concerns the whole request and not a single record. The client can then send the request
+    ///   again.
     private func answer(_ results: [Result<ImportResult, ChatError>], _ request: Request) throws -> Response {
         var writer = JSONWriter(capacity: results.count * 64 + 32)
         writer.beginObject()
@@ -84,7 +84,7 @@ extension NativeAPI {
 }
 
 extension ChatError {
-    /// True when the error does not concern a single record.
+    /// True when the error concerns the whole request and not a single record.
     fileprivate var isOfEverything: Bool {
         switch code {
         case .unauthorized, .overloaded, .unavailable, .outcomeUnknown, .storageFull: true

@@ -35,7 +35,7 @@ extension NativeAPI {
         return Response.json(list.bytes)
     }
 
-    /// `GET /problems/{code}`: the page to which the `type` of a problem points, for readers.
+    /// `GET /problems/{code}`: returns the page about a problem, to which the `type` of the problem points.
     func getProblem(_ request: Request) throws -> Response {
         guard let entry = ProblemCatalogue.entry(path: request.name("code")) else {
             throw ChatError(.notFound, "no such problem")

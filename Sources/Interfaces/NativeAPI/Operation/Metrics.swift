@@ -6,11 +6,11 @@ import Locking
 import Synchronization
 import Webhooks
 
-/// The statistics behind `/metrics`, collected at each request.
+/// The statistics that `/metrics` prints. They are collected at each request.
 final class Metrics: Sendable {
     let requests = RequestCounts()
     private let emitted = Atomic<UInt64>(0)
-    /// Set once the server listens, after the routes were added.
+    /// The HTTP server; nil until it listens, which is after the routes were added.
     private let server = Lock<Server?>(nil)
 
     func watch(_ server: Server) { self.server.withLock { $0 = server } }
@@ -43,16 +43,16 @@ extension NativeAPI {
         metrics.version = version
     }
 
-    /// True when clients reach the gateway at another address than its own on this machine.
+    /// True when the public address of the gateway is not a loopback address.
     private var isPublic: Bool {
         guard let start = publicURL.firstRange(of: "://") else { return false }
         return !HostPolicy.isLoopback(String(publicURL[start.upperBound...].prefix { $0 != "/" }))
     }
 
-    /// `GET /metrics`, in the Prometheus text format. For operators, and for scrapers on this machine when nothing
-    /// indicates a proxy on it: a proxy's requests come from this machine as well, and not all proxies mark them. The
-    /// `Host` must be loopback, because a page whose name was rebound to this machine after loading also sends requests
-    /// from here.
+    /// `GET /metrics`, in the Prometheus text format. The route needs an operator's key, except for a scraper on this
+    /// machine. A request counts as a scraper's only if it comes from this machine and nothing indicates a proxy here,
+    /// because the requests of a proxy come from this machine too. `Host` must be a loopback name: a web page whose
+    /// name was rebound to this machine also sends its requests from here.
     func getMetrics(_ request: Request) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let isForThisMachine = request.headers["Host"].map(HostPolicy.isLoopback) ?? true
@@ -72,7 +72,7 @@ extension NativeAPI {
         Self.printInbound(inbound.receiver.metrics, to: &text)
         if let statistics = await storeStatistics.latest() { Self.print(statistics, at: service.clock.now, to: &text) }
         printOperation(to: &text)
-        // Runs off the loop: a process with 100,000 streams has as many descriptors to list.
+        // Runs off the loop, because a process with 100,000 streams has as many descriptors to list.
         let process = await onThreadPool { ProcessStatistics.read() }
         Self.print(process, to: &text)
         return Response(
@@ -220,7 +220,10 @@ struct MetricsText {
         sample(name, [], value)
     }
 
-    /// - Parameter labels: values must come from constant tables, never from clients, so that their number is bounded.
+    /// Prints one sample.
+    ///
+    /// - Parameter labels: their values must come from constant tables and never from clients, so that their number is
+    ///   bounded.
     mutating func sample(_ name: String, _ labels: [(name: String, value: String)], _ value: some Numeric) {
         guard !labels.isEmpty else { return line("\(name) \(value)") }
         let printed = labels.map { "\($0.name)=\"\(Self.escaped($0.value))\"" }.joined(separator: ",")

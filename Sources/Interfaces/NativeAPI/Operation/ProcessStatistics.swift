@@ -9,7 +9,7 @@ struct ProcessStatistics {
     /// The start time in Unix seconds.
     var startedAt = 0.0
 
-    /// Reads files of `/proc` and lists the open descriptors. Do not call on a thread that others wait for.
+    /// Reads files of `/proc` and lists the open descriptors. The call blocks; do not make it on the loop.
     static func read() -> ProcessStatistics {
         var statistics = ProcessStatistics()
         statistics.residentBytes = residentPages() * sysconf(Int32(_SC_PAGESIZE))
@@ -26,8 +26,8 @@ struct ProcessStatistics {
         return statistics
     }
 
-    /// The start time from the 22nd number of `stat` (proc(5)), which counts ticks since the machine started; zero when
-    /// there is no such file.
+    /// The start time in Unix seconds, from the 22nd field of `stat` (proc(5)), which counts clock ticks since the
+    /// machine started. Zero when there is no such file.
     private static func startTime() -> Double {
         // The name of the program is in parentheses and may contain spaces.
         let fields = text(of: "/proc/self/stat").split(separator: ")").last?.split(separator: " ") ?? []
@@ -39,7 +39,7 @@ struct ProcessStatistics {
         return Double(now.tv_sec) - age
     }
 
-    /// The second number of `statm` (proc(5)); zero where there is no such file.
+    /// The resident memory in pages, the second field of `statm` (proc(5)); zero when there is no such file.
     private static func residentPages() -> Int {
         let numbers = text(of: "/proc/self/statm").split(separator: " ")
         return numbers.count > 1 ? Int(numbers[1]) ?? 0 : 0
@@ -53,7 +53,7 @@ struct ProcessStatistics {
         return String(decoding: buffer.prefix(count), as: UTF8.self)
     }
 
-    /// The number of entries, without `.` and `..` and without the descriptor that reading the directory uses.
+    /// The number of entries of a directory. `.`, `..` and the descriptor that reads the directory are not counted.
     private static func entries(of folder: String) -> Int {
         guard let handle = opendir(folder) else { return 0 }
         defer { closedir(handle) }

@@ -5,8 +5,8 @@ import Locking
 
 /// The readiness check: an event is written to disk and reaches a subscriber within a deadline.
 ///
-/// One probe runs at a time, and its result is reused for one second: clients that ask more often get the same result
-/// and cannot wear out the disk.
+/// One probe runs at a time, and its result is reused for one second. Frequent requests therefore cause no frequent
+/// writes to the disk.
 actor Readiness {
     enum Verdict: Sendable, Equatable {
         case ready
@@ -14,7 +14,7 @@ actor Readiness {
         case notReady(String)
     }
 
-    /// The channel of the probes. It belongs to the gateway's own app, which no key covers.
+    /// The channel of the probes. It belongs to the gateway's own app, and no API key has access to that app.
     static let channel = ChannelID("$ready", in: .gateway)
     static let holds = Duration.seconds(1)
 
@@ -24,7 +24,7 @@ actor Readiness {
     private var latest: (verdict: Verdict, at: Timetoken)?
     private let turn = AsyncSemaphore(width: 1)
 
-    /// - Parameter clock: measures the deadline. The age of a result is measured by the service's clock.
+    /// - Parameter clock: measures the deadline. The service's clock measures the age of a result.
     init(service: ChatService, deadline: Duration, clock: any Clock<Duration>) {
         self.service = service
         self.deadline = deadline
@@ -35,14 +35,15 @@ actor Readiness {
         if let known { return known }
         await turn.enter()
         defer { turn.leave() }
-        // Another caller may have probed meanwhile.
+        // Another caller may have completed a probe in the meantime.
         if let known { return known }
         return await probed()
     }
 
     private var known: Verdict? { latest.flatMap { isFresh($0.at) ? $0.verdict : nil } }
 
-    /// The wall clock can step back; a result from the future does not count as fresh.
+    /// True when a result of that time can be reused. The wall clock can step back, so a result from the future is not
+    /// reused.
     private func isFresh(_ moment: Timetoken) -> Bool {
         let now = service.clock.now
         return moment <= now && now < moment.adding(Self.holds)
@@ -50,7 +51,7 @@ actor Readiness {
 
     private func probed() async -> Verdict {
         let verdict = await probe()
-        // A probe whose caller disconnected proves nothing; the next caller probes again.
+        // A probe whose caller disconnected was cancelled and has no valid result. The next caller probes again.
         if !Task.isCancelled { latest = (verdict, service.clock.now) }
         return verdict
     }
@@ -60,7 +61,7 @@ actor Readiness {
         return await withTaskGroup(of: Verdict?.self) { group in
             group.addTask { await self.roundTrip() }
             group.addTask { [clock, deadline] in
-                // The sleep ends early only by cancellation, and then the result is not used.
+                // The sleep ends early only if the task is cancelled, and then the result is not used.
                 try? await clock.sleep(for: deadline)
                 return .notReady(
                     "an event took longer than \(deadline.wholeSecondsUp) s from the store to a subscriber")
@@ -84,7 +85,7 @@ actor Readiness {
     }
 
     private nonisolated func appendAndSee(_ outbox: Outbox) async -> Verdict? {
-        // Stored, because otherwise the disk would not be checked; with a short expiry, because nobody reads it.
+        // The event is stored, so that the disk is checked. It expires after a minute, because nobody reads it.
         var draft = EventDraft(channel: Self.channel, type: "system.probed", data: .emptyObject)
         draft.expires = service.clock.now.adding(.seconds(60))
         do throws(ChatError) {

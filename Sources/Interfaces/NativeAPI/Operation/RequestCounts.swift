@@ -2,8 +2,8 @@ import HTTPServer
 import Locking
 import Synchronization
 
-/// Requests by route, method and status class, with their durations. Bounded, because routes and methods are those of
-/// the router, whatever clients send.
+/// Counts of requests and sums of their durations, by route, method and status class. The memory is bounded, because
+/// the router defines the routes and methods.
 final class RequestCounts: Sendable {
     /// Upper bounds of the buckets, in seconds.
     static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -14,9 +14,9 @@ final class RequestCounts: Sendable {
     }
 
     struct Series {
-        /// Responses with status 1xx to 5xx.
+        /// The numbers of responses by status class, from 1xx to 5xx.
         var statuses: [UInt64] = [0, 0, 0, 0, 0]
-        /// One count per bound, and one for values above the last bound; not cumulative.
+        /// One count for each bound, and one for values above the last bound. The counts are not cumulative.
         var buckets = [UInt64](repeating: 0, count: RequestCounts.bounds.count + 1)
         var seconds = 0.0
         var bytes: UInt64 = 0
@@ -29,7 +29,7 @@ final class RequestCounts: Sendable {
     var tooMany: UInt64 { refused.load(ordering: .relaxed) }
     private static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
-    /// Counts one response. Called on the loop for each, so it must cost little more than the lookup of the series.
+    /// Counts one response. Called on the loop for every response, so it does little more than look up the series.
     func record(_ outcome: Router.Outcome) {
         if outcome.status == 429 { refused.add(1, ordering: .relaxed) }
         let method = outcome.method.rawValue

@@ -1,7 +1,7 @@
 import ChatCore
 import ChatModel
 
-/// The store's statistics, read at most every few seconds however often they are requested.
+/// The store's statistics. They are read from the store at most every five seconds, however often they are requested.
 actor StoreStatistics {
     private static let holds = Duration.seconds(5)
 

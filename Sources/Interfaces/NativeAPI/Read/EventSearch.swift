@@ -7,7 +7,7 @@ import Locking
 extension NativeAPI {
     private static let searchNames = ["channel", "type", "filter", "user", Parameters.include]
 
-    /// `GET /v1/events`: stored events of all channels that the caller may read.
+    /// `GET /v1/events`: returns stored events of all channels that the caller may read.
     func getEvents(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: Self.searchNames + Listing.timedNames)
         let listing = try Listing(parameters, of: request, limits: limits)
@@ -29,7 +29,7 @@ extension NativeAPI {
             try chat.selection(
                 channels: parameters.texts("channel"), types: parameters.texts("type"), filter: filter),
             user: user, in: range, limit: listing.limit)
-        // A filter may have to examine 10,000 events.
+        // A search with a filter runs off the loop, because it may examine 10,000 events.
         var page =
             filter == nil
             ? try await chat.search(search)
@@ -50,6 +50,8 @@ struct EventWithIncludes: Sendable {
 }
 
 extension [Event] {
+    /// Combines each event with its included objects.
+    ///
     /// - Parameter included: the objects of each event; empty when nothing was requested.
     func shown(with included: [RenderedIncludes]) -> [EventWithIncludes] {
         guard !included.isEmpty else { return map { EventWithIncludes(event: $0, included: nil) } }
@@ -58,7 +60,9 @@ extension [Event] {
 }
 
 extension Page<Event> {
-    /// - Parameter included: as ``Swift/Array/shown(with:)``.
+    /// Combines each event of the page with its included objects.
+    ///
+    /// - Parameter included: the objects of each event; empty when nothing was requested.
     fileprivate func shown(with included: [RenderedIncludes]) -> Page<EventWithIncludes> {
         Page<EventWithIncludes>(
             items: items.shown(with: included), hasMore: hasMore, position: position, cursor: cursor)

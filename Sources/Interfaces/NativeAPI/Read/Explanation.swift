@@ -7,13 +7,13 @@ import Locking
 import Webhooks
 
 extension NativeAPI {
-    /// `GET /v1/events/{id}/explain`: the gateway's processing of an event and its recipients.
+    /// `GET /v1/events/{id}/explain`: explains how the gateway processed an event, and lists the recipients.
     ///
-    /// Deliveries outlive events that are transient, expired or deleted. For such an event the response contains what
-    /// its deliveries still record.
+    /// Deliveries are stored longer than events that are transient, expired or deleted. The response for such an event
+    /// contains the data that its deliveries still have.
     func getExplanation(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        // Checked before the lookup of the event, because the response shows other people's webhooks.
+        // The scope is checked before the event is looked up, because the response contains webhooks of other callers.
         try caller.require(.manage)
         let timetoken = try Timetoken(ofNamed: "event", request.name("id"))
         do throws(ChatError) {
@@ -63,7 +63,7 @@ extension NativeAPI {
         return .json(writer.bytes)
     }
 
-    /// The explanation of an event that is no longer stored. It has no present recipients.
+    /// The explanation of an event that is no longer stored. It lists deliveries but no present recipients.
     private static func explanation(of first: Delivery, _ deliveries: [Delivery]) -> Response {
         var writer = JSONWriter(capacity: 1024)
         writer.beginObject()
@@ -94,7 +94,8 @@ extension NativeAPI {
         writer.endArray()
     }
 
-    /// All deliveries of an event. A partial list would make a webhook look as if it had received nothing.
+    /// All deliveries of an event. The list is complete, because a webhook without a listed delivery would seem to have
+    /// received nothing.
     private func deliveries(of event: Timetoken, _ caller: Caller) async throws(ChatError) -> [Delivery] {
         var deliveries: [Delivery] = []
         var cursor: String?
@@ -108,8 +109,8 @@ extension NativeAPI {
         return deliveries
     }
 
-    /// Prints for every webhook and subscription whether it receives such an event, the reason, and the state of this
-    /// event's delivery. Deliveries to removed webhooks come last.
+    /// Prints, for every webhook and subscription, whether it receives the event and why, and the state of its
+    /// delivery. Deliveries to removed webhooks come last.
     private static func printFates(
         _ matches: [WebhookMatch], _ deliveries: [Delivery], to writer: inout JSONWriter
     ) {
@@ -154,15 +155,17 @@ extension NativeAPI {
         }
     }
 
+    /// Reads the event with an id.
+    ///
     /// - Parameter id: the event's id or its timetoken.
-    /// - Throws: `.notFound` when there is no such event, including for a text that is neither.
+    /// - Throws: `.notFound` when there is no such event, or when the text is neither an id nor a timetoken.
     func event(named id: String, _ caller: Caller) async throws(ChatError) -> Event {
         try await service.chat(for: caller).event(try Timetoken(ofNamed: "event", id))
     }
 }
 
 extension ChatError {
-    /// Prints the reason for which a payload could not be validated at all, in the format of a validation result.
+    /// Prints, in the form of a validation result, the reason why a payload could not be validated.
     fileprivate func printAsValidation(of type: String, to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("valid", false)

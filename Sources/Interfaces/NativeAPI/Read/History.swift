@@ -60,7 +60,8 @@ extension NativeAPI {
     /// Pages of several channels, all read up to one watermark.
     func pages(of channels: [ChannelID], _ query: HistoryQuery, _ caller: Caller) async throws -> [HistoryPage] {
         let chat = service.chat(for: caller)
-        // Taken before the read, so that an event committed in between is returned twice rather than never.
+        // The watermark is read before the events. An event that is committed in between is then returned twice, not
+        // lost.
         let watermark = try await chat.watermark()
         let pages = try await chat.history(channels.map(query.request(for:)))
         return zip(pages, channels).map { HistoryPage($0, of: query, in: $1, watermark: watermark) }
@@ -88,7 +89,7 @@ extension NativeAPI {
         return order
     }
 
-    /// The name patterns in a query parameter, which may be repeated.
+    /// The name patterns in a query parameter. The parameter may be repeated.
     static func patterns(_ name: String, _ parameters: Parameters) throws(ChatError) -> [NamePattern] {
         try patterns(parameters.texts(name), of: name)
     }

@@ -12,14 +12,14 @@ struct HistoryQuery {
     var user: String?
     var cursor: PageCursor?
 
-    /// The codec of the walk's cursors. It depends on the channel, the bounds and the filters, but not
-    /// on order and page size.
+    /// The codec for the page cursors of this query. The codec depends on the channel, the bounds and the filters, but
+    /// not on the order and the page size.
     func seal(for channel: ChannelID) -> ListCursorCodec {
         let filters = types.map { "type=\($0)" }.sorted() + (user.map { ["user=\($0)"] } ?? [])
         return ListCursorCodec(["history", channel.name, "\(after)", "\(before)"] + filters)
     }
 
-    /// The request for one page of the walk through one channel.
+    /// The request to the log for the next page of one channel.
     func request(for channel: ChannelID) -> HistoryRequest {
         let isBack = cursor?.direction == .prev
         let walk = isBack ? order.reversed : order
@@ -40,17 +40,17 @@ struct HistoryPage: Sendable {
     var events: [Event]
     var next: PageCursor?
     var previous: PageCursor?
-    /// The position at which a stream continues without missing or repeating an event that the walk covers.
+    /// The position from which a stream continues after the pages of this query, without missing or repeating an event.
     var continuation: Timetoken
 
     /// - Parameters:
-    ///   - page: the log's result for `query.request(for:)`.
-    ///   - watermark: the app's watermark, read before the log.
+    ///   - page: the result of the log for `query.request(for:)`.
+    ///   - watermark: the app's watermark, read from the log before the page.
     init(_ page: Page<Event>, of query: HistoryQuery, in channel: ChannelID, watermark: Timetoken) {
         let isBack = query.cursor?.direction == .prev
         events = isBack ? page.items.reversed() : page.items
         let latest = Timetoken(max(1, query.before.rawValue) - 1)
-        // An event on this page that was committed after the watermark was read need not be returned again.
+        // A stream need not return events of this page, even those that were committed after the watermark was read.
         let seen = max(min(watermark, latest), events.map(\.timetoken).max() ?? .zero)
         let anchor = query.order == .newestFirst ? query.cursor?.anchor ?? seen : seen
         let list = query.seal(for: channel).digest
@@ -59,22 +59,24 @@ struct HistoryPage: Sendable {
                 PageCursor(position: $0, order: query.order, direction: direction, anchor: anchor, list: list)
             }
         }
-        // The end is the position that the log has examined: every event on the way there may have been filtered out.
+        // The next page begins where the log stopped reading, because all events up to there may have been filtered
+        // out.
         let end = page.hasMore ? page.position : nil
         next = cursor(isBack ? events.last?.timetoken : end, .next)
         previous = cursor(isBack ? end : query.cursor == nil ? nil : events.first?.timetoken, .prev)
-        // A walk towards the present continues at the end of the page. A walk into the past began at the present.
+        // With the oldest first, the stream continues after this page. With the newest first, the stream continues
+        // after the newest event of the first page.
         continuation = query.order == .oldestFirst ? (next?.position ?? anchor) : anchor
     }
 
-    /// - Parameter included: the objects included with each event; empty when nothing was requested.
+    /// - Parameter included: the objects to include with each event; empty when nothing was requested.
     func print(to writer: inout JSONWriter, with included: [RenderedIncludes] = []) {
         print(to: &writer) { writer in
             for event in events.shown(with: included) { event.print(to: &writer) }
         }
     }
 
-    /// - Parameter items: prints the contents of the `data` array in place of the events.
+    /// - Parameter items: prints the elements of the array `data`.
     func print(to writer: inout JSONWriter, items: (inout JSONWriter) -> Void) {
         writer.beginObject()
         writer.key("data")

@@ -4,13 +4,14 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// The maximum number of events in all that one `POST /v1/history` may request. With the largest payloads such a
-    /// response is as large as ten pages of one channel. A request for more channels lowers the default limit of each.
+    /// The maximum total number of events in the response to one `POST /v1/history`. With the largest payloads, the
+    /// response is as large as ten pages of one channel. If a request names many channels, the default limit of each is
+    /// lower.
     static let historyEvents = 2500
 
     private static let historyMembers = ["channels", "types", "user", "after", "before", "order", "limit"]
 
-    /// `POST /v1/history`: the first page of several channels at once.
+    /// `POST /v1/history`: returns the first page of each of several channels.
     func postHistory(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(request.body.bytes, limits: limits, known: Self.historyMembers)

@@ -3,7 +3,7 @@ import HTTPServer
 import Signing
 
 extension EntityTag {
-    /// The strong tag of a representation without a version of its own: 96 bits of its SHA-256.
+    /// The strong entity tag of a representation that has no version: 96 bits of its SHA-256.
     static func of(_ representation: [UInt8]) -> String { quoted(digest(of: representation)) }
 
     fileprivate static func digest(of representation: [UInt8]) -> String {
@@ -14,8 +14,8 @@ extension EntityTag {
 extension Response {
     /// This response to a `GET`, or a 304 when `If-None-Match` contains its tag.
     ///
-    /// The body is kept. It is not sent with a 304 but determines the length, without which the connection would have
-    /// to close.
+    /// A 304 keeps the body of the response. The body is not sent, but its length is. Without a length, the connection
+    /// would have to close.
     func unlessKnown(_ tag: String, to headers: Headers) -> Response {
         guard EntityTag.isKnown(tag, to: headers) else { return self }
         var response = self
@@ -27,8 +27,8 @@ extension Response {
 }
 
 extension Response {
-    /// This response to a `GET` of a record, or a 304, for a body that contains more than the record, such as counts or
-    /// the state of a circuit breaker. The tag consists of the record's version, a full stop and a digest of the body;
+    /// This response to a `GET` of a record, or a 304. For a body that contains more than the record, such as counts or
+    /// the state of a circuit breaker. The tag consists of the record's version, a full stop and a digest of the body.
     /// `If-Match` compares only the version.
     func unlessKnown(version: String, to headers: Headers) -> Response {
         guard case .bytes(let body) = body else { return self }
@@ -54,8 +54,8 @@ struct Precondition {
     /// The precondition for a write that creates the record if it does not exist; `*` requires that it exists (RFC
     /// 9110, 13.1.1).
     ///
-    /// - Parameter current: reads the record's present etag, nil when it does not exist; called only when the client
-    ///   sent several tags.
+    /// - Parameter current: reads the record's present etag, or nil when the record does not exist. Called only when
+    ///   the client sent several tags.
     /// - Throws: `.stale` when no record can meet the precondition.
     func precondition(current: () async throws -> String?) async throws -> RecordChange.Precondition {
         guard isGiven else { return .none }
@@ -68,8 +68,9 @@ struct Precondition {
         return .etag(present)
     }
 
-    /// The one etag that a write must match; nil when any will do. For records for which the route returns 404 when
-    /// they do not exist: the precondition is then not evaluated (RFC 9110, 13.2.1), so `*` requires nothing.
+    /// The only etag that a write must match; nil when the write needs no particular version. For routes that return
+    /// 404 if the record does not exist: `*` then requires nothing, because the precondition is not evaluated after a
+    /// 404 (RFC 9110, 13.2.1).
     ///
     /// - Parameter current: reads the record's present etag; called only when the client sent several tags.
     /// - Throws: `.stale` when no tag can match.
@@ -78,8 +79,9 @@ struct Precondition {
         return etag
     }
 
-    /// The version inside the quotes of a strong tag, without the suffix for body and coding. The member `etag` of an
-    /// object is also accepted without quotes. Weak tags never match here (RFC 9110, 13.1.1).
+    /// The version in a strong tag: the text inside the quotes, without the suffix for body and content coding. A tag
+    /// without quotes, as in the member `etag` of an object, is also accepted. Weak tags never match (RFC 9110,
+    /// 13.1.1).
     private static func opaque(_ tag: String) -> String? {
         guard tag.contains("\"") else { return String(tag.prefix { $0 != "." }) }
         guard tag.utf8.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") else { return nil }

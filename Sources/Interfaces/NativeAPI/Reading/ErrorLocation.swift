@@ -2,11 +2,11 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// The location in a body of the member that an error of another module names. The member may have that name, the
-/// route's own name for it, or be an element of a list: then the location is the first element that the member's rule
-/// refuses.
+/// Finds the member of a request's body to which an error of another module refers. The error names a field. The member
+/// may have the same name, the name that the route uses for the field, or be an array of such values. In an array, the
+/// location is the first invalid element.
 struct ErrorLocation {
-    /// The other names that are not the plural of the member's name.
+    /// The names that routes use for a field, except its plural.
     private static let names = [
         "channel": ["channels", "add", "remove"], "channels": ["add"], "user": ["users", "mentions", "by"],
         "by": ["user"], "cursor": ["Last-Event-ID"],
@@ -14,8 +14,8 @@ struct ErrorLocation {
 
     private static func candidates(_ field: String) -> [String] { [field] + (names[field] ?? [field + "s"]) }
 
-    /// The parameter of the query or the path, or the header field, that a request has under the name `field` or
-    /// another name for it; nil without one.
+    /// The query parameter, path parameter or header field of a request to which an error's `field` refers; nil when
+    /// the request has none.
     static func parameter(_ field: String, of request: Request) -> String? {
         candidates(field).first { name in
             !request.query[all: name].isEmpty || request.parameters[name] != nil || request.headers.contains(name)
@@ -50,7 +50,7 @@ struct ErrorLocation {
         return found.first { $0.0 == field || $0.1.elements != nil }.map { "#/" + $0.0 }
     }
 
-    /// True when the rule for the member refuses a text.
+    /// True when the text is invalid as a value of the field.
     private func refuses(_ text: String, isPattern: Bool) -> Bool {
         var name = text
         if isPattern {

@@ -1,7 +1,7 @@
 import ChatModel
 import JSON
 
-/// Changes of record fields in requests: an absent member keeps the field, `null` clears it, a value sets it.
+/// Parses changes of record fields. An absent member keeps the field, `null` clears the field, a value sets the field.
 extension Fields {
     /// - Parameter replacing: true when an absent member clears the field.
     func edit(_ name: String, replacing: Bool = false) throws(ChatError) -> FieldEdit<String> {
@@ -12,10 +12,10 @@ extension Fields {
         has(name) ? FieldEdit(try boolean(name)) : .keep
     }
 
-    /// Any JSON, byte for byte. A value that differs from the present one in white space alone changes nothing.
+    /// The change of a field with any JSON value, whose bytes are kept. A value that differs from the present one only
+    /// in white space changes nothing.
     ///
-    /// - Parameter merging: true when an object changes the present one as a merge patch (RFC 7396) instead of
-    ///   replacing it.
+    /// - Parameter merging: true when an object is merged into the present object as a merge patch (RFC 7396).
     func edit(value name: String, merging: Bool = false) -> FieldEdit<JSONText> {
         guard let value = raw(name) else { return .keep }
         guard member(name) != nil else { return .clear }
@@ -24,7 +24,7 @@ extension Fields {
         }
     }
 
-    /// An object with the client's own members, byte for byte.
+    /// The change of a field with an object. The bytes of the object are kept.
     func edit(
         object name: String, replacing: Bool = false, merging: Bool = false
     ) throws(ChatError) -> FieldEdit<JSONText> {
@@ -32,9 +32,9 @@ extension Fields {
         return has(name) || !replacing ? edit(value: name, merging: merging) : .clear
     }
 
-    /// An object whose members are all texts.
+    /// The change of a field with an object whose members are all texts.
     ///
-    /// - Parameter merging: true when the texts are added to the present ones, and `null` removes one.
+    /// - Parameter merging: true when the texts are added to the present ones, and `null` removes a text.
     func edit(texts name: String, merging: Bool = false) throws(ChatError) -> FieldEdit<[String: String]> {
         guard has(name) else { return .keep }
         guard let object = try object(name, known: nil) else { return .clear }
@@ -52,10 +52,12 @@ extension Fields {
         }
     }
 
-    /// The names of the members that are `null`; a merge patch removes them.
+    /// The names of the members that are `null`. A merge patch removes these members.
     var nullNames: [String] { members.filter { $0.value == .null }.map(\.name) }
 
-    /// - Throws: `.malformed`, slug `wrong_type`, for the first member that is `null`.
+    /// Refuses members that are `null`.
+    ///
+    /// - Throws: `.malformed`, slug `wrong_type`, for the first such member.
     func refuseNull() throws(ChatError) {
         guard let name = nullNames.first else { return }
         throw fault(name, "type", "must not be null", slug: "wrong_type")

@@ -6,8 +6,8 @@ import Signing
 
 /// A page of a list: `{"data": […], "next_cursor": …, "has_more": …}` with a `Link` to the next page.
 ///
-/// Every list takes `limit`, `cursor` and `order`; a list whose elements have a time also takes `after` and `before`. A
-/// cursor belongs to the list of its page: the other parameters must stay the same.
+/// Every list takes `limit`, `cursor` and `order`. A list whose elements have a time also takes `after` and `before`. A
+/// cursor is valid only with the same values of the other parameters, except `limit`.
 struct Listing {
     let list: RecordList
 
@@ -31,7 +31,7 @@ struct Listing {
     var cursor: String? { list.cursor }
     var order: ListOrder? { list.order }
 
-    /// A response with a page from a store that pages by itself.
+    /// The response with a page that the store has selected.
     static func response<Item>(
         _ page: Page<Item>, to request: Request, print: (Item, inout JSONWriter) -> Void
     ) -> Response {
@@ -49,11 +49,11 @@ struct Listing {
         return .json(writer.bytes, headers: links(to: request, next: next))
     }
 
-    /// The page of a list that is held in memory; its cursors are the ids of the pages' last items.
+    /// Selects the page of a list in memory. The cursor of a page is the id of its last item.
     ///
     /// - Parameters:
     ///   - usual: the order of `items`.
-    ///   - time: the time of an item; nil for one without, which no time bound matches.
+    ///   - time: the time of an item; nil for an item without a time, which no time bound matches.
     func page<Item>(
         of items: [Item], in usual: ListOrder = .ascending, id: (Item) -> String,
         time: (Item) -> Timetoken? = { _ in nil }
@@ -74,7 +74,7 @@ struct Listing {
         return Page(items: part, hasMore: hasMore, cursor: hasMore ? part.last.map(id) : nil)
     }
 
-    /// The `Link` fields (RFC 8288): the same query with other cursors.
+    /// The `Link` fields (RFC 8288). Each link has the request's query with another cursor.
     static func links(
         to request: Request, next: String?, previous: String? = nil
     ) -> [(name: String, value: String)] {
@@ -106,13 +106,14 @@ struct Listing {
     }
 }
 
-/// Binds a page cursor to its list. In another list it would name an arbitrary place, and the page would look complete
-/// although it is not.
+/// Seals and opens the page cursors of one list. A cursor of another list is refused, because it would select an
+/// arbitrary position, and the page would look complete.
 struct ListCursorCodec: Equatable {
-    /// 48 bits of a digest, as a guard against mistakes. A forged cursor shows no more than a request without one.
+    /// 48 bits of a digest, which detect mistakes. A forged cursor returns no events that a request without one would
+    /// not.
     let digest: String
 
-    /// - Parameter list: the properties that identify the list, independent of the page.
+    /// - Parameter list: the properties that identify the list. They do not depend on the page.
     init(_ list: [String]) {
         // NUL occurs in no name and in no query item, so the joined texts of different lists differ.
         digest = Base64.encodeURL(Array(sha256(Array(list.joined(separator: "\0").utf8)).prefix(6)))
@@ -126,7 +127,7 @@ struct ListCursorCodec: Equatable {
 
     func sealed(_ cursor: String) -> String { digest + "." + cursor }
 
-    /// The cursor inside the text.
+    /// Returns the list's own cursor from a sealed text.
     ///
     /// - Throws: `.malformed`, slug `bad_cursor`, for a text that was not created here, or that belongs to another
     ///   list.

@@ -1,17 +1,18 @@
 import ChatModel
 import HTTPServer
 
-/// Names that a route knows under another name, where the spelling suggests nothing: the same object is called so on
-/// other routes.
+/// Parameter names that other routes use for the same object. The error for such a name suggests the name that this
+/// route accepts, because the spelling of the two names is not similar.
 struct OtherNames {
-    /// The name that the route reads, by the name that it does not read.
+    /// The accepted name for each name that the route does not accept.
     let names: [String: String]
 
-    /// A list of deliveries selects a webhook or a pull subscription; an operation on deliveries takes webhooks alone.
+    /// The list of deliveries accepts `subscriber`: a webhook or a subscription. Jobs on deliveries accept only
+    /// `webhook`.
     static let ofDeliveryList = OtherNames(names: ["webhook": "subscriber", "subscription": "subscriber"])
     static let ofDeliveryJob = OtherNames(names: ["subscriber": "webhook"])
 
-    /// Refuses a query with one of the names.
+    /// Refuses a query that contains one of the names.
     ///
     /// - Throws: `.malformed`, slug `unknown_parameter`, with the name to send instead.
     func refuse(in query: Query) throws(ChatError) {
@@ -22,7 +23,7 @@ struct OtherNames {
                 at: .parameter(name), keyword: "unknown", detail: "unknown query parameter; send '\(known)'"))
     }
 
-    /// Refuses a body with one of the names.
+    /// Refuses a body that contains one of the names.
     ///
     /// - Throws: `.malformed`, slug `unknown_member`, with the name to send instead.
     func refuse(in fields: Fields) throws(ChatError) {

@@ -4,8 +4,8 @@ import Signing
 /// A place in a channel's history, which clients carry from page to page.
 ///
 /// Printed as base64url of `2|<timetoken>|asc|next|<anchor>|<list>`: the version of the format, the event after which
-/// the page begins, the order of the walk, its direction, the position at which a stream continues that was requested
-/// with the walk's first page, and a digest of the walk's channel and filters.
+/// the page begins, the order of the events, the direction (`next` or `prev`), the position from which a stream
+/// continues after the first page, and a digest of the channel and the filters.
 struct PageCursor: Equatable {
     enum Direction: String { case next, prev }
 
@@ -13,7 +13,7 @@ struct PageCursor: Equatable {
     var order: HistoryRequest.Order
     var direction = Direction.next
     var anchor: Timetoken
-    /// `ListCursorCodec.digest` of the walk.
+    /// The digest of the list to which the cursor belongs (`ListCursorCodec.digest`).
     var list: String
 
     init(
@@ -26,13 +26,15 @@ struct PageCursor: Equatable {
         self.list = list
     }
 
+    /// Parses a cursor.
+    ///
     /// - Throws: `.malformed`, slug `bad_cursor`, for a text that this gateway did not create.
     init(text: String) throws(ChatError) {
         guard let cursor = PageCursor(printed: text) else { throw ChatError.foreignCursor(text) }
         self = cursor
     }
 
-    /// Nil for a text that is not a printed cursor.
+    /// Parses a printed cursor; nil for any other text.
     fileprivate init?(printed text: String) {
         let bytes = Base64.decodeURL(text) ?? []
         let parts = String(decoding: bytes, as: UTF8.self).split(separator: "|", omittingEmptySubsequences: false)
@@ -62,7 +64,7 @@ extension HistoryRequest.Order {
     var reversed: HistoryRequest.Order { self == .oldestFirst ? .newestFirst : .oldestFirst }
 }
 
-/// The two kinds of cursors. An error about a cursor of the wrong kind names the kind that was sent.
+/// The two kinds of cursors. The error for a cursor of the wrong kind states which kind the client has sent.
 enum CursorKind {
     /// A place in a list, from `next_cursor` or `prev_cursor`.
     case page

@@ -3,15 +3,17 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// The query of a request, parsed strictly. An unknown name is an error, because ignoring a misspelt filter would show,
-/// or delete, more than intended.
+/// The query of a request, parsed strictly. An unknown parameter is an error, because ignoring a misspelled filter
+/// would return, or delete, more than intended.
 struct Parameters {
     private let query: Query
 
+    /// Parses a query.
+    ///
     /// - Parameters:
-    ///   - known: all names that this route accepts.
-    ///   - advice: for a name that this route does not accept, what to send instead.
-    /// - Throws: `.malformed`, slug `unknown_parameter`, with the nearest known name or the accepted names.
+    ///   - known: the names of all parameters that the route accepts.
+    ///   - advice: for some names that the route does not accept, the request to send instead.
+    /// - Throws: `.malformed`, slug `unknown_parameter`, with the most similar name or the accepted names.
     init(_ query: Query, known: [String], advice: [String: String] = [:]) throws(ChatError) {
         self.query = query
         guard !query.isEmpty else { return }
@@ -30,7 +32,7 @@ struct Parameters {
         throw error
     }
 
-    /// The advice for a filter on a list of one channel's events, which takes none.
+    /// The advice for the parameter `filter` on the list of one channel's events, which does not support filters.
     static let filterAdvice = ["filter": "send GET /v1/events?channel=…&filter=…"]
 
     /// The maximum number of listed errors.
@@ -55,7 +57,7 @@ struct Parameters {
         return value
     }
 
-    /// `true` or `false`; false when absent.
+    /// The value of a parameter that is `true` or `false`; false when absent.
     func flag(_ name: String) throws(ChatError) -> Bool {
         switch try text(name) {
         case nil, "false": false
@@ -64,7 +66,7 @@ struct Parameters {
         }
     }
 
-    /// One of the words of an enumeration; nil when absent.
+    /// The value of a parameter as a case of an enumeration; nil when absent.
     func word<Choice: RawRepresentable & CaseIterable>(
         _ name: String, _ type: Choice.Type = Choice.self
     ) throws(ChatError) -> Choice? where Choice.RawValue == String {
@@ -72,7 +74,7 @@ struct Parameters {
         return try Self.word(text, name)
     }
 
-    /// The given words of an enumeration; the parameter may be repeated.
+    /// The values of a repeatable parameter as cases of an enumeration.
     func words<Choice: RawRepresentable & CaseIterable & Hashable>(
         _ name: String, _ type: Choice.Type = Choice.self
     ) throws(ChatError) -> Set<Choice> where Choice.RawValue == String {

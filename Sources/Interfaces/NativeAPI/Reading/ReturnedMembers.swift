@@ -4,13 +4,13 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// Members that change without a change of the resource.
+    /// Members whose values change although the resource's version does not.
     private static let measured: Set = [
         "allowed_per_minute", "backlog", "circuit", "failing_since", "joined_member_count", "last_error",
         "last_used_at", "member_count", "open_until", "participant_count",
     ]
 
-    // What to do instead of changing a read-only member, by the name of the member.
+    // The request to send instead of a change of a read-only member, by the name of the member.
 
     static let channelRemedies = [
         "operators": "use PUT or DELETE /v1/channels/{channel}/operators/{user}",
@@ -39,18 +39,18 @@ extension NativeAPI {
     static let appRemedies = ["secret_key": "use POST /v1/apps/{id}/rotate-secret"]
     static let typeRemedies = ["latest_version": "use POST /v1/event-types/{type}/versions"]
 
-    /// Wraps an action that writes a resource so that it accepts the output of `read`. Members that are not writable
-    /// may be in the body if they have their present values; they are removed before `write` runs. `etag` and
-    /// `updated_at` then require the version that was read, as `If-Match` does. Members of ``measured`` may have any
+    /// Wraps an action that writes a resource, so that clients can send back an object that `read` has returned.
+    /// Read-only members are accepted if they have their present values, and are removed before `write` runs. `etag`
+    /// and `updated_at` require the version that was read, as `If-Match` does. Members of ``measured`` may have any
     /// value.
     ///
-    /// `read` runs only for a body with such members. Members that the resource does not have are kept, so that `write`
-    /// refuses them.
+    /// `read` runs only if the body has read-only members. A member that the resource does not have stays in the body,
+    /// and `write` refuses it.
     ///
     /// - Parameters:
     ///   - writable: the members that `write` reads.
-    ///   - more: further members that change without a change of this resource.
-    ///   - remedies: for members that other operations change, what to do instead, in the imperative.
+    ///   - more: further members that change although the resource's version does not.
+    ///   - remedies: for members that other operations change, the request to send instead, in the imperative.
     /// - Throws: `.stale` when `etag` or `updated_at` differs, because the resource has changed since it was read;
     ///   `.malformed`, slug `bad_member`, for a different value of any other member.
     func returning(
@@ -79,7 +79,7 @@ extension NativeAPI {
                 }
                 let isVersion = ["etag", "updated_at"].contains(member.name)
                 guard !given.means(value) else {
-                    // Another write may occur between the read and this one.
+                    // With `If-Match`, the write fails if another write came after the read.
                     if isVersion, let tag, !request.headers.contains("If-Match") {
                         request = request.adding(header: "If-Match", tag)
                     }
@@ -128,10 +128,10 @@ extension NativeAPI {
     }
 }
 
-/// The body of a request as ``NativeAPI/returning(_:measured:remedies:from:to:)`` has parsed it.
+/// The body of a request that ``NativeAPI/returning(_:measured:remedies:from:to:)`` has already parsed.
 private struct ParsedBody: Sendable {
     let document: JSONDocument
-    /// The members that are left of the document.
+    /// The document without the removed members.
     let text: JSONText
     let isWhole: Bool
 
@@ -139,16 +139,16 @@ private struct ParsedBody: Sendable {
         (self.document, text, isWhole) = (document, document.text, true)
     }
 
-    /// - Parameter text: the object with the members that are left.
+    /// - Parameter text: the object without the removed members.
     init(_ document: JSONDocument, keeping text: JSONText) {
         (self.document, self.text, isWhole) = (document, text, false)
     }
 }
 
 extension Fields {
-    /// Reads the body of a request, without parsing it if a step before has done so.
+    /// Reads the body of a request. A body that was parsed earlier is not parsed again.
     ///
-    /// - Throws: as ``init(_:limits:known:)``.
+    /// - Throws: the errors of ``init(_:limits:known:)``.
     init(_ request: Request, limits: Limits, known: [String]?) throws {
         guard let parsed = request.body.parsed as? ParsedBody else {
             try self.init(request.body.bytes, limits: limits, known: known)
@@ -157,9 +157,9 @@ extension Fields {
         try self.init(parsed.document.root, text: parsed.text, pointer: "#", known: known)
     }
 
-    /// The body of a request as a document, without parsing it if a step before has done so.
+    /// The body of a request as a document. A body that was parsed earlier is not parsed again.
     ///
-    /// - Throws: as ``document(_:limits:)``.
+    /// - Throws: the errors of ``document(_:limits:)``.
     static func document(of request: Request, limits: Limits) throws -> JSONDocument {
         if let parsed = request.body.parsed as? ParsedBody, parsed.isWhole { return parsed.document }
         return try document(request.body.bytes, limits: limits)
@@ -167,7 +167,7 @@ extension Fields {
 }
 
 extension JSONValue {
-    /// True when both are the same value; the order of members in objects does not matter.
+    /// True when both values are equal. The order of the members of objects does not matter.
     fileprivate func means(_ other: JSONValue) -> Bool {
         if let elements, let others = other.elements {
             return elements.count == others.count && zip(elements, others).allSatisfy { $0.means($1) }

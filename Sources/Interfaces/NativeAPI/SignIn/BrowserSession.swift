@@ -4,12 +4,13 @@ import HTTPServer
 import JSON
 import Signing
 
-/// A browser session: a cookie that scripts cannot read, which replaces the API key after a page has signed in.
+/// A browser session: a cookie that replaces the API key after a page has signed in. Scripts cannot read the cookie.
 ///
-/// The cookie's text contains all of its data, sealed with the gateway's own key. Nothing is stored, and a restart ends
-/// no session. The API key is looked up on every request, so the session ends when the key does.
+/// The cookie's text contains all of its data, sealed with the gateway's own key. The gateway stores nothing, so a
+/// restart ends no session. The API key is looked up on every request, so the session ends when the key is removed or
+/// expires.
 struct BrowserSession: Sendable {
-    /// Twelve hours, a working day: an old stolen cookie is useless on the next day.
+    /// The lifetime of a session: twelve hours, so that a stolen cookie is useless on the next day.
     static let lifetime: Duration = .seconds(12 * 3600)
 
     var app: AppID
@@ -42,7 +43,7 @@ extension BrowserSession {
     }
 
     private init?(json: [UInt8]) {
-        // A text that cannot be read is not a session, whatever the reason.
+        // A text that cannot be parsed is not a session.
         guard let root = try? JSONDocument(json).root, let app = root["app"]?.string, let key = root["key"]?.string,
             let expires = root["exp"]?.string.flatMap({ Timetoken(text: $0) })
         else { return nil }
@@ -59,8 +60,8 @@ extension BrowserSession {
 
     /// The value of a request's session cookie.
     ///
-    /// - Parameter isSecure: true when the connection is known to be encrypted. A cookie under the other name is then
-    ///   ignored, because another host of the domain may have set it.
+    /// - Parameter isSecure: true when the connection is known to be encrypted. The name for connections without
+    ///   encryption is then ignored, because another host of the domain may have set that cookie.
     static func cookie(in headers: Headers, isSecure: Bool) -> String? {
         for name in isSecure ? [cookieName(isSecure: true)] : [true, false].map(cookieName) {
             let prefix = name + "="
@@ -76,7 +77,7 @@ extension BrowserSession {
 
     /// The header field that sets or removes the cookie.
     ///
-    /// - Parameter text: nil to remove it.
+    /// - Parameter text: the value of the cookie; nil to remove the cookie.
     static func setCookie(_ text: String?, isSecure: Bool) -> (name: String, value: String) {
         let age = text == nil ? 0 : lifetime.components.seconds
         return (

@@ -37,7 +37,7 @@ extension NativeAPI {
     /// `GET /v1/session`
     func getSession(_ request: Request) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        // An absent sign-in is not an error: pages use this route to find out whether they are signed in.
+        // A request without a sign-in is not an error: pages use this route to find out whether they are signed in.
         let nobody = Response.empty(headers: [Self.noStore])
         guard request.headers.contains("Authorization") || sessionCookie(of: request) != nil else {
             return nobody
@@ -59,16 +59,16 @@ extension NativeAPI {
         return .empty(headers: [true, false].map { BrowserSession.setCookie(nil, isSecure: $0) })
     }
 
-    /// True when the browser's connection is encrypted. Browsers send `Origin` with every request that changes
-    /// something, and it says more than a gateway behind a proxy can see.
+    /// True when the connection of the browser is encrypted. Without TLS here, `Origin` decides: behind a proxy it
+    /// still contains the scheme that the browser uses. Browsers send `Origin` with every request that changes
+    /// something.
     private func isSeenEncrypted(_ request: Request) -> Bool {
         if request.isSecure { return true }
         guard let origin = request.headers["Origin"] else { return publicURL.hasPrefix("https://") }
         return origin.hasPrefix("https://")
     }
 
-    /// True when the request is known to have come over an encrypted connection. Without an `Origin`, this is known
-    /// only of requests over TLS and of those sent to the encrypted public address.
+    /// True when the request is known to be encrypted: it uses TLS, or its `Host` is that of a public `https` address.
     private func isKnownEncrypted(_ request: Request) -> Bool {
         if request.isSecure { return true }
         return request.headers["Host"].map { RequestOrigin.begins(publicURL, with: "https://" + $0) } ?? false
@@ -149,12 +149,13 @@ enum RequestOrigin: Equatable {
     /// - Parameter publicURL: the address that browsers see, in case a proxy changes the `Host` field; empty when not
     ///   configured.
     init(_ request: Request, publicURL: String) {
-        // Fetch Metadata: scripts cannot set the field. Browsers send it only to https addresses and to this machine.
+        // Fetch Metadata: scripts cannot set this field. Browsers send the field only to `https` addresses and to
+        // loopback.
         if let site = request.headers["Sec-Fetch-Site"] {
             self = site == "same-origin" ? .own : site == "none" ? .anonymous : .foreign
         } else if let origin = request.headers["Origin"] {
-            // `null`, and an HTTP/1.0 request without `Host`, have no authority. Two missing authorities do not count
-            // as equal.
+            // An `Origin` of `null` has no authority, and an HTTP/1.0 request may have no `Host`. Two missing values do
+            // not count as equal.
             let isOwn =
                 Self.authority(of: origin).map { $0 == request.headers["Host"] } ?? false
                 || Self.begins(publicURL, with: origin)

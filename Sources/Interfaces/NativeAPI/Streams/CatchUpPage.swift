@@ -1,16 +1,16 @@
 import ChatCore
 import ChatModel
 
-/// A range of the log as the streams of one feed receive it. It is read and printed once, and each stream that needs it
-/// is sent the part after its own position.
+/// A range of the log, printed for the streams of one feed. It is read and printed once. Each stream receives the part
+/// after its own position.
 struct CatchUpPage: Sendable {
-    /// The exclusive lower bound: the page holds the events after this timetoken, up to and including `position`.
+    /// The exclusive lower bound: the page contains the events after this timetoken, up to and including `position`.
     let after: Timetoken
     private(set) var position: Timetoken
-    /// True when the log held nothing more at the read. Live delivery continues after such a page.
+    /// True when the log had no later events at the time of the read. A stream goes live after such a page.
     private(set) var isLast = false
     private(set) var bytes: [UInt8] = []
-    /// The time at which the first of the page's events expires.
+    /// The earliest expiry of the page's events.
     private(set) var expires: Timetoken = .distantFuture
     /// The offset at which each event's block ends.
     private var ends: [(event: Timetoken, offset: Int)] = []
@@ -43,7 +43,8 @@ struct CatchUpPage: Sendable {
         return page
     }
 
-    /// The blocks of the events after a position: whole blocks only, at least one. Nil when there are none.
+    /// Returns the blocks of the events after a position: whole blocks, at least one, and at most `size` bytes if there
+    /// are several. Nil when the page has no events after the position.
     func piece(after position: Timetoken, of size: Int) -> (bytes: [UInt8], last: Timetoken, isEnd: Bool)? {
         let first = ends.firstIndex { $0.event > position }
         guard let first else { return nil }
@@ -55,7 +56,7 @@ struct CatchUpPage: Sendable {
         return (isWhole ? bytes : Array(bytes[start..<ends[last].offset]), ends[last].event, isEnd)
     }
 
-    /// The number of events to read for the next page so that it takes about `size` bytes.
+    /// The number of events to read for a next page of about `size` bytes, at most `most`.
     func nextLimit(upTo most: Int, for size: Int) -> Int {
         guard !ends.isEmpty else { return most }
         return min(most, max(1, size * ends.count / max(1, bytes.count)))

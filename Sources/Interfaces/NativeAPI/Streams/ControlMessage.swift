@@ -6,13 +6,14 @@ import JSON
 struct ControlMessage {
     let name: String
     let data: JSONText
-    /// The time after which the client should reconnect, in milliseconds (the `retry` field of SSE).
+    /// The time in milliseconds after which a disconnected client should reconnect (the `retry` field of SSE).
     var retryMilliseconds: Int?
-    /// The position at which the stream starts. An EventSource whose connection breaks before the first event sends it
-    /// back as its last id. Nil for a block that must not change the client's cursor.
+    /// The position at which the stream starts, printed as the block's id. An EventSource whose connection breaks
+    /// before the first event sends the position back as its last id. Nil for a block that must not change the client's
+    /// cursor.
     private(set) var id: Timetoken?
 
-    /// The reconnection time of clients unless a block sets another, in milliseconds.
+    /// The default time, in milliseconds, after which a disconnected client reconnects.
     private static let usualRetry = 2000
 
     private init(_ name: String, retry: Int? = nil, _ print: (inout JSONWriter) -> Void) {
@@ -27,8 +28,8 @@ struct ControlMessage {
 
     /// The first block of every stream: its id, its start position and its heartbeat interval.
     ///
-    /// - Parameter isFollowedByGap: true when a gap block follows. The gap then carries the position, so that a client
-    ///   whose connection breaks between the two blocks receives the gap again.
+    /// - Parameter isFollowedByGap: true when a gap block follows. The gap block then carries the position instead of
+    ///   this block. A client whose connection breaks between the two blocks therefore receives the gap again.
     static func ready(
         _ id: String, cursor: Timetoken, heartbeat: Int, session: String? = nil, isFollowedByGap: Bool = false
     ) -> ControlMessage {
@@ -49,8 +50,8 @@ struct ControlMessage {
         return block
     }
 
-    /// Prints the members of a gap; polls print the same ones. The number of missed events is unknown, because the
-    /// events are no longer stored.
+    /// Prints the members of a gap, for streams and polls. The number of missed events is unknown, because the events
+    /// are no longer stored.
     static func printGap(_ resumption: ResumePosition, to writer: inout JSONWriter) {
         writer.member("requested", resumption.requested)
         writer.member("resumed_from", resumption.from.description)
@@ -58,7 +59,7 @@ struct ControlMessage {
         writer.member("missed", "unknown")
     }
 
-    /// The block that follows a change of the stream's selection.
+    /// The block that a stream receives after its selection was changed.
     static func changed(_ id: String, _ selection: Selection, cursor: Timetoken) -> ControlMessage {
         ControlMessage("stream.changed") { writer in
             writer.member("stream", id)
@@ -71,7 +72,7 @@ struct ControlMessage {
     /// The last block to a client that reads too slowly. The client reconnects with its last id and misses nothing.
     static let lagged = ControlMessage("stream.lagged") { $0.member("reason", "slow_consumer") }
 
-    /// The last block of a stream that the gateway closes.
+    /// The last block of a stream that the gateway closes while the client is connected.
     static func closing(_ reason: ClosingReason, retry: Int?) -> ControlMessage {
         ControlMessage("stream.closing", retry: retry) { writer in
             writer.member("reason", reason.rawValue)
@@ -89,7 +90,7 @@ enum ClosingReason: String {
     case unauthorized
     case storeUnavailable = "store_unavailable"
     case tooManyStreams = "too_many_streams"
-    /// The same ticket opened another stream, so the client of this one must have lost its connection.
+    /// The same ticket has opened another stream, so the client must have lost the connection of this stream.
     case replaced
 
     /// True when reconnecting cannot succeed.

@@ -2,14 +2,15 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// Limits counts that change often (`channel.member_count.updated`, `channel.participant_count.updated`) to one event
-/// per type and second on a device's stream. Each event carries the latest count of every changed channel.
+/// Limits the events about counts (`channel.member_count.updated`, `channel.participant_count.updated`) on a device's
+/// stream to one event per type and beat, which is one second. Each event contains the latest count of every channel
+/// whose count has changed.
 struct CountDebouncer {
     private struct Held {
         var newest: Event
-        /// The objects included with the event.
+        /// The objects included with `newest`.
         var included: RenderedIncludes?
-        /// The latest text of each channel, in the order in which the channels first changed.
+        /// The latest element of each channel in the event's data, in the order of their latest changes.
         var channels: [(name: ExactText, text: JSONText)] = []
 
         mutating func receive(_ event: Event, _ included: RenderedIncludes?) {
@@ -36,7 +37,7 @@ struct CountDebouncer {
         }
     }
 
-    /// For each type, the beat at which an event was last sent, and the counts held back since then.
+    /// For each type, the beat in which an event was last sent, and the counts that were held back since then.
     private var reported: [String: UInt64] = [:]
     private var held: [String: Held] = [:]
 
@@ -46,8 +47,8 @@ struct CountDebouncer {
         event.type == "channel.member_count.updated" || event.type == "channel.participant_count.updated"
     }
 
-    /// Holds an event back if one of its type was already sent in this beat. Returns false when the event may be sent
-    /// now.
+    /// Holds an event back if an event of its type was already sent in this beat. Returns false when the event is to be
+    /// sent now.
     ///
     /// - Parameter included: the objects included with the event, if its feed includes any.
     mutating func hold(_ event: Event, with included: RenderedIncludes? = nil, at tick: UInt64) -> Bool {
@@ -59,12 +60,12 @@ struct CountDebouncer {
         return true
     }
 
-    /// Returns the held events whose type was not yet sent in this beat, in the order of the log.
+    /// Removes and returns the held events whose type was not sent in this beat, in the order of their timetokens.
     mutating func release(at tick: UInt64) -> [(event: Event, included: RenderedIncludes?)] {
         release(held.filter { reported[$0.key] != tick }, at: tick)
     }
 
-    /// Returns every held event, including those whose type was already sent in this beat.
+    /// Removes and returns all held events, in the order of their timetokens.
     mutating func releaseAll(at tick: UInt64) -> [(event: Event, included: RenderedIncludes?)] {
         release(held, at: tick)
     }

@@ -2,24 +2,24 @@ import ChatCore
 import ChatModel
 import Signing
 
-/// The session of one device of a user. It is open while the device has a stream, and for a limited time after its last
+/// The session of one device of a user. It is open while the device has a stream, and for two minutes after the last
 /// stream broke.
 struct DeviceSession {
     let id: String
     let user: UserID
     let device: String
     let opened: Timetoken
-    /// The number of times that the session was resumed.
+    /// The number of times that the session was resumed after its last stream had broken.
     var attempt = 0
     var streams: Set<UInt64> = []
-    /// The time at which its last stream broke; nil while it has one.
+    /// The time at which the session's last stream broke; nil while a stream is open.
     var lost: Timetoken?
 
     var isOpen: Bool { lost == nil }
 }
 
-/// The sessions of connected devices. A client that reconnects within two minutes continues the same session, and the
-/// user's other devices receive its changes (`connection.…` on the user's own channel). Confined to `LiveStreams`; held
+/// The sessions of devices. A client that reconnects within two minutes continues its session. The user's other devices
+/// receive the session's changes, as `connection.…` events on the user's own channel. Confined to `LiveStreams`; stored
 /// in memory only.
 struct DeviceSessions {
     static let resumeWindow: Duration = .seconds(120)
@@ -36,7 +36,7 @@ struct DeviceSessions {
 
     private var sessions: [Device: DeviceSession] = [:]
     private var devices: [UserID: Set<Device>] = [:]
-    /// Lost sessions in the order of their loss. Some may have been resumed since.
+    /// Lost sessions in the order in which they were lost. An entry stays here when its session is resumed.
     private var lost: [(device: Device, since: Timetoken)] = []
     private let random = SystemRandomSource()
 
@@ -91,7 +91,7 @@ struct DeviceSessions {
         if devices[device.user]?.isEmpty ?? false { devices[device.user] = nil }
     }
 
-    /// Removes and returns the sessions that have been lost for too long.
+    /// Removes and returns the sessions that were lost more than two minutes ago.
     mutating func expire(now: Timetoken) -> [DeviceSession] {
         let due = lost.prefix { $0.since.adding(Self.resumeWindow) <= now }
         guard !due.isEmpty else { return [] }

@@ -4,29 +4,33 @@ import LongPolling
 import HTTPServer
 import Locking
 
-/// The parts that `GET /v1/stream` and `GET /v1/poll` have in common.
+/// The parameters that `GET /v1/stream` and `GET /v1/poll` have in common.
 struct FollowRequest {
-    /// The listener. If it names a user, it is that user's device, whatever credential opened it.
+    /// The caller that receives the events. If the request names a user, the caller's user is that user, and the
+    /// request follows as a device of the user.
     let caller: Caller
     let selection: Selection
     let groups: GroupSelection?
-    /// True when following makes the user present on the channels.
+    /// True when the request makes the user present on the channels.
     let isPresent: Bool
     /// The objects to include with each event.
     let included: Set<IncludedObject>
-    /// The cursor as the client sent it; nil when the client starts from now.
+    /// The position from which to continue, as the client sent it; nil for the present.
     let cursor: String?
-    /// True when the cursor is an EventSource's last id, which it sends again whatever the gateway replied.
+    /// True when the cursor comes from `Last-Event-ID`. An EventSource sends this field on every reconnect, even after
+    /// an error.
     private let isLastEventID: Bool
 
-    /// The number of audience changes before the user's channels were looked up.
+    /// The hub's count of audience changes, read before the user's channels were looked up. If the hub's count is
+    /// higher later, the looked-up channels may be outdated.
     let audienceChanges: UInt64
 
     static let parameterNames = [
         "channel", "type", "filter", "cursor", "user", "device", "group", "presence", Parameters.include,
     ]
 
-    /// Reads a request. Runs off the loop when the request names groups, which may hold thousands of channels.
+    /// Reads a request. Runs off the loop when the request names channel groups, which may contain thousands of
+    /// channels.
     ///
     /// - Throws: `.malformed` and `.forbidden` as `ChatAccess.selection` does.
     static func read(
@@ -77,9 +81,9 @@ struct FollowRequest {
         self.caller = caller
     }
 
-    /// The position at which the client really starts. An invalid last id, such as one of another gateway, results in a
-    /// gap instead of an error: an error would end an EventSource for good, because it cannot discard its last id
-    /// (WHATWG HTML, 9.2.3).
+    /// The position at which the client starts. An invalid last id, such as the id of another gateway, results in a gap
+    /// instead of an error. An error would end an EventSource for good, because it cannot discard its last id (WHATWG
+    /// HTML, 9.2.3).
     func resumption(in chat: ChatAccess, at cursor: String) async throws(ChatError) -> ResumePosition {
         try await chat.resume(selection, at: cursor, orFromNow: isLastEventID)
     }

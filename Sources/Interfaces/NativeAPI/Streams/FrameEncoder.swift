@@ -2,11 +2,11 @@ import ChatCore
 import ChatModel
 import HTTPServer
 
-/// Prints events in one format, once for all feeds with that format.
+/// Prints events in one format. Each event is printed once for all feeds with that format.
 ///
-/// The hub serves one feed after the other, so recent frames are cached. Runs on the loop, like the feeds.
+/// The hub sends an event to one feed after the other, so recent frames are cached. Runs on the loop, like the feeds.
 actor FrameEncoder {
-    /// The capacity of the cache: enough for one turn of the hub; see `Hub`.
+    /// The capacity of the cache. It suffices for the events that the hub distributes in one turn; see `Hub`.
     private static let keptFrames = 512
     private static let keptBytes = 1024 * 1024
 
@@ -14,7 +14,7 @@ actor FrameEncoder {
     private let format: StreamFormat
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// The properties by which frames of one format differ.
+    /// The values that determine a frame of this format.
     private struct Key: Hashable {
         let event: Timetoken
         /// ``RenderedIncludes/form``; zero for a frame without included objects.
@@ -42,7 +42,8 @@ actor FrameEncoder {
         return frame
     }
 
-    /// Releases the cached frames once no feed can ask for them again.
+    /// Removes all cached frames. Called once a second, because feeds use a frame only in the turn in which it was
+    /// printed.
     func forget() {
         kept.removeAll(keepingCapacity: true)
         bytes = 0

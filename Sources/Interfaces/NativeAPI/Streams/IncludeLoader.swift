@@ -2,9 +2,9 @@ import ChatCore
 import ChatModel
 import HTTPServer
 
-/// Reads the objects included with events on streams and polls, once for all receivers of the same events.
+/// Reads the objects included with events on streams and polls. Events for several receivers are read once.
 ///
-/// At most one read per app is in progress. Requests that arrive meanwhile are combined into the next read, so that an
+/// At most one read per app is in progress. Requests that arrive during a read are combined into the next one, so an
 /// event for thousands of streams costs one read. An actor on the loop, like its callers.
 actor IncludeLoader {
     /// A completion handler. It is called on the loop with the objects of each event, in the order of the events.
@@ -36,7 +36,7 @@ actor IncludeLoader {
     func read(_ events: [Event], _ inclusion: IncludePolicy, in app: AppID, _ answer: @escaping Answer) {
         waiting[app, default: []].append(Question(events: events, inclusion: inclusion, answer: answer))
         guard reading.insert(app).inserted else { return }
-        // Runs after the current turn of the hub, because other feeds ask for the same objects in that turn.
+        // The read starts after the current turn of the hub, because other feeds request the same objects in that turn.
         loop.post { self.assumeIsolated { $0.readNext(app) } }
     }
 

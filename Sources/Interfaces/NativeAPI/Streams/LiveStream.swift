@@ -3,7 +3,7 @@ import ChatModel
 import LongPolling
 import HTTPServer
 
-/// A request for a stream, complete except for its connection.
+/// A validated request for a stream whose connection is not open yet.
 struct StreamRequest: Sendable {
     var caller: Caller
     var selection: Selection
@@ -11,17 +11,18 @@ struct StreamRequest: Sendable {
     /// The objects included with each event; nil for none.
     var inclusion: IncludePolicy?
     var resumption: ResumePosition
-    /// The start position that is sent to the client. It equals the start, or is later with no event between the two.
+    /// The start position that the client sees. It is the start position or a later one, and no event lies between the
+    /// two.
     var shownStart: Timetoken
     var ticket: StreamTicket.Nonce?
-    /// The number of audience changes before the user's channels were looked up.
+    /// The hub's count of audience changes, read before the user's channels were looked up.
     var audienceChanges: UInt64
     var groups: GroupSelection?
     /// True when the stream makes its user present on the channels.
     var isPresent = false
 }
 
-/// One open stream. Confined to `LiveStreams`. Kept small, because there are many.
+/// An open stream. Confined to `LiveStreams`. The type is small, because there may be many streams.
 final class LiveStream {
     let sequence: UInt64
     let connection: StreamConnection
@@ -32,16 +33,16 @@ final class LiveStream {
     var presentOn: Set<ExactText>?
     /// The channel groups that the stream follows, if any.
     var groups: GroupSelection?
-    /// True when the stream was ended for good; false when its connection only broke.
+    /// True when the stream was ended for good; false when only its connection broke.
     var isEnded = false
-    /// The feed that the stream follows. It is replaced when the selection changes.
+    /// The feed of the stream. A change of the selection replaces the feed.
     var feed: StreamFeed
-    /// The position during catch-up: every event of the selection up to here has been passed to the connection.
+    /// The position during catch-up: all events of the selection up to this position were sent on the connection.
     var position: Timetoken
     var catchUp: Task<Void, Never>?
-    /// True when the user's rights must be checked again before the stream receives anything more.
+    /// True when the user's rights must be checked again before the stream receives more events.
     var needsRecheck = false
-    /// The beat at which data was last sent to this stream alone, outside its feed.
+    /// The beat (a count of seconds) at which data was last sent to this stream alone and not through its feed.
     var lastSend: UInt64
 
     init(
@@ -62,13 +63,15 @@ final class LiveStream {
 
     var isCatchingUp: Bool { catchUp != nil }
 
-    /// The stream's user: the one whose device it is, or the only one for whom its credential may act.
+    /// The stream's user: the user of its device if it is a device's stream, otherwise the user of its credential. Nil
+    /// when neither names a user.
     var user: UserID? {
         (feed.selection.viewer?.user ?? owner.caller.user).map { UserID($0, in: owner.caller.app) }
     }
 }
 
-/// All open streams in the order of opening. They can be found by number and walked in parts.
+/// All open streams in the order in which they were opened. A stream can be found by its number, and the list can be
+/// read in parts.
 struct StreamRoll {
     private var sequences: [UInt64] = []
     private var streams: [LiveStream?] = []
@@ -94,10 +97,10 @@ struct StreamRoll {
         return index < sequences.count && sequences[index] == sequence ? streams[index] : nil
     }
 
-    /// Returns the streams of at most `limit` places after a number, and the number at which to continue; nil at the
-    /// end.
+    /// Returns streams after a number, and the number from which to continue; nil at the end. Closed streams count
+    /// towards `limit`, so fewer streams may be returned.
     ///
-    /// - Parameter sequence: nil for the beginning of the order.
+    /// - Parameter sequence: the number after which to begin; nil for the beginning of the list.
     func part(
         behind sequence: UInt64?, _ order: ListOrder = .ascending, limit: Int
     ) -> (streams: [LiveStream], last: UInt64?) {
@@ -127,8 +130,8 @@ struct StreamRoll {
         return low
     }
 
-    /// Removes the places of closed streams once they make up half of all places, so that closing many streams at once
-    /// stays cheap.
+    /// Removes the entries of closed streams once more than half of all entries belong to closed streams. Removing them
+    /// together keeps closing many streams cheap.
     private mutating func compactIfSparse() {
         guard sequences.count > 64, count < sequences.count / 2 else { return }
         let kept = zip(sequences, streams).filter { $0.1 != nil }

@@ -4,11 +4,12 @@ import LongPolling
 import HTTPServer
 import JSON
 
-/// Ends or narrows streams and polls when their user loses access to a channel: by a ban, by leaving a members-only
-/// channel, or when a channel becomes members-only. This concerns streams whose credential speaks for a user and that
-/// are not a device's. They share feeds with others, and a feed does not check users.
+/// Ends streams and polls, or removes channels from them, when their user loses access to a channel. The user loses
+/// access by a ban, by leaving a members-only channel, or when a channel becomes members-only. This concerns streams
+/// with a user's credential that are not a device's streams. They share feeds with other streams, and a feed checks no
+/// users.
 extension LiveStreams {
-    /// Runs after the event was handed out and before the next one is.
+    /// Called after the event was distributed to the feeds and before the next event is.
     func audienceChanged(by event: Event) {
         let isPoll = polls.assumeIsolated { !$0.isEmpty }
         guard isPoll || namedByUsers[event.channel] != nil, let data = try? JSONDocument(event.data).root else {
@@ -35,7 +36,7 @@ extension LiveStreams {
     }
 
     private func expel(_ user: UserID, from channel: String) {
-        // The client's next poll receives the reason.
+        // The user's polls are answered. The next poll of the client fails with the reason.
         polls.assumeIsolated { polls in
             polls.finish { Self.isConcerned($0.caller, $0.selection, user, channel) }
         }
@@ -45,8 +46,8 @@ extension LiveStreams {
         }
     }
 
-    /// Handles a channel that has become members-only: every stream that names it is checked again and receives nothing
-    /// until then.
+    /// Handles a channel that has become members-only. The user of every stream that names the channel is checked
+    /// again, and the stream receives nothing until then.
     private func recheck(onChannel channel: ChannelID) {
         polls.assumeIsolated { polls in
             polls.finish { order in
@@ -67,17 +68,18 @@ extension LiveStreams {
         }
     }
 
-    /// True when the user's access to the stream's channels may have changed since it was looked up.
+    /// True when the access of the stream's user to its channels may have changed since the given count of audience
+    /// changes.
     func audienceMayHaveChanged(_ stream: LiveStream, since changes: UInt64) -> Bool {
         let selection = stream.feed.selection
         guard selection.isOfUser, !selection.channels.names.isEmpty else { return false }
         return service.hub.assumeIsolated { $0.audienceMayHaveChanged(selection.channels, since: changes) }
     }
 
-    /// Checks the access of the stream's user again if that is due. Returns false when the stream has ended.
+    /// Checks the access of the stream's user again if a check is due. Returns false when the stream has ended.
     func mayReceive(_ stream: LiveStream) async -> Bool {
         while stream.needsRecheck, stream.connection.isOpen {
-            // A change during the check sets this again.
+            // A change of access during the check sets this property again.
             stream.needsRecheck = false
             let selection = stream.feed.selection
             var refused: Set<ExactText> = []
@@ -87,16 +89,16 @@ extension LiveStreams {
                 close(stream, .storeUnavailable)
             }
             guard !refused.isEmpty, stream.feed.selection == selection else { continue }
-            // A stream that names such a channel is closed. One that follows it only through a group continues without
-            // it.
+            // A stream that names a channel without access is closed. A stream that follows the channel only through a
+            // group continues without the channel.
             let isNamed = stream.groups.map { $0.channels.contains { refused.contains(ExactText($0)) } } ?? true
             if isNamed { close(stream, .unauthorized) } else { leaveOut(refused, stream) }
         }
         return stream.connection.isOpen
     }
 
-    /// Removes channels from a stream. A stream that follows nothing else is closed, unless it follows a group, which
-    /// may add channels later.
+    /// Removes channels from a stream. A stream without remaining channels is closed, unless it follows a group,
+    /// because channels can be added to the group later.
     private func leaveOut(_ channels: Set<ExactText>, _ stream: LiveStream) {
         let old = stream.feed.selection
         var rest = old.channels

@@ -4,22 +4,22 @@ import LongPolling
 import HTTPServer
 import Locking
 
-/// Catch-up: sends resuming streams the events they missed without delaying live streams.
+/// Catch-up: sends resuming streams the events that they missed, without delaying live streams.
 ///
-/// Pages of bounded size are read and printed off the loop, and streams of one feed share them. `turns` limits how many
-/// pages are in progress and admits the stream that has waited longest. A stream occupies a turn only while it is being
-/// served. It waits for its socket without one, so that clients that do not read delay no other stream.
+/// Pages of bounded size are read and printed off the loop, and the streams of one feed share the pages. `turns` limits
+/// the number of streams that are served at once; the stream that has waited longest is next. A stream does not occupy
+/// a turn while it waits for its client to read, so slow clients delay no other stream.
 extension LiveStreams {
     private enum Bounds {
         /// The target size of a page in bytes; the number of events to read is derived from it.
         static let pageBytes = 128 * 1024
         static let firstPage = 64
         static let pageMost = 250
-        /// The size of a piece in bytes. At most one piece, plus the event that crosses its end, waits in memory for a
-        /// client.
+        /// The maximum size in bytes of the part of a page that is sent at once. Memory contains at most one part for
+        /// each client. A single event may be larger.
         static let pieceBytes = 16 * 1024
-        /// The time in beats within which a client must take one piece; a slower one is too slow even for catch-up. The
-        /// connection's own stall timeout covers only clients that take nothing at all.
+        /// The number of beats (seconds) in which a client must read one piece. A slower client is disconnected. The
+        /// stall timeout of the connection covers only clients that read nothing at all.
         static let pieceDeadline: UInt64 = 60
     }
 
@@ -39,21 +39,22 @@ extension LiveStreams {
             await turns.enter()
             let isLive = await advance(stream, &pageLimit)
             turns.leave()
-            // Once the stream is live, another catch-up may begin at any time. This one must stop then: two at once
-            // would each consume the other's access check.
+            // Once the stream is live, another catch-up may begin at any time, so this one must stop. Otherwise each of
+            // the two could reset the access check that the other needs.
             guard !isLive else { return }
-            // The code above may not have suspended: pages may be cached, and the client may read as fast as they are
-            // sent.
+            // The calls above may return without suspending: pages may be cached, and the client may read without
+            // delay. This call lets other work run.
             await Task.yield()
         } while stream.connection.isOpen
     }
 
-    /// Sends the page's data for the stream, or as much as its socket takes. Returns true when the stream is live from
-    /// there on.
+    /// Sends the stream the next page, or the part of the page that the client reads at once. Returns true when the
+    /// stream is live after that.
     private func advance(_ stream: LiveStream, _ limit: inout Int) async -> Bool {
         guard stream.connection.isOpen, !stream.needsRecheck else { return false }
         let feed = stream.feed
-        // The selection was changed meanwhile, and the new feed is not complete up to the position.
+        // The selection was changed in the meantime, and the new feed's log is not complete up to the stream's
+        // position.
         guard feed.isComplete(through: stream.position) else { return false }
         if let entry = pageCache.entry(
             of: feed, after: stream.position, deletions: service.deletions, now: service.clock.now)
@@ -63,7 +64,8 @@ extension LiveStreams {
         do throws(ChatError) {
             let entry = try await read(feed, for: stream, limit: limit)
             limit = entry.page.nextLimit(upTo: Bounds.pageMost, for: Bounds.pageBytes)
-            // The selection was changed meanwhile. The events of the new one are read from the position again.
+            // The selection was changed during the read. The events of the new selection are read from the same
+            // position.
             guard stream.feed === feed else { return false }
             let isLive = send(entry, to: stream)
             let isWantedAgain = feed.streamCount > 1 || stream.position < entry.page.position
@@ -78,9 +80,9 @@ extension LiveStreams {
     private func read(
         _ feed: StreamFeed, for stream: LiveStream, limit: Int
     ) async throws(ChatError) -> PageCache.Entry {
-        // These values belong to one turn: the position up to which the log is read, and the matching position in the
-        // feed's own log. Events that the feed holds back are read as well and must not appear after the mark again.
-        // Events that wait for their included objects appear after the mark.
+        // These values must be read in one turn of the loop: the position up to which the log is read, and the end of
+        // the feed's own log (the mark). A held-back event is flushed first: it is part of this read and must not
+        // appear after the mark too. An event that waits for its included objects appears after the mark.
         feed.flush()
         let mark = feed.log.head
         let losses = feed.losses
@@ -108,8 +110,8 @@ extension LiveStreams {
             guard stream.connection.lag == 0 || piece.isEnd else { return false }
         }
         stream.position = max(stream.position, page.position)
-        // The feed's log after the mark may hold events that the user may no longer receive. It also lacks the events
-        // that the feed has discarded since then; the next page reads those.
+        // The feed's log after the mark may contain events that the user may no longer receive, and it lacks the events
+        // that the feed has discarded since the read. The next page reads the log again.
         return page.isLast && !stream.needsRecheck && entry.losses == stream.feed.losses
             && goLive(stream, at: entry.mark)
     }
@@ -117,8 +119,8 @@ extension LiveStreams {
     private func goLive(_ stream: LiveStream, at mark: UInt64) -> Bool {
         let log = stream.feed.log
         guard stream.connection.join(log, at: mark) else {
-            // The log has discarded the mark meanwhile. The next page reads the events from the store. A larger log
-            // keeps them longer, so the catch-up ends whatever the rate of writes.
+            // The log has already discarded the mark, so the next page reads the events from the store. The log is
+            // enlarged, so that it keeps events longer and the catch-up ends at any rate of writes.
             log.reserve(4 * log.allocatedBytes)
             return false
         }
@@ -127,7 +129,7 @@ extension LiveStreams {
         return true
     }
 
-    /// Returns when the client has read everything it was sent; false when the stream has ended.
+    /// Waits until the client has read everything that was sent. Returns false when the stream has ended.
     private func hasTaken(_ stream: LiveStream) async -> Bool {
         guard stream.connection.lag > 0 else { return stream.connection.isOpen }
         do {
@@ -138,7 +140,7 @@ extension LiveStreams {
         }
     }
 
-    /// Sends heartbeats to streams that catch up. A feed sends them only to the streams that have joined it.
+    /// Sends heartbeats to streams that catch up. A feed sends heartbeats only to the live streams on its log.
     func keepCatchUpsAlive(_ now: UInt64) {
         for stream in catchingUp.values where now - stream.lastSend >= heartbeatSeconds {
             if stream.connection.lag == 0 {

@@ -6,10 +6,11 @@ extension LiveStreams {
     /// The maximum number of groups that one stream may follow.
     static let mostGroups = 10
 
-    /// The values that determine which channels a stream's groups give it.
+    /// The values on which the channels of a stream's groups depend.
     private struct GroupQuery: Hashable {
         let owner: ObjectIdentifier
-        /// The viewer as which the stream listens. A user may have a device's stream and a shared one at the same time.
+        /// The device as which the stream listens; nil for a stream that is not a device's. A user may have streams of
+        /// both kinds.
         let viewer: Viewer?
         let names: [String]
         let channels: [String]
@@ -18,16 +19,16 @@ extension LiveStreams {
     /// The number of group changes so far.
     var groupChanges: UInt64 { polls.groups.assumeIsolated { $0.changes } }
 
-    /// Updates the streams that follow a changed group to its present channels. The writer of the change waits for
-    /// this.
+    /// Updates the streams that follow a changed group to the present channels of the group. The request that changed
+    /// the group waits for this call.
     func groupsChanged(_ groups: Set<RecordKey>) async {
         await followGroups(
             of: groupStreams.sorted().compactMap { roll[$0] }
                 .filter { $0.groups?.isAmong(groups, $0.owner.caller.app) == true })
     }
 
-    /// Looks up the present channels of the streams' groups and moves the streams to them. Each group is read once, and
-    /// streams with the same query share one lookup.
+    /// Looks up the present channels of the streams' groups, and moves the streams to these channels. Each group is
+    /// read once. Streams with equal queries share one lookup.
     func followGroups(of streams: [LiveStream]) async {
         guard !streams.isEmpty else { return }
         let version = groupChanges
@@ -55,7 +56,7 @@ extension LiveStreams {
                 answers[question] = answer
             }
             follow(answer, stream, version: version)
-            // Moving streams occupies the loop, for which all other work waits.
+            // Moving streams occupies the loop. The yield lets other work run.
             if index % 256 == 255 { await Task.yield() }
         }
     }
@@ -78,8 +79,8 @@ extension LiveStreams {
         }
     }
 
-    /// Applies a lookup to one stream. Only the channels of its groups are replaced: the rest of the selection, and the
-    /// groups themselves, may have been changed during the lookup by another request.
+    /// Applies a lookup to one stream. Only the channels of its groups are replaced. Another request may have changed
+    /// the rest of the selection, or the groups themselves, during the lookup.
     private func follow(_ answer: Result<ChannelSet, ChatError>, _ stream: LiveStream, version: UInt64) {
         guard roll[stream.sequence] != nil, let groups = stream.groups, groups.version <= version else { return }
         switch answer {

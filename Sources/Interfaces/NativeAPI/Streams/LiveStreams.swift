@@ -6,7 +6,7 @@ import Locking
 import Locking
 import Signing
 
-/// All live streams of the gateway: opens, moves, changes and closes them.
+/// All live streams of the gateway. Opens streams, moves them between feeds and closes them.
 ///
 /// An actor on the streaming loop. Connections, feeds and the hub run there too, so calls to them are synchronous. Slow
 /// work, such as reading the log and printing pages, runs elsewhere.
@@ -14,7 +14,7 @@ actor LiveStreams {
     nonisolated let service: ChatService
     nonisolated let loop: Loop
     nonisolated let beats: SecondTimer
-    /// The held polls. Streams and polls count towards the same limits.
+    /// The polls that wait for events. Streams and polls count towards the same limits.
     nonisolated let polls: LongPollTable
     nonisolated let owners: ConnectionLimits
     nonisolated let tickets: StreamTickets
@@ -30,43 +30,45 @@ actor LiveStreams {
     var roll = StreamRoll()
     /// The streams of each user; streams without a user are left out.
     var userStreams: [UserID: Set<UInt64>] = [:]
-    /// For each channel, the number of feeds of users' credentials that name it.
+    /// For each channel, the number of feeds that name the channel and belong to users' credentials.
     var namedByUsers: [ChannelID: Int] = [:]
     private var lastSequence: UInt64 = 0
     private var feeds: [FeedKey: StreamFeed] = [:]
     /// The streams of each feed.
     private var feedStreams: [ObjectIdentifier: Set<UInt64>] = [:]
-    /// Device feeds that hold counts back until the next beat.
+    /// Feeds of devices that hold counts back until the next beat (second).
     private var damped: [StreamFeed] = []
-    /// Feeds by the beat of their next check, modulo the number of buckets.
+    /// The feeds, in buckets by the beat of their next heartbeat check, modulo the number of buckets.
     private var wheel: [[StreamFeed]]
     var catchingUp: [UInt64: LiveStream] = [:]
-    /// The limit of concurrent catch-up reads, and the cache of pages that other streams may need as well.
+    /// The semaphore that limits concurrent catch-up reads, and the cache of the pages that other streams may need.
     let turns = AsyncSemaphore(width: 4)
     var pageCache = PageCache()
     private(set) var isDraining = false
     var pollPrint = PollPrinter()
     var counters = StreamMetrics()
-    /// Slow closes that were not yet reported to operators, and the task that reports them.
+    /// Streams closed because of slow readers that were not yet reported to operators, and the task that reports them.
     var lagged: [AppID: SlowReaderReport] = [:]
     var reporting: Task<Void, Never>?
     /// The streams that follow channel groups.
     var groupStreams: Set<UInt64> = []
-    /// The devices' sessions, their events that were not yet appended to the log, and the task that appends them.
+    /// The sessions of devices, the events about sessions that were not yet appended to the log, and the task that
+    /// appends the events.
     var sessions = DeviceSessions()
     var reports: [EventDraft] = []
     var reportTask: Task<Void, Never>?
-    /// Pending changes of the users whose unread messages are watched, and the task that applies them.
+    /// Pending starts and ends of watching a user's unread messages, and the task that applies them.
     var watches: [(user: UserID, isOn: Bool)] = []
     var watching: Task<Void, Never>?
-    /// The users of recent polls, with the beat at which each stops counting as connected.
+    /// The users of recent polls, each with the beat until which the user counts as connected.
     var pollWatches: [UserID: UInt64] = [:]
 
     private struct FeedKey: Hashable {
         var selection: Selection
         var format: StreamFormat
         var inclusion: IncludePolicy?
-        /// True when the log holds frames in chunked coding. Clients of HTTP/1.0 therefore use feeds of their own.
+        /// True when the log contains frames in chunked transfer coding. HTTP/1.0 clients cannot read chunks and get
+        /// other feeds.
         var isChunked: Bool
     }
 
@@ -110,12 +112,12 @@ actor LiveStreams {
         }
     }
 
-    /// The heartbeat interval in whole seconds: the longest time for which a stream is silent.
+    /// The heartbeat interval in seconds, which is the longest time for which a stream sends nothing.
     nonisolated var heartbeatSeconds: UInt64 { Self.interval(service.limits) }
 
     private static func interval(_ limits: Limits) -> UInt64 { UInt64(max(1, limits.heartbeat.wholeSecondsUp)) }
 
-    /// The position up to which the app's events have been handed to the stream's feed.
+    /// The position up to which the hub has passed the app's events to the stream's feed.
     func hubPosition(for stream: LiveStream) -> Timetoken { hubPosition(for: stream.feed) }
 
     private func hubPosition(for feed: StreamFeed) -> Timetoken {
@@ -123,12 +125,12 @@ actor LiveStreams {
         return service.hub.assumeIsolated { $0.position(of: app) }
     }
 
-    /// The position up to which the feed's log is complete once the feed has settled.
+    /// The position up to which the feed's log is complete, apart from events that the feed holds back.
     func logPosition(of feed: StreamFeed) -> Timetoken { feed.position(hubPosition(for: feed)) }
 
     nonisolated func id(of sequence: UInt64) -> String { ids.id(of: sequence) }
 
-    /// The stream number of an id; nil for an id from before the start of the process, and for an invalid one.
+    /// The number of the stream with an id; nil for an invalid id, and for an id from before the start of the process.
     nonisolated func sequence(of id: String) -> UInt64? { ids.number(of: id) }
 }
 
@@ -137,10 +139,10 @@ actor LiveStreams {
 extension LiveStreams {
     /// Checks that one more stream may be opened.
     ///
-    /// - Parameter ticket: the ticket that the client presents again. The stream that it still has open is not counted,
-    ///   because its client has lost it.
-    /// - Throws: `.tooMany` past a limit of the address, app, key or user, `.overloaded` past the gateway's,
-    ///   `.unavailable` while it stops.
+    /// - Parameter ticket: the ticket of a client that reconnects. The stream that the ticket still has open is not
+    ///   counted, because its client has lost the connection.
+    /// - Throws: `.tooMany` when a limit of the address, app, key or user is reached, `.overloaded` when the gateway's
+    ///   limit is reached, `.unavailable` while the gateway stops.
     func admit(
         _ caller: Caller, from address: RemoteAddress, resuming ticket: StreamTicket.Nonce? = nil
     ) throws(ChatError) {
@@ -150,12 +152,12 @@ extension LiveStreams {
         }
     }
 
-    /// The client address of the stream that a ticket has open.
+    /// The client address of the open stream of a ticket.
     private func placeOfStream(of ticket: StreamTicket.Nonce?) -> RemoteAddress? {
         ticket.flatMap(tickets.stream).flatMap { roll[$0] }?.connection.remoteAddress
     }
 
-    /// Takes over a connection whose response header is being sent.
+    /// Opens a stream on a connection whose response header is being sent.
     func open(_ connection: StreamConnection, _ order: StreamRequest) {
         let refusal: ClosingReason? =
             if isDraining {
@@ -163,7 +165,7 @@ extension LiveStreams {
             } else if owners.refusal(
                 of: order.caller, from: connection.remoteAddress, replacing: placeOfStream(of: order.ticket)) != nil
             {
-                // Several requests passed the check at once while there was room for only one.
+                // Several requests may have passed `admit` at once although only one more stream was allowed.
                 .tooManyStreams
             } else if !isInForce(order.caller, order.selection) {
                 .unauthorized
@@ -175,7 +177,7 @@ extension LiveStreams {
             assumeIsolated { $0.closed(sequence, reason) }
         }
         if let refusal {
-            // The ticket has opened no stream.
+            // The stream is refused, so the ticket counts as unused.
             if let nonce = order.ticket { tickets.release(nonce) }
             close(stream, refusal)
         } else {
@@ -219,16 +221,17 @@ extension LiveStreams {
             counters.gaps += 1
         }
         guard stream.connection.send(first) else { return }
-        // The check is repeated if access may have changed between the lookup and now.
+        // The access is checked again if it may have changed since the lookup.
         stream.needsRecheck = audienceMayHaveChanged(stream, since: order.audienceChanges)
         follow(stream)
-        // A group may have changed since the lookup.
+        // The groups may have changed since the lookup.
         if let groups = stream.groups, groups.version != groupChanges {
             Task { await self.followGroups(of: [stream]) }
         }
     }
 
-    /// Continues from the stream's position: live if no events lie between, otherwise by catch-up from the log.
+    /// Continues from the stream's position. The stream goes live if it lacks no events; otherwise catch-up reads the
+    /// log.
     func follow(_ stream: LiveStream) {
         let log = stream.feed.log
         let end = hubPosition(for: stream)
@@ -244,8 +247,8 @@ extension LiveStreams {
 // MARK: - Feeds
 
 extension LiveStreams {
-    /// The feed of a selection, with one more stream. From now on the feed receives every event after the hub's
-    /// position.
+    /// Adds a stream to the feed of a selection, and returns the feed. The feed is created if it does not exist. From
+    /// now on it receives every event after the hub's position.
     ///
     /// - Parameter sequence: the stream's number.
     func enterFeed(
@@ -261,7 +264,7 @@ extension LiveStreams {
         return feed
     }
 
-    /// Adjusts the count of users' feeds for each channel that the selection names.
+    /// Adds `change` to the number of users' feeds of each channel that the selection names.
     private func countNames(of selection: Selection, _ change: Int) {
         guard selection.isOfUser else { return }
         for name in selection.channels.names {
@@ -295,7 +298,7 @@ extension LiveStreams {
         return feed
     }
 
-    /// Removes one stream from a feed. A feed without streams is removed at once.
+    /// Removes one stream from a feed. A feed without streams is removed.
     func leaveFeed(_ feed: StreamFeed, _ sequence: UInt64) {
         feedStreams[ObjectIdentifier(feed)]?.remove(sequence)
         guard feed.leave() else { return }
@@ -321,18 +324,18 @@ extension LiveStreams {
 // MARK: - Closing
 
 extension LiveStreams {
-    /// The time that a client has to read pending data, including the reason, after it lost the right to its stream.
+    /// The time that a client gets to read pending data, including the reason, after it has lost the right to its
+    /// stream.
     private static let lastWords: Duration = .seconds(1)
 
-    /// Sends the reason and closes the connection once it is sent. A client that does not read is disconnected after
-    /// the stall timeout, or after ``lastWords`` when the reason is final.
+    /// Sends the reason and closes the connection once the reason is sent. A client that does not read is disconnected
+    /// after the stall timeout, or after ``lastWords`` when the reason is final.
     ///
-    /// - Parameter count: the number of clients that are asked to reconnect at the same time; by default the number of
-    ///   open streams.
+    /// - Parameter count: the number of clients that reconnect at the same time; nil for the number of open streams.
     func close(_ stream: LiveStream, _ reason: ClosingReason, among count: Int? = nil) {
         let time = reason.isFinal ? Self.lastWords : nil
         guard stream.connection.isOpen else {
-            // The stream is already closing, but perhaps only as fast as its client reads.
+            // The stream is already closing, but with the longer time limit of another reason. Shortens the time limit.
             if let time { stream.connection.finish(within: time) }
             return
         }
@@ -342,13 +345,13 @@ extension LiveStreams {
         stream.connection.finish(last: stream.feed.format.control(.closing(reason, retry: retry)), within: time)
     }
 
-    /// A random reconnection time: spreads clients to a thousand a second, over at most 30 seconds.
+    /// A random time in milliseconds after which a client reconnects. It spreads clients to about a thousand a second,
+    /// over at most 30 seconds.
     private static func retryMilliseconds(among count: Int) -> Int {
         500 + Int.random(in: 0..<min(max(2000, count), 30_000))
     }
 
-    /// Closes the streams that are live on a feed that could not append events. Their clients reconnect with their last
-    /// id.
+    /// Closes the live streams of a feed that could not append events. Their clients reconnect with their last id.
     private func closeLive(of feed: StreamFeed) {
         let streams = (feedStreams[ObjectIdentifier(feed)] ?? []).sorted().compactMap { roll[$0] }
         for stream in streams where !stream.isCatchingUp { close(stream, .storeUnavailable) }
@@ -369,17 +372,16 @@ extension LiveStreams {
         owners.leave(stream.owner, from: stream.connection.remoteAddress)
     }
 
-    /// Sends a closing block on every stream and answers every held poll. Later ones are refused.
+    /// Sends a closing block on every stream and answers every waiting poll. Later streams and polls are refused.
     func drain() async {
         isDraining = true
         await polls.drain()
-        // The count at the beginning is used for all: few streams are left at the end, and their clients reconnect
-        // together with all the others.
+        // All streams use the count at the beginning, because all their clients reconnect at about the same time.
         let count = roll.count
         await forEachStream { $0.close($1, .draining, among: count) }
     }
 
-    /// Visits all streams, a few at a time, so that the loop can do other work in between.
+    /// Calls `body` with all streams, in parts, so that the loop can do other work in between.
     func forEachStream(_ body: (isolated LiveStreams, LiveStream) -> Void) async {
         var position: UInt64? = 0
         while let start = position {
@@ -394,8 +396,8 @@ extension LiveStreams {
 // MARK: - Timer
 
 extension LiveStreams {
-    /// Runs once a second: sends heartbeats, checks expiries and closes streams that take too long. Returns whether
-    /// anything is left to check; the timer stops when nothing is.
+    /// Runs once a second. Sends heartbeats, checks expiries and closes streams that are too slow. Returns true while
+    /// there is something to check; otherwise the timer stops.
     private func tick(at now: UInt64) -> Bool {
         releaseCounts()
         keepFeedsAlive(now)
@@ -432,11 +434,11 @@ extension LiveStreams {
     nonisolated func startBeating() { beats.start() }
 }
 
-/// Stream ids: the stream's number, permuted with a key of this process. A plain number would tell an app how many
-/// streams others open.
+/// Encodes the numbers of streams as ids. An id is the number permuted with a random key of this process, because a
+/// plain number would reveal how many streams other apps open.
 ///
-/// A Feistel network of four rounds (Luby and Rackoff, 1988). Every number has exactly one id, which decodes without a
-/// table: two streams never share an id, and a page of the list may begin at a stream that is closed.
+/// The permutation is a Feistel network of four rounds (Luby and Rackoff, 1988). Two streams never have the same id,
+/// and an id is decoded without a table. A page of the list can therefore begin after a stream that is closed.
 struct StreamIDs: Sendable {
     /// The prefix of every id. It is random, so that an id from before a restart matches no stream.
     private let prefix = SystemRandomSource().token(prefix: "str_", bytes: 6)
@@ -456,7 +458,7 @@ struct StreamIDs: Sendable {
         return UInt64(halves.left) << 32 | UInt64(halves.right)
     }
 
-    /// One block of SHA-256 over key, round and half.
+    /// Four bytes of SHA-256 over key, round and half.
     private func mask(_ half: UInt32, _ round: UInt8) -> UInt32 {
         let bytes = key + [round] + (0..<4).map { UInt8(truncatingIfNeeded: half >> ($0 * 8)) }
         return sha256(bytes).prefix(4).reduce(0) { $0 << 8 | UInt32($1) }

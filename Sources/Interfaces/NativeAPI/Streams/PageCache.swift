@@ -1,42 +1,41 @@
 import ChatModel
 
-/// A cache of log pages that were read recently, for other streams of the same feed. When many streams resume at once,
-/// each range is read and printed once.
+/// A cache of recently read log pages for the streams of the same feed. When many streams resume at once, each range of
+/// the log is read and printed once.
 ///
 /// Bounded in bytes and in time. Confined to `LiveStreams`.
 struct PageCache {
     private static let mostBytes = 32 * 1024 * 1024
-    /// The time for which a page is kept, in beats: long enough for a wave of reconnecting clients, short enough to
-    /// free the memory soon.
+    /// The number of beats (seconds) for which a page is cached. It suffices for many clients that reconnect at once.
     private static let life: UInt64 = 2
 
     struct Entry {
         let page: CatchUpPage
-        /// For a last page, the offset in the feed's log at which the events after the page begin.
+        /// The offset in the feed's log at which the events after the page begin. Used only for the last page.
         let mark: UInt64
-        /// The number of deletions at the time of the read.
+        /// The service's count of deletions at the time of the read.
         let deletions: UInt64
-        /// The feed's ``StreamFeed/losses`` at the time of the read. A stream joins at the mark only if the feed has
-        /// lost nothing since.
+        /// The feed's ``StreamFeed/losses`` at the time of the read. If the feed has discarded events since then, a
+        /// stream cannot join its log at the mark.
         let losses: Int
     }
 
     private struct Place {
-        /// Held while the page is cached, so that no other feed can get the same identity.
+        /// Retained while the page is cached, so that no other feed can have the same `ObjectIdentifier`.
         var feed: StreamFeed?
         let bytes: Int
         let tick: UInt64
     }
 
     private var entries: [ObjectIdentifier: [Entry]] = [:]
-    /// In the order of reading, over all feeds and within each feed.
+    /// The cached pages of all feeds, in the order in which they were read.
     private var places: [Place] = []
     private var first = 0
     private var bytes = 0
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// The newest cached page that holds the events after a stream's position.
+    /// The newest cached page that continues from a stream's position.
     func entry(of feed: StreamFeed, after position: Timetoken, deletions: UInt64, now: Timetoken) -> Entry? {
         entries[ObjectIdentifier(feed)]?.last { entry in
             entry.page.after <= position && position < entry.page.position && entry.deletions == deletions
@@ -52,7 +51,7 @@ struct PageCache {
         while bytes > Self.mostBytes { dropOldest() }
     }
 
-    /// Removes pages that are no longer likely to be needed.
+    /// Removes the pages that were cached for longer than `life`.
     mutating func compact(at tick: UInt64) {
         while first < places.count, places[first].tick + Self.life <= tick { dropOldest() }
     }

@@ -3,8 +3,8 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// Prints responses of polls. Thousands of polls may wait for the same events; they share the bytes of the last
-/// response.
+/// Prints the responses of polls. Thousands of polls may wait for the same events, so the bytes of the last response
+/// are reused.
 struct PollPrinter {
     private var timetokens: [Timetoken] = []
     /// ``RenderedIncludes/form`` of each event; empty without included objects.
@@ -12,10 +12,10 @@ struct PollPrinter {
     private var cursor = Timetoken.zero
     private var text: [UInt8] = []
 
-    /// A response for a batch. Event ids are unique in the installation, so the same events imply the same app, and a
-    /// response without events is the same for all apps.
+    /// The response for a batch of events. The last response is reused for the same events. Event ids are unique in the
+    /// gateway, so the same events belong to the same app. A response without events does not depend on the app.
     ///
-    /// - Parameter included: the objects included with each event; empty where none were requested.
+    /// - Parameter included: the objects included with each event; empty when none were requested.
     mutating func answer(_ batch: PollBatch, _ included: [RenderedIncludes] = []) -> Response {
         var (batch, included) = (batch, included)
         batch.fit(&included)

@@ -3,10 +3,10 @@ import ChatModel
 import LongPolling
 import JSON
 
-/// A report for operators about streams of one app that were closed because their reader was too slow.
+/// A report to operators about streams of one app that were closed because their readers were too slow.
 struct SlowReaderReport: Sendable {
     var count = 0
-    /// The id of the last such stream.
+    /// The id of the stream that was closed last.
     var stream: String
     var key: String
 
@@ -32,8 +32,8 @@ extension LiveStreams {
         lagged[owner.app] = report
     }
 
-    /// Reports slow closes to operators, with at most one event per app and second, so that many readers becoming slow
-    /// at once do not cause as many writes. A report that cannot be stored is merged into the next one.
+    /// Reports streams with slow readers to operators, in at most one event per app and second. Many slow readers
+    /// therefore cause few writes. A report that cannot be stored is merged into the next report.
     func reportLag() {
         guard !lagged.isEmpty, reporting == nil else { return }
         let reports = lagged

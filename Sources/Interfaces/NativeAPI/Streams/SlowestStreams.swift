@@ -4,14 +4,14 @@ import LongPolling
 import HTTPServer
 import JSON
 
-/// The streams with the largest lag.
+/// The largest lag of a live stream and the largest lag of a catch-up.
 struct SlowestStreams: Sendable {
     var lagBytes: UInt64 = 0
     var catchUpTicks: UInt64 = 0
 }
 
 extension LiveStreams {
-    /// Examines every stream, in parts, so that the loop is not blocked for long.
+    /// Examines all streams in parts, so that the loop is not blocked for long.
     func worst() async -> SlowestStreams {
         var worst = SlowestStreams()
         var position: UInt64? = 0
@@ -33,7 +33,7 @@ extension LiveStreams {
 }
 
 extension LiveStreams {
-    /// True when the caller's credential still exists and still covers the selection.
+    /// True when the caller's credential is still valid and still covers the selection.
     func isInForce(_ caller: Caller, _ selection: Selection) -> Bool {
         guard let now = service.keyring.caller(key: caller.credential, in: caller.app) else { return false }
         if let end = caller.expires, end <= service.clock.now { return false }
@@ -48,7 +48,8 @@ extension LiveStreams {
         recheck(after: 0) { $0.owner.key == changed }
     }
 
-    /// Closes the streams whose credential is no longer valid, a part of the list at a time.
+    /// Closes the concerned streams whose credential is no longer valid. Each turn of the loop examines a part of the
+    /// list.
     func recheck(after sequence: UInt64, _ isConcerned: @escaping @Sendable (LiveStream) -> Bool) {
         let part = roll.part(behind: sequence, limit: 4096)
         for stream in part.streams where isConcerned(stream) { recheck(stream) }
@@ -60,7 +61,8 @@ extension LiveStreams {
         if !isInForce(stream.owner.caller, stream.feed.selection) { close(stream, .unauthorized) }
     }
 
-    /// Checks only the streams whose credentials have expired; tokens may expire every second.
+    /// Checks the streams whose credentials have expired. Other streams are not examined, because tokens may expire
+    /// every second.
     func checkExpiries() {
         var ofNoUser: Set<ObjectIdentifier> = []
         for owner in owners.ended(at: service.clock.now) {
@@ -77,7 +79,7 @@ extension LiveStreams {
     }
 }
 
-/// Sessions of devices, and the events about a device's streams that other parts of the chat receive.
+/// Sessions of devices, presence and unread counts, which depend on the streams of devices.
 extension LiveStreams {
     private func device(of stream: LiveStream) -> DeviceSessions.Device? {
         guard let viewer = stream.feed.selection.viewer, let device = viewer.device else { return nil }
@@ -87,7 +89,7 @@ extension LiveStreams {
     /// The id of the session to which a stream belongs, once its device is registered.
     func session(of stream: LiveStream) -> String? { device(of: stream).flatMap { sessions.session($0)?.id } }
 
-    /// Registers a device's new stream.
+    /// Registers the new stream of a device.
     func deviceCame(_ stream: LiveStream, hasGap: Bool) {
         guard let viewer = stream.feed.selection.viewer else { return }
         let present = stream.presentOn == nil ? [] : presence(on: stream.feed.selection)
@@ -124,7 +126,7 @@ extension LiveStreams {
         sendReport("connection.reconnecting", session)
     }
 
-    /// Moves the presence of a device's user to the stream's new channels.
+    /// Moves the presence of a device's user to the channels of the stream's new selection.
     func deviceMoves(_ stream: LiveStream, to selection: Selection) {
         guard let before = stream.presentOn, let user = stream.user else { return }
         let after = presence(on: selection)
@@ -134,7 +136,7 @@ extension LiveStreams {
         if !went.isEmpty { service.presence.narrowed(holder(of: stream), of: user, without: went.map(\.text)) }
     }
 
-    /// Handles a user's joining or leaving a channel: updates the streams that make the user present.
+    /// Handles that a user has joined or left a channel: updates the streams that make the user present.
     func userMoved(_ user: UserID) {
         for stream in streams(of: user) { deviceMoves(stream, to: stream.feed.selection) }
     }
@@ -142,8 +144,9 @@ extension LiveStreams {
     /// The open streams of a user.
     func streams(of user: UserID) -> [LiveStream] { (userStreams[user] ?? []).compactMap { roll[$0] } }
 
-    /// Watches unread messages of a user while the user has a stream, and sends changes to the user's devices. Changes
-    /// are applied in order: an end that overtook its beginning would leave the user watched for good.
+    /// Starts or stops watching the unread messages of a user. They are watched while the user has a stream, and
+    /// changes are sent to the user's devices. Starts and stops are applied in order; otherwise a user could be watched
+    /// for good.
     private func watchUnread(of user: UserID, isOn: Bool) {
         watches.append((user: user, isOn: isOn))
         if watching == nil { watching = Task { await updateWatches() } }
@@ -157,8 +160,8 @@ extension LiveStreams {
         watching = nil
     }
 
-    /// Treats a user who polls as connected until no poll has arrived for some time, so that each poll returns the
-    /// changes of unread messages since the last one.
+    /// Treats a user who polls as connected until no poll has arrived for `pollWatchBeats`. Each poll therefore returns
+    /// the changes of unread messages since the last poll.
     func pollCame(_ selection: Selection) {
         guard let viewer = selection.viewer else { return }
         let user = UserID(viewer.user, in: selection.channels.app)
@@ -170,12 +173,12 @@ extension LiveStreams {
         startBeating()
     }
 
-    /// The time in beats for which a user counts as connected after a poll. It covers the longest hold of a poll and
-    /// the time for which transient events can be caught up with.
+    /// The number of beats (seconds) for which a user counts as connected after a poll. It is longer than the longest
+    /// wait of a poll plus the two minutes for which transient events can be caught up.
     private static let pollWatchBeats: UInt64 = 150
 
     func expirePollWatches(at tick: UInt64) {
-        // There may be many users, and a delay of seconds does no harm.
+        // The expiries are checked every ten seconds, because there may be many users and a delay does no harm.
         guard tick.isMultiple(of: 10) else { return }
         for (user, end) in pollWatches where end <= tick {
             pollWatches[user] = nil
@@ -189,7 +192,7 @@ extension LiveStreams {
 
     private func holder(of stream: LiveStream) -> HolderID { HolderID(id(of: stream.sequence)) }
 
-    /// Ends the sessions of devices that have not reconnected in time.
+    /// Ends the sessions of devices that have not reconnected within the resume window.
     func expireSessions() {
         for session in sessions.expire(now: service.clock.now) { sendReport("connection.failed", session) }
     }
@@ -237,8 +240,8 @@ extension LiveStreams {
         }
     }
 
-    /// Appends session events one after the other, so that the log keeps a device's states in order. An event that
-    /// cannot be appended is dropped: it is transient, and the list of sessions shows the present state.
+    /// Appends the events about sessions one after the other, so that the log has a device's states in order. An event
+    /// that cannot be appended is dropped. The event is transient, and the list of sessions shows the present state.
     private func sendPending() async {
         while !reports.isEmpty {
             let part = Array(reports.prefix(200))

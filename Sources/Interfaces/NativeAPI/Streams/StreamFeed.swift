@@ -4,11 +4,11 @@ import LongPolling
 import HTTPServer
 import Synchronization
 
-/// All streams with the same selection, format and included objects. An event is framed once and appended once to their
-/// shared byte log.
+/// The streams with the same selection, format and included objects. An event is printed once and appended once to the
+/// byte log that these streams share.
 ///
-/// If objects are included, an event waits until they have been read. Until then the log is complete up to the event
-/// before it (``position(_:)``). Runs on the loop, where the hub calls it.
+/// If objects are included, an event waits until its objects have been read. Until then the log is complete only up to
+/// the event before (``position(_:)``). Runs on the loop, on which the hub passes it events.
 actor StreamFeed: FeedSink {
     nonisolated let selection: Selection
     nonisolated let format: StreamFormat
@@ -20,11 +20,11 @@ actor StreamFeed: FeedSink {
     private let beats: SecondTimer
     private let streams = Atomic(0)
     private let lossCount = Atomic(0)
-    /// The number of times that the feed discarded events that its log does not hold (``endFeed()``).
+    /// The number of times that the feed discarded events that are not in its log (``endFeed()``).
     nonisolated var losses: Int { lossCount.load(ordering: .relaxed) }
     nonisolated var unownedExecutor: UnownedSerialExecutor { log.loop.asUnownedSerialExecutor() }
 
-    /// The beat of the last append.
+    /// The beat (a count of seconds) of the last append.
     private(set) var lastAppend: UInt64
     private(set) var appended: UInt64 = 0
     /// The timetoken of the newest appended event.
@@ -35,9 +35,9 @@ actor StreamFeed: FeedSink {
     private var unread = PendingEvents()
     /// Tasks that wait for the log to be complete up to a position.
     private var waiters: [(position: Timetoken, continuation: CheckedContinuation<Void, Never>)] = []
-    /// Called when the feed begins to hold something back.
+    /// Called when the feed begins to hold counts back.
     private let onHold: @Sendable (StreamFeed) -> Void
-    /// Called when the feed cannot append events, so that its streams cannot continue.
+    /// Called when the feed discarded events, so that its live streams cannot continue.
     private let onLoss: @Sendable (StreamFeed) -> Void
 
     init(
@@ -86,7 +86,7 @@ actor StreamFeed: FeedSink {
 
     /// Handles the result of a read of included objects for the oldest pending events.
     private func receive(_ events: [Event], _ result: Result<[RenderedIncludes], ChatError>, of life: UInt64) {
-        // The streams that waited for these events have ended.
+        // The events of this read were discarded, and the streams that waited for them have ended.
         guard life == unread.life else { return }
         switch result {
         case .success(let included):
@@ -98,7 +98,7 @@ actor StreamFeed: FeedSink {
         }
     }
 
-    /// Discards the pending events. The feed's clients reconnect and read them from the log.
+    /// Discards the pending events. The clients of the feed reconnect and read the events from the store.
     private func endFeed() {
         unread.clear()
         lossCount.add(1, ordering: .relaxed)
@@ -114,12 +114,12 @@ actor StreamFeed: FeedSink {
         return true
     }
 
-    /// Appends the held counts. If later events were sent meanwhile, such an event must not move a client's cursor back
-    /// and has no id.
+    /// Appends the held-back counts whose type was not sent in this beat. If later events were sent in the meantime,
+    /// the block of the counts has no id, so that it does not move a client's cursor back.
     func release() { sendReport(debouncer.release(at: beats.now)) }
 
-    /// Appends everything held back now, so that the log is complete up to the hub's position. Required before a stream
-    /// leaves the feed there, or joins it after a read that included the held events.
+    /// Appends all held-back counts, so that the log is complete up to the hub's position. Required before a stream
+    /// leaves the feed at that position, or joins after a read that included the held-back events.
     nonisolated func flush() {
         assumeIsolated { feed in
             if !feed.debouncer.isEmpty { feed.sendReport(feed.debouncer.releaseAll(at: feed.beats.now)) }
@@ -136,8 +136,8 @@ actor StreamFeed: FeedSink {
         }
     }
 
-    /// Appends a heartbeat for all streams at once, unless something was sent within `interval` beats. Returns the beat
-    /// of the next check.
+    /// Appends a heartbeat for all streams, unless something was appended within the last `interval` beats. Returns the
+    /// beat of the next check.
     func keepAlive(every interval: UInt64) -> UInt64 {
         let due = lastAppend + interval
         guard due <= beats.now else { return due }
@@ -146,18 +146,19 @@ actor StreamFeed: FeedSink {
         return beats.now + interval
     }
 
-    /// The position up to which the log is complete, given the position up to which the feed was handed events. Call on
-    /// the loop.
+    /// The position up to which the log is complete. Call on the loop.
+    ///
+    /// - Parameter handedOut: the position up to which the feed has received events.
     nonisolated func position(_ handedOut: Timetoken) -> Timetoken {
         assumeIsolated { feed in feed.unread.first.map { Timetoken($0.timetoken.rawValue - 1) } ?? handedOut }
     }
 
-    /// True when the log holds every event that the feed was handed up to a position. Call on the loop.
+    /// True when the log contains every event up to a position that the feed has received. Call on the loop.
     nonisolated func isComplete(through position: Timetoken) -> Bool {
         assumeIsolated { feed in feed.unread.first.map { $0.timetoken > position } ?? true }
     }
 
-    /// Returns when the log holds every event that the feed was handed up to a position.
+    /// Waits until the log contains every event up to a position that the feed has received.
     func reach(_ position: Timetoken) async {
         guard !isComplete(through: position) else { return }
         await withCheckedContinuation { waiters.append((position, $0)) }
@@ -170,7 +171,7 @@ actor StreamFeed: FeedSink {
         waiters.removeAll { first > $0.position }
     }
 
-    /// The newest ids that the feed has sent, in no particular order. Call on the loop.
+    /// The ids of the newest events that the feed has sent, in no particular order. Call on the loop.
     nonisolated var newestIDs: [Timetoken] { assumeIsolated { $0.recent.ids } }
 
     /// The number of streams that follow the feed, including those that catch up.
@@ -183,13 +184,13 @@ actor StreamFeed: FeedSink {
 
 /// Events of a feed that wait for their included objects.
 private struct PendingEvents {
-    /// The maximum weight of the waiting events, in bytes as ``EventDraft/weight`` counts them: more than the hub hands
-    /// out in one turn.
+    /// The maximum total weight of the waiting events, in bytes as counted by ``EventDraft/weight``. It is larger than
+    /// the weight of the events that the hub distributes in one turn.
     private static let mostBytes = 4 * 1024 * 1024
 
     private var events: [Event] = []
     private var bytes = 0
-    /// The number of times that the pending events were discarded.
+    /// The number of times that the pending events were discarded. It identifies the reads whose results are outdated.
     private(set) var life: UInt64 = 0
 
     var first: Event? { events.first }
@@ -213,8 +214,8 @@ private struct PendingEvents {
     }
 }
 
-/// The newest few ids of a feed. The client of a ticket may present the id of an event that the log does not hold,
-/// because it was never stored or has been deleted since.
+/// The ids of the newest events of a feed. A client that resumes with a ticket may send the id of an event that is not
+/// in the log, because the event was never stored or was deleted.
 private struct RecentIDs {
     private static let count = 16
     private(set) var ids: [Timetoken] = []

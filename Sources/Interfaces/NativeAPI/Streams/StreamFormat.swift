@@ -33,10 +33,10 @@ enum StreamFormat: Hashable, Sendable, CaseIterable {
 // MARK: - Blocks
 
 extension StreamFormat {
-    /// The frame of an event of the log. Its cursor is its timetoken, which is also the id of the block unless the
-    /// block must not move the client's cursor.
+    /// The frame of an event of the log. The frame contains the event's timetoken as the cursor. The block's id is the
+    /// timetoken too, unless the block must not move the client's cursor.
     ///
-    /// - Parameter included: the objects included with the event; nil for a reader that requested none.
+    /// - Parameter included: the objects included with the event; nil when the reader requested none.
     func frame(_ event: Event, with included: JSONText? = nil, hasID: Bool = true) -> [UInt8] {
         let text = JSONText(capacity: event.draft.weight + 160 + (included?.count ?? 0)) { writer in
             event.printEnvelope(to: &writer, included: included)
@@ -71,7 +71,8 @@ extension StreamFormat {
         }
     }
 
-    /// A heartbeat: keeps proxies and clients from treating a quiet stream as dead, and causes no event at the client.
+    /// A heartbeat. It keeps proxies and clients from treating a silent stream as broken, and causes no event in the
+    /// client.
     var heartbeat: [UInt8] {
         switch self {
         case .eventStream: ServerSentEvent.heartbeat
@@ -79,15 +80,15 @@ extension StreamFormat {
         }
     }
 
-    /// The block's bytes. Names of types and control blocks consist of letters, digits and `_.-`, so the block is never
-    /// nil.
+    /// The bytes of a block. The block is never nil, because names of types and control blocks consist of letters,
+    /// digits and `_.-`.
     private static func block(_ event: ServerSentEvent?) -> [UInt8] { event?.bytes ?? [] }
 
     /// - Parameter feedBytes: the maximum size of a log in bytes; rounded down to a power of two.
     func logOptions(feedBytes: Int) -> Broadcast.Options {
         var options = self == .lines ? Broadcast.Options.lines : Broadcast.Options()
-        // A feed that sends only heartbeats needs very little memory. A frame makes the log grow to four times the
-        // frame's size.
+        // A feed that sends only heartbeats needs little memory. The first event lets the log grow to four times the
+        // size of its frame.
         options.initialBytes = 256
         options.maximumBytes = max(4096, 1 << (Int.bitWidth - 1 - max(1, feedBytes).leadingZeroBitCount))
         return options
@@ -104,7 +105,8 @@ extension StreamFormat {
         }
     }
 
-    /// The format that a client prefers according to `Accept`; SSE without a preference, nil when it accepts neither.
+    /// The format that a client prefers according to `Accept`. SSE if it has no preference; nil if it accepts neither
+    /// format.
     static func negotiated(_ headers: Headers) -> StreamFormat? {
         headers.mostAccepted(of: allCases, as: \.mediaType)
     }

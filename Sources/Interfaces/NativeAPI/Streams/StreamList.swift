@@ -14,7 +14,7 @@ struct StreamReport: Sendable {
     var included: Set<IncludedObject>
     var isCatchingUp: Bool
     var opened: Timetoken
-    /// The position up to which every event has been passed to the stream's connection; nil while it is unknown.
+    /// The position up to which all events were sent on the stream's connection; nil while the position is unknown.
     var cursor: Timetoken?
     var lag: UInt64
     var bytesSent: UInt64
@@ -53,9 +53,9 @@ extension LiveStreams {
             bytesSent: stream.connection.bytesSent, remote: stream.connection.remoteAddress.description)
     }
 
-    /// True when the caller may see and change a stream. A credential covers its own streams. One with the right to
-    /// manage also covers those of the app whose selection it can read; a device's stream follows its user into any
-    /// channel, so this takes a credential that covers all channels.
+    /// True when the caller may see and change a stream. A credential covers its own streams. A credential with the
+    /// scope `manage` also covers the streams of the app whose selection it may read. A device's stream follows its
+    /// user into any channel, so such a stream requires a credential that covers all channels.
     private func isShown(_ stream: LiveStream, to caller: Caller) -> Bool {
         let owner = stream.owner.caller
         guard stream.connection.isOpen, owner.app == caller.app else { return false }
@@ -69,8 +69,8 @@ extension LiveStreams {
             && caller.channels.coversAll(selection.channelPatterns) && caller.types.coversAll(selection.types)
     }
 
-    /// The streams after a number, in the order of opening unless the list asks for another, and the last number
-    /// examined if there are more.
+    /// The streams after a number, and the last listed number if there are more streams. The order is that of opening,
+    /// unless the list requests another.
     func list(
         _ list: RecordList, behind start: UInt64?, for caller: Caller
     ) async -> (streams: [StreamReport], last: UInt64?) {
@@ -94,6 +94,8 @@ extension LiveStreams {
         (list.after.map { stream.opened > $0 } ?? true) && (list.before.map { stream.opened < $0 } ?? true)
     }
 
+    /// Finds the stream with an id.
+    ///
     /// - Throws: `.notFound` when the stream does not exist or the caller may not see it.
     private func stream(_ id: String, for caller: Caller) throws(ChatError) -> LiveStream {
         guard let stream = sequence(of: id).flatMap({ roll[$0] }), isShown(stream, to: caller) else {
@@ -102,17 +104,19 @@ extension LiveStreams {
         return stream
     }
 
-    /// - Throws: `.notFound` if the stream does not exist or the caller may not see it.
+    /// The stream with an id, as the API returns it.
+    ///
+    /// - Throws: `.notFound` when the stream does not exist or the caller may not see it.
     func report(_ id: String, for caller: Caller) throws(ChatError) -> StreamReport {
         report(try stream(id, for: caller))
     }
 
-    /// Changes a stream's selection. The new selection is limited by the stream's own credential, not by that of the
-    /// caller.
+    /// Changes a stream's selection. The new selection must be within the rights of the stream's own credential, not of
+    /// the caller's.
     ///
-    /// A subscription is a position and a selection, and only the selection changes. Every event up to the position has
-    /// been passed to the connection under the old selection, and every later one arrives under the new one. A channel
-    /// in both therefore loses and repeats nothing.
+    /// The stream keeps its position. Every event up to the position was sent under the old selection, and every later
+    /// event is sent under the new selection. A channel in both selections therefore neither misses nor repeats an
+    /// event.
     func change(
         _ id: String, channels: [String]?, types: [String]?, for caller: Caller
     ) throws(ChatError) -> StreamReport {
@@ -139,7 +143,8 @@ extension LiveStreams {
         deviceMoves(stream, to: selection)
         stream.feed = enterFeed(
             selection, old.format, old.inclusion, isChunked: old.log.isChunked, stream.sequence)
-        // This happens in one turn: the old feed's log holds exactly the events up to its position.
+        // All of this runs in one turn of the loop, so the old feed's log contains exactly the events up to its
+        // position.
         old.flush()
         if !stream.isCatchingUp { stream.position = logPosition(of: old) }
         guard stream.connection.leave() else { return leaveFeed(old, stream.sequence) }
@@ -149,7 +154,8 @@ extension LiveStreams {
         if !stream.isCatchingUp { follow(stream) }
     }
 
-    /// The stream's credential and its viewer; no viewer for a stream that is not a device's.
+    /// The stream's credential and its viewer (the device as which it listens). The viewer is nil if the stream is not
+    /// a device's.
     func listener(of id: String, for caller: Caller) throws(ChatError) -> (owner: Caller, viewer: Viewer?) {
         let stream = try stream(id, for: caller)
         return (stream.owner.caller, stream.feed.selection.viewer)
@@ -201,8 +207,8 @@ extension NativeAPI {
         return .json(JSONText { report.print(to: &$0) }.bytes)
     }
 
-    /// Looks up the rights that the new channels need. For a device's stream this is whether each channel is
-    /// members-only. Any other stream of a user may follow the channels that the user may read.
+    /// Looks up the rights that the new channels need. For a device's stream, the lookup finds out whether each channel
+    /// is members-only. Any other stream of a user may follow only the channels that the user may read.
     private func prepare(_ id: String, for channels: [String], _ caller: Caller) async throws(ChatError) {
         let (owner, viewer) = try await streams.listener(of: id, for: caller)
         let chat = service.chat(for: owner)
@@ -211,8 +217,8 @@ extension NativeAPI {
         _ = try await chat.selection(selection, heardBy: viewer.user, on: viewer.device)
     }
 
-    /// Waits until streams have received the events emitted before the request, so that a change applies to later
-    /// events only.
+    /// Waits until streams have received the events that were emitted before the request. A change of the selection
+    /// then applies only to later events.
     private func awaitDelivery(_ caller: Caller) async throws(ChatError) {
         let newest = try await service.chat(for: caller).watermark()
         guard await service.hub.reach(newest) else { throw ChatError.notListening }
@@ -229,7 +235,7 @@ extension NativeAPI {
 }
 
 extension Fields {
-    /// Reads names and patterns. An empty list is refused, because it would mean everything.
+    /// Reads the names and patterns of a member. An empty list is refused, because it would stand for all names.
     func patterns(_ name: String) throws(ChatError) -> [String]? {
         let texts = try strings(name)
         guard texts?.isEmpty != true else { throw fault(name, "minItems", "must not be empty; leave it out") }

@@ -2,24 +2,24 @@ import LongPolling
 import HTTPServer
 import Locking
 
-/// Counters of streams and polls at one moment. Counters of occurrences never decrease.
+/// The statistics of streams and polls at one moment. The counters (`UInt64`) never decrease.
 struct StreamMetrics: Sendable, Equatable {
     /// The number of open streams, including those that catch up.
     var open = 0
     /// The number of feeds: distinct combinations of selection and format.
     var feeds = 0
-    /// The bytes that the logs of all feeds use of `limits.all_feeds_bytes`.
+    /// The bytes that the logs of all feeds use. Their limit is `limits.all_feeds_bytes`.
     var logBytes = 0
-    /// The number of streams that catch up, and how many of them wait for a turn.
+    /// The number of streams that catch up, and the number of those that wait for a turn to be served.
     var catchUpsNow = 0
     var catchUpsWaiting = 0
     /// The number of polls that wait for an event.
     var pollsWaiting = 0
     /// Streams opened since the start.
     var opened: UInt64 = 0
-    /// Streams that read the log before they became live.
+    /// Streams that read the log before they became live, since the start.
     var catchUps: UInt64 = 0
-    /// Pages read from the log for catch-up. Smaller than the number of pages sent when several streams shared one.
+    /// Pages read from the log for catch-up. More pages are sent than read when streams share pages.
     var pagesRead: UInt64 = 0
     /// Streams closed because their reader was too slow.
     var slowCloses: UInt64 = 0

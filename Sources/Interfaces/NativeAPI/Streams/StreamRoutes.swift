@@ -25,8 +25,8 @@ extension NativeAPI {
         router.add(.post, "/v1/stream-tickets", body: body, handler: asCaller(postStreamTicket, repeating: .refused))
     }
 
-    /// Sends `stream.closing` on every stream, with a time after which to reconnect, and answers every held poll. Later
-    /// streams and polls are refused with 503. Intended for `Server.run(onDrain:)`.
+    /// Sends `stream.closing` with a reconnection time on every stream, and answers every waiting poll. Later streams
+    /// and polls are refused with 503. Intended for `Server.run(onDrain:)`.
     public func drainStreams() async { await streams.drain() }
 
     /// The present counters of streams and polls.
@@ -34,15 +34,16 @@ extension NativeAPI {
 }
 
 extension Request {
-    /// The last id that a reconnecting EventSource sends. It takes precedence over the URL's cursor, because the URL
-    /// stays the same. Some clients send an empty field when they have no id.
+    /// The last id that a reconnecting EventSource sends, or nil. The id takes precedence over the cursor in the URL,
+    /// because the URL stays the same. Some clients send an empty field when they have no id.
     var lastEventID: String? { headers["Last-Event-ID"].flatMap { $0.isEmpty ? nil : $0 } }
 }
 
 // MARK: - GET /v1/stream
 
 extension NativeAPI {
-    /// `GET /v1/stream?channel=&type=&filter=&cursor=&user=&device=`: events as they occur, as SSE or as JSON lines.
+    /// `GET /v1/stream?channel=&type=&filter=&cursor=&user=&device=`: sends events as they occur, as SSE or as JSON
+    /// lines.
     func getStream(_ request: Request) async throws -> Response {
         guard let format = StreamFormat.negotiated(request.headers) else { throw Self.notAcceptable }
         let parameters = try Parameters(request.query, known: FollowRequest.parameterNames + ["ticket"])
@@ -58,7 +59,7 @@ extension NativeAPI {
                 try await wanted.resumption(in: chat, at: wanted.cursor ?? "latest")
             }
         guard await service.hub.reach(resumption.from) else { throw ChatError.notListening }
-        // For a ticket, the end of the log is not shown, because other people may know positions near it.
+        // The client of a ticket does not see the end of the log, because other people may know positions near the end.
         let shownStart = resumption.gap != nil ? resumption.from : opening?.start ?? resumption.from
         let headers = format.headers + [("Gateway-Cursor", shownStart.description)]
         guard request.method != .head else { return .empty(status: 200, headers: headers) }
@@ -100,8 +101,8 @@ extension NativeAPI {
         return (caller, ticket)
     }
 
-    /// Checks the start position of a ticket's stream: the ticket's own start or later or, for a reconnecting client,
-    /// an id that it was sent.
+    /// Checks the start position of a ticket's stream. The cursor must not be before the ticket's start. The last id of
+    /// a reconnecting client must be an id that the ticket's stream was sent.
     private func requirePlace(
         _ request: Request, _ parameters: Parameters, _ ticket: StreamTicket, _ chat: ChatAccess
     ) async throws {
@@ -122,7 +123,7 @@ extension NativeAPI {
         }
     }
 
-    /// The log's event at a position, if the ticket's holder may read it.
+    /// The event at a position of the log; nil when there is none or the ticket's holder may not read it.
     private func event(at position: Timetoken, _ chat: ChatAccess) async throws(ChatError) -> Event? {
         do throws(ChatError) {
             return try await chat.event(position)
@@ -140,7 +141,8 @@ extension NativeAPI {
 // MARK: - GET /v1/poll
 
 extension NativeAPI {
-    /// `GET /v1/poll?channel=&type=&filter=&cursor=&user=&device=&limit=`: the next events; waits if there are none.
+    /// `GET /v1/poll?channel=&type=&filter=&cursor=&user=&device=&limit=`: returns the next events, and waits if there
+    /// are none.
     func getPoll(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: FollowRequest.parameterNames + ["limit"])
         let limit = try parameters.integer("limit", in: 1...limits.pageMost) ?? limits.pageDefault
@@ -159,7 +161,7 @@ extension NativeAPI {
             hold: limits.pollHold, formatter: formatter)
         (order.groups, order.audienceChanges) = (wanted.groups, wanted.audienceChanges)
         await formatter.begin(order.selection)
-        // A gap is returned at once: the client may want to read history before it continues.
+        // A poll with a gap does not wait, because the client may want to read history before it continues.
         do {
             switch try await streams.polls.follow(order, in: chat, waits: resumption.gap == nil) {
             case .deferred(let opening): return .deferred(opening)
@@ -180,7 +182,8 @@ extension NativeAPI {
 /// Formats poll responses of the native API.
 private struct NativePollFormatter: PollFormatter {
     let streams: LiveStreams
-    /// The holder of the user's presence while the poll waits and for some time after.
+    /// The id under which the poll makes its user present, while the poll waits and for some time after. Nil when the
+    /// poll does not affect presence.
     let holder: HolderID?
     /// The objects included with each event; nil for none.
     let inclusion: IncludePolicy?
@@ -209,7 +212,7 @@ private struct NativePollFormatter: PollFormatter {
 
     func refuse(_ error: ChatError, to reply: DeferredResponse) { reply.fail(Problem(error)) }
 
-    /// Makes the poll's user present on the channels of the selection, if requested.
+    /// Makes the poll's user present on the channels of the selection, if the poll requests it.
     func begin(_ selection: Selection) async {
         guard let holder, let user = selection.viewer?.user else { return }
         let channels = await streams.presence(on: selection)
@@ -230,7 +233,7 @@ extension HolderID {
 extension LiveStreams {
     func countGap() { counters.gaps += 1 }
 
-    /// True when an id is among the newest ones of the stream that a ticket has open.
+    /// True when the id is among the newest ids of the stream that the ticket has open.
     func hasSent(_ id: Timetoken, by ticket: StreamTicket.Nonce) -> Bool {
         tickets.stream(of: ticket).flatMap { roll[$0] }?.feed.newestIDs.contains(id) ?? false
     }
@@ -278,7 +281,7 @@ extension NativeAPI {
         return (position, false)
     }
 
-    /// The ticket's user. A user's credential creates tickets for that user only.
+    /// The user for whom the ticket is created. A user's credential can create tickets only for that user.
     private func ticketUser(_ fields: Fields, _ caller: Caller) throws -> String? {
         let named = try fields.string("user")
         if let named { try Names.check(user: named) }

@@ -4,12 +4,12 @@ import JSON
 import Signing
 import Text
 
-/// A ticket: lets a page in a browser open one stream, once, within 60 s. It replaces the `Authorization` header, which
+/// A ticket: lets a page in a browser open one stream within 60 seconds. It replaces the `Authorization` header, which
 /// `EventSource` cannot send.
 ///
-/// The ticket's text contains all of its data, sealed with the gateway's own key. Creating one stores nothing, a ticket
-/// stays readable after a restart, and no one else can tell where its stream starts. Its rights are the intersection of
-/// the rights it names and the present rights of its key.
+/// The text of a ticket contains all of its data, sealed with the gateway's own key. Creating a ticket stores nothing,
+/// a ticket remains readable after a restart, and only the gateway can read the stream's start from the text. The
+/// rights of a ticket are the rights that it names, within the present rights of its key.
 struct StreamTicket: Sendable, Equatable {
     /// The identity of a ticket: 128 random bits.
     struct Nonce: Hashable, Sendable {
@@ -18,35 +18,35 @@ struct StreamTicket: Sendable, Equatable {
     }
 
     static let lifetime: Duration = .seconds(60)
-    /// The time for which its stream can be resumed, counted from the ticket's creation.
+    /// The time for which the ticket can resume its stream, counted from the ticket's creation.
     static let resumeLife: Duration = .seconds(3600)
-    /// The maximum size of a ticket in bytes. A ticket travels in a request line; a page that needs more channels
-    /// should use patterns.
+    /// The maximum size of a ticket's text in bytes, because the text is part of a request line. A page that needs more
+    /// channels should use patterns.
     static let textBytes = 16 * 1024
 
     var app: AppID
-    /// The id of the API key with which it was created.
+    /// The id of the API key with which the ticket was created.
     var key: String
     var channels: [NamePattern]
     var types: [NamePattern]
     var user: String?
-    /// The expiry of the token with which it was created; nil for a key.
+    /// The expiry of the token with which the ticket was created; nil when it was created with a key.
     var until: Timetoken?
-    /// The proof of the token or ticket with which it was created; nil for a key.
+    /// The proof of the token or ticket with which the ticket was created; nil when it was created with a key.
     var proof: TokenProof?
-    /// The start of its stream. No event before it is ever sent.
+    /// The start of the ticket's stream. Events before this position are never sent.
     var position: Timetoken
-    /// The start that is shown to the client in place of `position`. It equals `position` if the client requested it,
-    /// otherwise it is a random moment shortly before the ticket was created. A client that presents it has not
-    /// received any event.
+    /// The start that the client sees instead of `position`. It equals `position` if the request for the ticket set a
+    /// position; otherwise it is a random time shortly before the ticket was created. A client that sends it back as
+    /// its last id has received no event.
     var start: Timetoken
     var nonce: Nonce
     var expires: Timetoken
 
     var issued: Timetoken { expires.adding(.zero - Self.lifetime) }
 
-    /// The rights of a stream of this ticket, given its key's present rights; nil when the key no longer covers what
-    /// the ticket names.
+    /// The rights of a stream of this ticket, given the present rights of its key; nil when the key no longer covers
+    /// the ticket's channels and types.
     func caller(of key: Caller) -> Caller? {
         let selection = Selection(channels: ChannelSet(app: app, patterns: channels), types: types)
         guard selection.isPermitted(to: key) else { return nil }
@@ -54,7 +54,8 @@ struct StreamTicket: Sendable, Equatable {
         var caller = Caller(
             app: app, credential: self.key, scopes: needsAdmin ? [.read, .admin] : [.read], channels: channels,
             types: types, user: user, expires: [until, key.expires].compactMap(\.self).min())
-        // A ticket of an API key is revoked together with the user's tokens issued at that time.
+        // A ticket that was created with an API key is revoked together with the user's tokens that were issued at the
+        // same time.
         caller.proof = proof ?? TokenProof(issued: issued)
         caller.meters = key.meters
         return caller.readingOwnChannel(within: key)
@@ -68,7 +69,7 @@ extension StreamTicket {
 
     func text(sealedBy seal: TextSealer) -> String { seal.seal(json.bytes) }
 
-    /// Parses a ticket; nil for a text that the gateway did not create. Checks neither expiry nor use.
+    /// Parses a ticket; nil for a text that the gateway did not create. Checks neither the expiry nor the earlier uses.
     init?(text: String, sealedBy seal: TextSealer) {
         guard let json = seal.open(text, mostBytes: Self.textBytes) else { return nil }
         self.init(json: json)
@@ -97,7 +98,7 @@ extension StreamTicket {
     }
 
     private init?(json: [UInt8]) {
-        // A text that cannot be read is not a ticket, whatever the reason.
+        // A text that cannot be parsed is not a ticket.
         guard let root = try? JSONDocument(json).root, let app = root["app"]?.string, let key = root["key"]?.string,
             let channels = root["channels"]?.strings, let types = root["types"]?.strings,
             let nonce = root["nonce"]?.string.flatMap(Hex.decode).flatMap(Nonce.init),

@@ -3,45 +3,47 @@ import ChatModel
 import Locking
 import Signing
 
-/// Creates tickets and remembers which were used.
+/// Creates stream tickets and stores their uses in memory.
 ///
 /// The rules and their bounds:
-/// - A ticket opens one stream, within 60 s of its creation. A second use is refused. A presentation that opened no
-///   stream, because there was no room or the client disconnected, does not count as a use.
-/// - With `Last-Event-ID` it resumes the stream that it opened, while that stream is open (the client's network may
-///   have failed silently) and until 120 s after it broke. This is the browser's own reconnect. One hour after its
-///   creation it resumes nothing more; a stream that is open then stays open.
-/// - The id must be one that the stream was sent; a person who saw only the URL does not know any. The ticket's start
-///   also counts, and cannot be read from the ticket. The newest sent ids are remembered. An older one is looked up in
-///   the log, within the range that the stream covered. Five wrong ids invalidate the ticket.
-/// - Uses are remembered in memory. After a restart, an earlier ticket opens no new stream, but with `Last-Event-ID` it
-///   is accepted within 120 s of the start, because its stream broke with the restart. The gateway then cannot check
-///   that the ticket had opened a stream; the present rights of its key apply in any case.
-/// - At most `capacity` uses are remembered. Past that, tickets are refused; uses are never forgotten early.
+/// - A ticket opens one stream, within 60 s of its creation. A second use is refused. A request that opened no stream,
+///   because of a limit or because the client disconnected, does not count as a use.
+/// - With `Last-Event-ID`, a ticket resumes the stream that it opened. This is the reconnect of a browser. It is
+///   possible while the stream is open, because the client's network may have failed silently, and for 120 s after the
+///   stream broke. One hour after its creation, a ticket resumes nothing more. A stream that is open then stays open.
+/// - The last id must be an id that the stream was sent. A person who saw only the URL knows no such id. The ticket's
+///   start also counts as such an id, and cannot be read from the ticket. The newest ids are stored. An older id is
+///   looked up in the log, in the range that the stream covered. Five wrong ids invalidate the ticket.
+/// - After a restart, an earlier ticket opens no new stream. With `Last-Event-ID` it is accepted within 120 s of the
+///   start, because its stream broke with the restart. The gateway then does not know whether the ticket had opened a
+///   stream. The present rights of the ticket's key apply in any case.
+/// - At most `capacity` uses are stored. When there are more, tickets are refused; no use is removed early.
 final class StreamTickets: Sendable {
     static let resumeWindow: Duration = .seconds(120)
     static let mostWrongIDs = 5
-    /// For a stream without a given start, the minimum time between the shown start and the ticket's creation; up to
-    /// one more second is added at random. Commits in progress at the creation then lie after the start.
+    /// The minimum time from the shown start of a stream to the creation of its ticket, if the client requests no
+    /// start. Up to one more second is added at random. A commit that is in progress at the creation then lies after
+    /// the start.
     static let lead: Duration = .seconds(2)
 
     private struct Use {
-        /// The number of the stream that is open now.
+        /// The number of the stream that the ticket has open; nil when it has none.
         var stream: UInt64?
-        /// The time at which its last stream broke, or at which the ticket was presented if no stream was opened.
+        /// The time at which the ticket's last stream broke, or the time of the ticket's last use if it opened no
+        /// stream.
         var disconnected: Timetoken
-        /// True when the ticket was presented to open its stream.
+        /// True when the ticket was used to open its stream.
         var isShown = false
         var hasOpened = false
-        /// True when its stream was ended for good.
+        /// True when the ticket's stream was ended for good.
         var isFinished = false
-        /// The position at which its last stream began.
+        /// The position at which the ticket's last stream began.
         var began: Timetoken?
-        /// The selection of its last stream.
+        /// The selection of the ticket's last stream.
         var selection: Selection?
-        /// The newest ids that its last stream was sent before it broke.
+        /// The newest ids that the ticket's last stream was sent before it broke.
         var sent: [Timetoken] = []
-        /// The number of presented ids that were wrong or are still being looked up.
+        /// The number of ids sent with the ticket that were wrong or are still being checked.
         var doubts = 0
     }
 
@@ -65,6 +67,8 @@ final class StreamTickets: Sendable {
 
     // MARK: - Creation and presentation
 
+    /// Creates a ticket.
+    ///
     /// - Throws: `.forbidden` when the caller holds no API key of the app, `.malformed` when the ticket would be too
     ///   long for a URL.
     func issue(
@@ -94,14 +98,15 @@ final class StreamTickets: Sendable {
         now.adding(.zero - lead - .nanoseconds(100) * Int(StreamTicket.Nonce(random).low % Timetoken.ticksPerSecond))
     }
 
-    /// A position before every event, random so that it cannot be guessed; it falls in about the year 2001.
+    /// A random start for a stream that begins before every event. It lies in about the year 2001 and cannot be
+    /// guessed.
     private static func beforeAll(_ random: SystemRandomSource) -> Timetoken {
         Timetoken(10_000_000_000_000_000 + StreamTicket.Nonce(random).low % 100_000_000_000_000)
     }
 
-    /// The rights that a ticket gives its holder. Does not use the ticket up.
+    /// The rights that a ticket gives its holder. The call does not count as a use of the ticket.
     ///
-    /// - Throws: `.unauthorized`, with the same message for every reason.
+    /// - Throws: `.unauthorized`. The message does not depend on the reason.
     func caller(of text: String) throws(ChatError) -> (caller: Caller, ticket: StreamTicket) {
         let ticket = StreamTicket(text: text, sealedBy: service.keyring.seal(for: StreamTicket.sealPurpose))
         guard let ticket, let key = service.keyring.caller(key: ticket.key, in: ticket.app),
@@ -112,18 +117,17 @@ final class StreamTickets: Sendable {
 
     // MARK: - Ids
 
-    /// Checks that an id was sent to the ticket's stream. Each check counts as wrong until it succeeds, so that
-    /// concurrent requests get no more attempts than sequential ones.
+    /// Checks that an id was sent to the ticket's stream. Each check counts as a wrong id until it succeeds, so that
+    /// concurrent requests get no more attempts than sequential requests.
     ///
-    /// - Parameter isSent: returns whether the stream was sent the id; called when the ticket's own data does not
-    ///   decide it.
+    /// - Parameter isSent: returns whether the stream was sent the id. Called when the stored ids do not decide.
     /// - Throws: `.unauthorized` for a wrong id, and for a ticket that five wrong ids have invalidated.
     func requireSent(
         _ id: String, to ticket: StreamTicket, _ isSent: (Timetoken) async throws -> Bool
     ) async throws {
         let now = service.clock.now
         try state.withLock { state throws(ChatError) in
-            // A ticket that is too old is refused without an entry.
+            // A ticket that is too old is refused without storing a use.
             guard now <= ticket.issued.adding(StreamTicket.resumeLife), state.uses.count < capacity else {
                 throw Self.refusal
             }
@@ -142,16 +146,16 @@ final class StreamTickets: Sendable {
         state.withLock { $0.uses[ticket.nonce]?.doubts -= 1 }
     }
 
-    /// The result of presenting a ticket.
+    /// The result of using a ticket.
     enum TicketResult {
         case admitted
-        /// Its stream was ended for good. The response is 204, which stops the client.
+        /// The ticket's stream was ended for good. The response is 204, which stops the client.
         case finished
     }
 
-    /// Uses a ticket to open its stream or to resume it.
+    /// Uses a ticket to open its stream or to resume the stream.
     ///
-    /// - Throws: `.unauthorized` when a rule is broken, `.overloaded` when too many uses are remembered.
+    /// - Throws: `.unauthorized` when the ticket breaks a rule, `.overloaded` when too many uses are stored.
     func use(_ ticket: StreamTicket, isResuming: Bool) throws(ChatError) -> TicketResult {
         let now = service.clock.now
         return try state.withLock { state throws(ChatError) in
@@ -180,7 +184,7 @@ final class StreamTickets: Sendable {
     }
 
     private func isFresh(_ ticket: StreamTicket, _ now: Timetoken) -> Bool {
-        // A ticket from before the process's start may have been used already.
+        // A ticket from before the start of this process may have been used already.
         ticket.issued >= started && now <= ticket.expires
     }
 
@@ -191,35 +195,37 @@ final class StreamTickets: Sendable {
     private static let refusal = ChatError(
         .unauthorized, "the ticket is unknown, was used, or has expired; ask for a new one", slug: "ticket_invalid")
 
-    /// True when the ticket's stream can have been sent an event: the event matches its selection and lies between its
-    /// beginning and its end. For a ticket from before the gateway's start only the ticket's own data is known.
+    /// True when the ticket's stream may have been sent an event: the event matches the stream's selection and lies
+    /// between the stream's beginning and its end. Also true for a ticket from before the gateway's start, whose stream
+    /// is unknown.
     func covers(_ event: Event, by ticket: StreamTicket) -> Bool {
         state.withLock { state in
             guard let use = state.uses[ticket.nonce], let began = use.began, let selection = use.selection else {
                 return ticket.issued < started
             }
-            // Timetokens of a burst run ahead of the clock.
+            // The timetokens of a burst of events can be later than the clock.
             let end = max(use.disconnected, use.sent.max() ?? .zero)
             guard event.timetoken > began, use.stream != nil || event.timetoken <= end else { return false }
             let subject = FilterSubject(event)
-            // The channels of a user's device are those of which the user is a member.
+            // The stream of a user's device follows the channels of which the user is a member, so the channel is not
+            // compared.
             return selection.viewer == nil ? selection.admits(subject) : selection.admitsBesideChannel(subject)
         }
     }
 
     // MARK: - The ticket's stream
 
-    /// The stream that a ticket has open now.
+    /// The number of the stream that a ticket has open; nil when it has none.
     func stream(of nonce: StreamTicket.Nonce) -> UInt64? { state.withLock { $0.uses[nonce]?.stream } }
 
-    /// Records the stream that a ticket has opened, its selection and its start. Returns the stream that the ticket had
-    /// open before.
+    /// Records the stream that a ticket has opened, with its selection and its start. Returns the number of the stream
+    /// that the ticket had open before; nil if there was none.
     func opened(
         _ nonce: StreamTicket.Nonce, by stream: UInt64, following selection: Selection, at start: Timetoken
     ) -> UInt64? {
         let now = service.clock.now
         return state.withLock { state in
-            // The entry is missing when the ticket was presented twice at once and the other use was given back.
+            // The entry is missing when the ticket was used twice at once and the other use was released.
             var use = state.uses[nonce] ?? Use(disconnected: now)
             let old = use.stream
             (use.stream, use.isShown, use.hasOpened, use.began) = (stream, true, true, start)
@@ -229,19 +235,18 @@ final class StreamTickets: Sendable {
         }
     }
 
-    /// Handles a presentation that opened no stream: unless the ticket had opened one before, the presentation is
-    /// undone.
+    /// Undoes the use of a ticket that opened no stream. A ticket that has opened a stream before stays used.
     func release(_ nonce: StreamTicket.Nonce) {
         state.withLock { state in
             guard let use = state.uses[nonce], !use.hasOpened else { return }
-            // Wrong ids remain counted.
+            // Wrong ids stay counted.
             if use.doubts > 0 { state.uses[nonce]?.isShown = false } else { state.uses[nonce] = nil }
         }
     }
 
-    /// Records that the stream has ended. The ticket can resume it for a limited time.
+    /// Records that the stream has ended. The ticket can resume the stream for `resumeWindow`.
     ///
-    /// - Parameter sent: the newest ids that it was sent.
+    /// - Parameter sent: the newest ids that the stream was sent.
     func disconnected(_ nonce: StreamTicket.Nonce, _ stream: UInt64, sent: [Timetoken]) {
         let now = service.clock.now
         state.withLock { state in
@@ -252,19 +257,19 @@ final class StreamTickets: Sendable {
         }
     }
 
-    /// Records that the stream ended for good. A client that reconnects receives 204.
+    /// Records that the ticket's stream was ended for good. A client that reconnects receives 204.
     func finish(_ nonce: StreamTicket.Nonce) {
         state.withLock { $0.uses[nonce]?.isFinished = true }
     }
 
-    /// Removes uses that no longer matter; runs at most every ten seconds.
+    /// Removes the uses whose tickets can no longer be resumed. Runs at most every ten seconds.
     func sweep() {
         let now = service.clock.now
         state.withLock { state in
             guard now >= state.sweepAfter else { return }
             state.sweepAfter = now.adding(.seconds(10))
-            // The window is longer than a ticket's validity, so a removed ticket cannot be used for a new stream
-            // either.
+            // `resumeWindow` is longer than the lifetime of a ticket, so a ticket whose use is removed cannot open a
+            // new stream.
             state.uses = state.uses.filter {
                 $0.value.stream != nil || now <= $0.value.disconnected.adding(Self.resumeWindow)
             }

@@ -17,7 +17,7 @@ extension NativeAPI {
             throw fields.fault("scopes", "enum", "must be 'read', 'emit', or both; other scopes need an API key")
         }
         for word in Scopes.words where scopes.contains(word.scope) { try caller.require(word.scope) }
-        // The end of a token is stated in whole seconds.
+        // The expiry of a token is stated in whole seconds.
         let expires = service.clock.now.adding(try lifetime(fields)).secondsUp
         let channels = try fields.channelPatterns("channels", most: limits.streamChannels)
         let types = try fields.typePatterns("types", most: limits.streamChannels)
@@ -40,7 +40,7 @@ extension NativeAPI {
         return try fields.integer("expires_in_seconds", in: 1...most).map { .seconds($0) } ?? UserTokens.usualLife
     }
 
-    /// The requested patterns.
+    /// Returns the requested patterns unchanged; nil when the request names none.
     ///
     /// - Throws: an error for a pattern that the caller's own patterns do not cover.
     private static func reached(

@@ -8,10 +8,10 @@ import JSON
 /// token).
 struct UserToken: Sendable, Equatable {
     var user: String
-    /// The API key from which it is derived; nil when the app's secret, or a registered key, signed it alone.
+    /// The API key from which the token is derived; nil when the app's secret or a registered key signed the token.
     var key: String?
     var scopes: Scopes
-    /// Nil for all channels that its key covers.
+    /// The channels of the token; nil for all channels that its key covers.
     var channels: [NamePattern]?
     var types: [NamePattern]?
     var audience: [String] = []
@@ -19,24 +19,24 @@ struct UserToken: Sendable, Equatable {
     var issued: Timetoken?
     /// The claim `exp`.
     var expires: Timetoken
-    /// The time for which the token stays valid after `exp`, since clocks of other machines may be wrong. Zero for a
-    /// token that the gateway created.
+    /// The time for which the token stays valid after `exp`, because the clocks of other machines may be wrong. Zero
+    /// for a token that the gateway created.
     var leeway = skew
 
-    /// The time after which the token is invalid.
+    /// The end of the token's validity: `exp` and the leeway.
     var end: Timetoken { expires.adding(leeway) }
 
-    /// The scopes that a token may have. Managing an app requires an API key, because its effects belong to no user and
-    /// outlast a token.
+    /// The scopes that a token may have. Managing an app requires an API key: its effects belong to no user and last
+    /// longer than a token.
     static let possible: Scopes = [.read, .emit]
 
-    /// The tolerated difference of other machines' clocks.
+    /// The tolerated difference between this clock and the clocks of other machines.
     static let skew: Duration = .seconds(60)
     /// The maximum size in bytes. A token is sent in a header field of every request.
     static let textBytes = 16 * 1024
 
-    /// The rights of the holder, given the present rights of the key; nil when the key no longer covers what the token
-    /// names.
+    /// The rights of the token's holder, given the present rights of the key; nil when the key no longer covers the
+    /// token's rights.
     func caller(of key: Caller) -> Caller? {
         let words = Scopes.words.map(\.scope).filter { scopes.contains($0) && key.scopes.allow($0) }
         guard !words.isEmpty, key.channels.coversAll(channels ?? []), key.types.coversAll(types ?? []) else {
@@ -59,7 +59,7 @@ extension UserToken {
 
     /// Parses the claims of a token whose signature is valid.
     init(claims: [UInt8]) throws(Fault) {
-        // A document that cannot be parsed has one error, wherever it is.
+        // Every parsing error has the same text.
         guard let root = try? JSONDocument(claims).root, root.kind == .object else {
             throw Fault(text: "its claims are not a JSON object")
         }

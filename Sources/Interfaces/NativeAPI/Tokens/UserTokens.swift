@@ -6,17 +6,17 @@ import Signing
 
 /// Verifies users' tokens and creates them.
 ///
-/// Nothing is stored: a token is valid while its key is. The token names the key (`kid` in its header for a registered
-/// key, `iss` in its claims for the app whose secret signed it); the algorithm depends on the key alone (RFC 8725,
-/// 3.1). Digests of verified tokens are remembered, so that a signature is checked once.
+/// No token is stored: a token is valid only while its key is. A token names its key with `kid` in the header (a
+/// registered key) or with `iss` in the claims (the app whose secret signed it). The algorithm depends on the key alone
+/// (RFC 8725, 3.1). The digests of verified tokens are cached, so that a signature is verified once.
 final class UserTokens: Sendable {
     /// The result of verifying a token.
     private struct Known: Sendable {
         let token: UserToken
         let app: AppID
         let credential: String
-        /// The app's secret that signed it; a rotated secret is valid only for a limited time. Nil when a registered
-        /// key signed it.
+        /// The fingerprint of the app's secret that signed the token. A rotated secret is valid only for a limited
+        /// time. Nil when a registered key signed the token.
         let secretPrint: String?
     }
 
@@ -38,8 +38,7 @@ final class UserTokens: Sendable {
     /// The holder of a token; nil for a text that is not a token.
     ///
     /// - Parameter credential: the text, as UTF-8.
-    /// - Throws: `.unauthorized` for an invalid token: with the same message for every reason before its signature was
-    ///   verified, and with the reason afterwards.
+    /// - Throws: `.unauthorized` for an invalid token. The message states the reason only if the signature is valid.
     func caller(of credential: Secret) throws(ChatError) -> Caller? {
         guard credential.bytes.count <= UserToken.textBytes else { return nil }
         let digest = Keyring.digest(of: credential)
@@ -60,11 +59,11 @@ final class UserTokens: Sendable {
         if let start = token.notBefore, now < start.adding(.zero - UserToken.skew) {
             throw Self.refusal("it is not valid before the time in 'nbf'")
         }
-        // A token with a later `iat` would survive the next revocation.
+        // A revocation compares `iat`, so a token with an `iat` in the future would outlast the next revocation.
         if let issued = token.issued, now < issued.adding(.zero - UserToken.skew) {
             throw Self.refusal("its 'iat' is in the future")
         }
-        // A key that was removed or has expired is treated like one that never existed.
+        // A token whose key was removed or has expired gets the same error as a token of an unknown key.
         guard let key = service.keyring.caller(key: known.credential, in: known.app) else { throw Self.unknown }
         guard var caller = token.caller(of: key) else {
             throw Self.refusal("it grants more than its key may do")
@@ -99,7 +98,7 @@ final class UserTokens: Sendable {
         guard let secretPrint = signer.secretPrint, let key = claims.key else {
             return Known(token: claims, app: signer.app, credential: signer.id, secretPrint: signer.secretPrint)
         }
-        // The token was created here, by this machine's clock.
+        // The gateway itself created the token, so both times come from the same clock.
         claims.leeway = .zero
         return Known(token: claims, app: signer.app, credential: key, secretPrint: secretPrint)
     }
@@ -111,7 +110,7 @@ final class UserTokens: Sendable {
         var secretPrint: String?
     }
 
-    /// The keys that may have signed a token, according to its own header and claims.
+    /// The keys that may have signed a token. The token's own header and claims name them.
     private func signers(_ header: JSONValue, _ token: WebToken) -> [Signer] {
         if let id = header["kid"]?.string, let found = service.keyring.signingKey(id) {
             return [Signer(key: found.key, app: found.app, id: id)]
@@ -147,7 +146,8 @@ final class UserTokens: Sendable {
 
     // MARK: - Creation
 
-    /// Creates a token for a user, with at most the rights of the caller's API key, valid while that key is.
+    /// Creates a token for a user. The token has at most the rights of the caller's API key, and is valid only while
+    /// the key is.
     ///
     /// - Throws: `.forbidden` when the caller holds no API key of the app.
     func issue(_ token: UserToken, by caller: Caller) throws(ChatError) -> String {
