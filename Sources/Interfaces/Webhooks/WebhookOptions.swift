@@ -2,9 +2,9 @@ import ChatModel
 public import HTTPClient
 public import Signing
 
-/// The deployment's settings for outbound delivery.
+/// The settings of the gateway for outbound delivery.
 public struct WebhookOptions: Sendable {
-    /// Checks a URL when it is registered; the client's guard checks the address of every connection.
+    /// Checks a webhook's URL when it is registered. The HTTP client's guard checks the address of every connection.
     public var addressGuard: AddressGuard
     /// The `user-agent` of every delivery: product and version.
     public var userAgent: String
@@ -12,26 +12,28 @@ public struct WebhookOptions: Sendable {
     public var random: any RandomSource
     /// The public address of this gateway, without a slash at its end; empty when it is unknown.
     public var publicURL = ""
-    /// Formats in addition to the built-in ones, by the name that webhooks use.
+    /// Formats in addition to the built-in formats, by the names that webhooks use.
     public var formats: [String: any WebhookFormat] = [:]
-    /// The consent required from receivers when the webhook does not set it.
+    /// The consent that receivers must give if the webhook's settings do not state it.
     public var verification = WebhookVerification.none
-    /// Returns numbers in 0..<1 that randomize retries.
+    /// Returns random numbers in 0..<1, which spread retries over time.
     public var draw: @Sendable () -> Double
-    /// The time that the sender waits for deliveries before it asks again. Tests that move the clock shorten it.
+    /// The time for which the sender waits for due deliveries before it asks again. Tests that move the clock shorten
+    /// it.
     var leaseWait: Duration = .seconds(20)
-    /// The pause between two attempts to set a lane after a failure of the store.
+    /// The pause before a lane (the queue of one subscriber) is set again after a failure of the store.
     var laneRetryPause: Duration = .seconds(1)
-    /// The pause of jobs when none may run. Tests that move the clock shorten it.
+    /// The pause of the job runner while no job has a step due. Tests that move the clock shorten it.
     var jobPause: Duration = .milliseconds(200)
-    /// The pause before a delivery that could not be sent because the gateway lacked resources. Tests shorten it.
+    /// The pause before an attempt is repeated that failed because the gateway lacked memory or descriptors. Tests
+    /// shorten it.
     var shortagePause: Duration = .seconds(2)
-    /// The maximum bytes of batch posts under way. Tests lower it.
+    /// The maximum total size, in bytes, of the posts with several events that are being sent. Tests lower it.
     var batchBytes = 256 * 1024 * 1024
-    /// Called for each attempt once all its consequences are applied. For tests.
+    /// Called for each attempt after all its consequences were applied. For tests.
     var observe: (@Sendable (Delivery, DeliveryState.Decision) -> Void)?
 
-    /// Creates options with the defaults for everything else.
+    /// Creates options with defaults for all other members.
     public init(
         addressGuard: AddressGuard = AddressGuard(), userAgent: String = "Parley",
         random: any RandomSource = SystemRandomSource(),
@@ -49,6 +51,6 @@ public struct WebhookOptions: Sendable {
         return name.isEmpty ? "parley" : String(name)
     }
 
-    /// The consent required from the receiver of a webhook.
+    /// The consent that the receiver of a webhook must give.
     func verification(of settings: WebhookSettings) -> WebhookVerification { settings.verification ?? verification }
 }

@@ -6,8 +6,8 @@ public import Logging
 
 /// Outbound delivery: posts committed events from the log to webhooks through the durable queue.
 ///
-/// No part of it is in the path of a request: an emit returns when its event is durable, and the planner finds it in
-/// the log.
+/// A request does not wait for it: an emit returns when its event is durable, and the planner reads the event from the
+/// log.
 public final class WebhookService: Sendable {
     /// Administration of webhooks.
     public let registry: WebhookRegistry
@@ -25,7 +25,7 @@ public final class WebhookService: Sendable {
     private let counters = DeliveryCounters()
 
     /// - Parameters:
-    ///   - client: its address guard protects the network when connections are made; pass the same guard in `options`.
+    ///   - client: its address guard checks the address of every connection. Pass the same guard in `options`.
     public init(service: ChatService, client: Client, options: WebhookOptions = WebhookOptions(), logger: Logger) {
         let recent = RecentEvents()
         registry = WebhookRegistry(
@@ -43,13 +43,13 @@ public final class WebhookService: Sendable {
             logger: logger)
     }
 
-    /// Plans and sends until cancelled or until the engine closes. The chat service must be running (its keyring
-    /// loaded).
+    /// Plans and sends until the task is cancelled or the engine closes. The chat service must be running, with its
+    /// keyring loaded.
     ///
-    /// Cancelling aborts attempts under way. They are not recorded, and the next run makes them again with the same id.
-    /// Call ``drain()`` first to let them end.
+    /// Cancelling aborts the attempts in progress. They are not recorded, and the next run repeats them with the same
+    /// ids. Call ``drain()`` first to let them end.
     ///
-    /// - Parameter whenReady: called once, when webhooks are loaded and every app is planned up to the end of its log.
+    /// - Parameter whenReady: called once, when the webhooks are loaded and the events of every app's log are planned.
     public func run(whenReady: @escaping @Sendable () -> Void = {}) async throws {
         let revision = try await registry.load()
         let subscribed = try await subscriptions.load()
@@ -64,14 +64,14 @@ public final class WebhookService: Sendable {
         }
     }
 
-    /// Begins no more attempts and returns when none is under way: at most one client deadline later, or when
-    /// cancelled. For a stop after which nothing has to be sent twice.
+    /// Starts no more attempts, and returns when none is in progress: at most one client deadline later, or when the
+    /// task is cancelled. A gateway that stops after this call sends no delivery twice.
     public func drain() async {
         subscriptions.stop()
         await sender.inFlight.drain()
     }
 
-    /// Counters since the start, and present values.
+    /// The counters since the start, and the present values.
     public var metrics: WebhookMetrics {
         var metrics = WebhookMetrics()
         counters.fill(&metrics)
@@ -91,7 +91,7 @@ final class DeliveryCounters: Sendable {
         var attempts: [String: UInt64] = [:]
         var planned: UInt64 = 0
         var dead: UInt64 = 0
-        /// By app: the newest commit reported, and the position that planning has reached.
+        /// For each app, the newest reported commit, and the position up to which the planner has planned.
         var newest: [AppID: Timetoken] = [:]
         var reached: [AppID: Timetoken] = [:]
     }
@@ -133,13 +133,13 @@ final class DeliveryCounters: Sendable {
 public struct WebhookMetrics: Sendable {
     /// Attempts since the start by result: `delivered`, or an error class.
     public var attempts: [String: UInt64] = [:]
-    /// Attempts under way.
+    /// The number of deliveries in attempts that are in progress.
     public var inFlight = 0
-    /// Deliveries put into the queue since the start.
+    /// Deliveries added to the queue since the start.
     public var planned: UInt64 = 0
-    /// Deliveries given up since the start: after their last attempt, or because too many were waiting.
+    /// Deliveries given up since the start, because their last attempt failed or too many deliveries were waiting.
     public var dead: UInt64 = 0
-    /// The planner's distance from the newest reported commit, in 100 ns ticks; the largest value of all apps.
+    /// The largest distance of the planner from an app's newest reported commit, in ticks of 100 ns.
     public var plannerLagTicks: UInt64 = 0
     /// Registered webhooks.
     public var webhooks = 0
@@ -147,7 +147,7 @@ public struct WebhookMetrics: Sendable {
     public var disabledWebhooks = 0
     /// Webhooks whose circuit is open or half open because of consecutive failures.
     public var openCircuits = 0
-    /// Webhooks whose stored record cannot be read; their deliveries are held.
+    /// Webhooks whose stored record cannot be read. Their deliveries wait.
     public var unreadableWebhooks = 0
 
     /// Creates metrics with zero values.

@@ -2,7 +2,7 @@ import ChatModel
 import JSON
 
 extension DeliveryAttempt {
-    /// The failure in one sentence for people; nil when the attempt succeeded.
+    /// The failure of the attempt in one sentence for human readers; nil when the attempt succeeded.
     var sentence: String? {
         guard let error else { return nil }
         switch (error, status) {
@@ -16,7 +16,7 @@ extension DeliveryAttempt {
         }
     }
 
-    /// The recorded cause of an attempt that ended before anything was sent.
+    /// The cause of an attempt that failed before anything was sent; nil for other attempts.
     private var cause: String? {
         details.flatMap { try? JSONDocument($0) }?.root["cause"]?.string
     }

@@ -17,9 +17,10 @@ public struct Deliveries: Sendable {
 
     var queue: any DeliveryQueue { registry.queue }
 
-    /// Selects the deliveries to list. The newest event is first unless the list asks for another order.
+    /// Selects the deliveries to list. Deliveries of the newest event come first, unless the list requests another
+    /// order.
     public struct Query: Sendable {
-        /// The id of a webhook or a subscription; nil for all.
+        /// The id of a webhook or a subscription; nil for all subscribers.
         public var subscriber: String?
         /// Selects deliveries with one of these statuses; empty for all.
         public var statuses: Set<DeliveryStatus> = []
@@ -36,8 +37,8 @@ public struct Deliveries: Sendable {
         public init(_ list: RecordList) { self.list = list }
     }
 
-    /// The app's deliveries in the order of their events, strictly between the bounds. A page may have fewer than
-    /// `limit` deliveries although a next page follows.
+    /// The app's deliveries in the order of their events. The time bounds are exclusive. A page may have fewer
+    /// deliveries than its limit although there is a next page.
     ///
     /// - Throws: `.forbidden` without the scope `manage`; `.malformed` for an invalid cursor.
     public func list(_ wanted: Query, by caller: Caller) async throws(ChatError) -> Page<Delivery> {
@@ -73,7 +74,7 @@ public struct Deliveries: Sendable {
         }
     }
 
-    /// One delivery with its attempts, oldest first.
+    /// A delivery with its attempts, the oldest attempt first.
     ///
     /// - Throws: `.notFound` when the app has no such delivery; `.forbidden` without the scope `manage`.
     public func delivery(
@@ -86,17 +87,17 @@ public struct Deliveries: Sendable {
         return (found.0, found.1)
     }
 
-    /// Makes a delivery due now, whatever its state. Its id stays the same, and a pending retry is brought forward. A
-    /// delivery of a disabled webhook is sent when the webhook is enabled.
+    /// Makes a delivery due now, in any state. It keeps its id, and a pending retry is moved to now. A delivery of a
+    /// disabled webhook is sent when the webhook is enabled.
     ///
-    /// - Throws: `.notFound` when the app has no such delivery; `.conflict` when an attempt is under way, when the
-    ///   webhook is deleted, and when the webhook holds as many deliveries as it may.
+    /// - Throws: `.notFound` when the app has no such delivery; `.conflict` when an attempt is in progress, when the
+    ///   webhook is deleted, and when the maximum number of deliveries waits for the webhook.
     public func retry(_ id: String, by caller: Caller) async throws(ChatError) -> Delivery {
         let found = try await delivery(id, by: caller).delivery
         guard try await queue.replay(.ids([id], in: caller.app), isDryRun: false) > 0 else {
             throw unrepeatable(found)
         }
-        // A retry by hand is meant to show the receiver's present state at once.
+        // The circuit is closed too, because a manual retry is meant to show the receiver's present state at once.
         await registry.resetCircuit(of: found.subscriber)
         return try await delivery(id, by: caller).delivery
     }
@@ -112,11 +113,11 @@ public struct Deliveries: Sendable {
         return ChatError(.conflict, "an attempt of this delivery is under way; try again", retryAfter: .seconds(1))
     }
 
-    /// Posts a sample event (`webhook.test`) to a webhook, enabled or not, and waits for the response. The post is not
-    /// queued, not repeated and not listed; otherwise it is made like a delivery.
+    /// Posts a sample event (`webhook.test`) to a webhook, enabled or not, and waits for the response. The post has the
+    /// form of a delivery, but it is not queued, not retried and not listed.
     ///
-    /// - Throws: `.notFound` when the app has no such webhook; `.conflict` when the receiver has to consent first;
-    ///   `.tooMany` while too many such posts are under way.
+    /// - Throws: `.notFound` when the app has no such webhook; `.conflict` when the receiver must consent first;
+    ///   `.tooMany` when too many such posts are in progress.
     public func test(webhook id: String, by caller: Caller) async throws(ChatError) -> DeliveryAttempt {
         let webhook = try await registry.webhook(id, by: caller)
         try registry.requireReach(of: webhook.settings, by: caller)
@@ -151,17 +152,17 @@ public struct Deliveries: Sendable {
             guard let unsent = batch.unsent.first else { throw ChatError(.unavailable, "nothing to send") }
             answered = unsent
         }
-        // A retry table without a second attempt: a test is not repeated.
+        // The retry table has no delays, because a test is not repeated.
         var state = DeliveryState(attempts: 0, table: RetryTable(delays: [], spread: 0))
         let decision = state.record(DeliveryState.AttemptEvent(answered.result, now: start), draw: 0)
-        // The receiver works, so waiting deliveries need no attempt that tests it.
+        // The receiver works, so waiting deliveries are sent without a test attempt of the circuit breaker.
         if decision.errorClass == nil { await registry.resetCircuit(of: webhook.subscriber) }
         return DeliveryAttempt(
             answered.result, at: start, error: decision.errorClass, isManual: true,
             details: DeliveryAttempt.details(answered, decision.errorClass))
     }
 
-    /// A delivery that is in no queue.
+    /// A delivery that is not in the queue.
     static func preview(of event: Event, for webhook: Webhook) -> PreparedDelivery {
         let delivery = Delivery(
             id: deliveryID(of: event.timetoken, to: webhook.id), subscriber: webhook.subscriber, event: event.timetoken,
@@ -179,9 +180,9 @@ extension Caller {
 }
 
 extension Delivery {
-    /// Prints the delivery as the native API lists it, as the next value of `writer`.
+    /// Prints the delivery as the API lists it, as the next value of `writer`.
     ///
-    /// - Parameter attempts: printed as `attempt_log` when given.
+    /// - Parameter attempts: the attempts to print as `attempt_log`; nil to leave the member out.
     public func print(to writer: inout JSONWriter, attempts: [DeliveryAttempt]? = nil) {
         writer.beginObject()
         writer.member("id", id)
@@ -207,7 +208,7 @@ extension Delivery {
 extension DeliveryAttempt {
     /// Prints the attempt as an element of `attempt_log`, as the next value of `writer`.
     ///
-    /// The response's body is shown as text; bytes that are not valid UTF-8 are replaced.
+    /// The body of the response is printed as text. Bytes that are not valid UTF-8 are replaced.
     public func print(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("at", at.timestamp)

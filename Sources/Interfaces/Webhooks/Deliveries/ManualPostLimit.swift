@@ -1,18 +1,18 @@
 import ChatModel
 import Locking
 
-/// Limits the posts that are requested by hand. They use the same connections as deliveries, but no queue shares those
-/// fairly between them.
+/// Limits the posts that users request directly, such as tests. These posts use the same connections as deliveries, but
+/// the queue does not divide the connections between them.
 final class ManualPostLimit: Sendable {
-    /// The maximum number of posts at once for one app, each to another webhook.
+    /// The maximum number of simultaneous posts of one app. Each must be to another webhook.
     static let most = 4
 
-    /// The webhooks with a post under way, by app.
+    /// The webhooks to which a post is in progress, by app.
     private let underWay = Lock<[AppID: Set<String>]>([:])
 
-    /// Runs `body` when the app may have one more post under way.
+    /// Runs `body` if a further post of the app is permitted.
     ///
-    /// - Throws: `.tooMany`; what `body` throws.
+    /// - Throws: `.tooMany` when it is not permitted; the errors of `body`.
     func pass<Result: Sendable>(
         _ subscriber: SubscriberID, _ body: () async throws(ChatError) -> Result
     ) async throws(ChatError) -> Result {

@@ -4,15 +4,15 @@ public import JSON
 
 /// The state of a webhook: its waiting deliveries and the results of its latest attempts.
 public struct WebhookStats: Sendable {
-    /// The maximum count; a count that reaches it is a lower bound.
+    /// The maximum count. A count that equals it is a lower bound.
     static let mostCounted = 100_000
 
     var webhook: String
     var counts: [(status: DeliveryStatus, count: Int)]
-    /// The oldest waiting delivery. Also nil when the caller may not read its event.
+    /// The oldest waiting delivery; nil when there is none or the caller may not read its event.
     var oldestWaiting: Delivery?
     var circuit: (condition: CircuitBreaker.Condition, until: Timetoken?)
-    /// Nil when no attempt was made since the start of the gateway.
+    /// The results of recent attempts; nil when no attempt was made since the start of the gateway.
     var statistics: AttemptStatistics?
     var now: Timetoken
 
@@ -67,10 +67,10 @@ extension JSONWriter {
 }
 
 extension Deliveries {
-    /// The statistics of a webhook.
+    /// The state and statistics of a webhook.
     ///
-    /// - Throws: `.notFound` when the app has no such webhook; `.forbidden` when it matches more than the caller may
-    ///   read.
+    /// - Throws: `.notFound` when the app has no such webhook; `.forbidden` when the webhook matches events that the
+    ///   caller may not read.
     public func stats(of id: String, by caller: Caller) async throws(ChatError) -> WebhookStats {
         let webhook = try await registry.webhook(id, by: caller)
         try registry.requireReach(of: webhook.settings, by: caller)
@@ -92,11 +92,11 @@ extension Deliveries {
             statistics: runtime?.statistics, now: now)
     }
 
-    /// The newest event that was delivered to a webhook, as long as deliveries are kept. When there is none, the
-    /// position from which the webhook receives events.
+    /// The timetoken of the newest event that was delivered to a webhook, among the stored deliveries. If there is
+    /// none, the position from which the webhook receives events.
     ///
-    /// - Throws: `.notFound` when the app has no such webhook; `.forbidden` when it matches more than the caller may
-    ///   read.
+    /// - Throws: `.notFound` when the app has no such webhook; `.forbidden` when the webhook matches events that the
+    ///   caller may not read.
     public func lastSuccess(of id: String, by caller: Caller) async throws(ChatError) -> Timetoken {
         let webhook = try await registry.webhook(id, by: caller)
         try registry.requireReach(of: webhook.settings, by: caller)

@@ -4,9 +4,9 @@ import Text
 
 /// CloudEvents 1.0 over HTTP.
 ///
-/// Attributes: `id` and `type` of the envelope, `source` from app and channel, `time`, `subject` and `partitionkey`
-/// (the channel), `dataschema` (the address of the exact version) when a schema accepted the event. Extensions: `user`,
-/// and the emitter's `traceparent` and `tracestate` when they are known.
+/// The attributes are `id` and `type` of the envelope, `source` from app and channel, `time`, and the channel as
+/// `subject` and `partitionkey`. If a schema accepted the event, `dataschema` is the address of that schema version.
+/// Extensions are `user` and, for a traced event, the emitter's `traceparent` and `tracestate`.
 struct CloudEventsFormat: WebhookFormat {
     enum Mode: Sendable { case structured, binary, batch }
 
@@ -49,7 +49,8 @@ struct CloudEventsFormat: WebhookFormat {
             ("dataschema", schemaAddress(parts["schema"])), ("user", parts.text("user")),
             ("traceparent", trace?.traceparent), ("tracestate", trace?.state),
         ]
-        // An attribute must not be empty (CloudEvents 1.0, context attributes).
+        // Attributes with empty values are left out, because they must not be empty (CloudEvents 1.0, context
+        // attributes).
         return attributes.compactMap { name, value in value.flatMap { $0.isEmpty ? nil : (name, $0) } }
     }
 
@@ -74,7 +75,7 @@ struct CloudEventsFormat: WebhookFormat {
     }
 }
 
-/// The members of a printed envelope, each as bytes.
+/// The members of a printed envelope. The value of each is its JSON text in bytes.
 struct EnvelopeParts {
     let members: [(name: String, value: JSONText)]
 
@@ -87,12 +88,12 @@ struct EnvelopeParts {
 
     subscript(name: String) -> JSONText? { members.first { $0.name == name }?.value }
 
-    /// The value of a text member; nil when there is none.
+    /// The value of a string member; nil when the envelope has none.
     func text(_ name: String) -> String? {
         guard let bytes = self[name]?.bytes, bytes.count >= 2, bytes[0] == UInt8(ascii: "\"") else { return nil }
-        // Most texts need no unescaping, and parsing costs ten times as much.
+        // A string without escapes is not parsed, because parsing costs ten times as much.
         if !bytes.contains(UInt8(ascii: "\\")) { return String(decoding: bytes[1..<bytes.count - 1], as: UTF8.self) }
-        // The gateway printed this text, so it parses; otherwise the member counts as absent.
+        // The gateway printed this string, so it can be parsed. Otherwise the member counts as absent.
         return (try? JSONDocument(bytes))?.root.string
     }
 }

@@ -16,7 +16,7 @@ public struct HeaderField: Sendable, Hashable {
     }
 }
 
-/// The form of one event on the wire, without the parts that change from attempt to attempt.
+/// The content of a post about one event: the parts that are the same in all attempts.
 public struct PostContent: Sendable, Equatable {
     /// The content type of JSON bodies.
     public static let json = "application/json"
@@ -25,9 +25,9 @@ public struct PostContent: Sendable, Equatable {
 
     /// The value of `content-type`.
     public var contentType: String
-    /// Fields that belong to the event, such as the attributes of a CloudEvent in binary mode.
+    /// Header fields that contain data of the event, such as the attributes of a CloudEvent in binary mode.
     public var headers: [HeaderField]
-    /// The body in UTF-8: several libraries that verify signatures fail on anything else.
+    /// The body. It is always UTF-8, because several libraries that verify signatures fail on other bytes.
     public var body: [UInt8]
     /// The trace context of the event, in its stored form (`TraceContext.stored`).
     var trace: String?
@@ -41,8 +41,8 @@ public struct PostContent: Sendable, Equatable {
 }
 
 extension PostContent {
-    /// The bytes that the queue stores of what was sent: the fields, an empty line and the body. The planner stores
-    /// plain envelopes instead; those begin with a brace, which no field does.
+    /// The form in which the queue stores the sent content: the header fields, an empty line and the body. The planner
+    /// stores plain envelopes instead. An envelope begins with a brace, and no header field does.
     var stored: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(body.count + 64 + headers.count * 48)
@@ -58,16 +58,16 @@ extension PostContent {
 
     private static let traceNames = ["traceparent", "tracestate"]
 
-    /// The lines of `trace` as fields, each under its name.
+    /// The lines of `trace` as header fields.
     private var traceFields: [HeaderField] {
         let lines = trace?.split(separator: "\n").map(String.init) ?? []
         return zip(Self.traceNames, lines).map { HeaderField($0, $1) }
     }
 
-    /// True when the bytes are a plain envelope and not the form made by `stored`.
+    /// True when the stored bytes are a plain envelope, false when they have the form of `stored`.
     static func isEnvelope(_ stored: [UInt8]) -> Bool { stored.first == UInt8(ascii: "{") }
 
-    /// Reads the bytes made by `stored`; nil for other bytes.
+    /// Parses bytes in the form of `stored`; nil for other bytes.
     init?(stored: [UInt8]) {
         var fields: [HeaderField] = []
         var start = stored.startIndex
@@ -93,7 +93,8 @@ extension PostContent {
         return nil
     }
 
-    /// Combines several contents into a JSON array of their bodies. All must have the same content type.
+    /// Combines several contents into one whose body is a JSON array of their bodies. All must have the same content
+    /// type.
     init(batch: [PostContent]) {
         var body: [UInt8] = [UInt8(ascii: "[")]
         body.reserveCapacity(batch.reduce(2) { $0 + $1.body.count + 1 })
@@ -108,10 +109,10 @@ extension PostContent {
 }
 
 extension ChatService {
-    /// Adds to envelopes the objects included beside their events, as they are now.
+    /// Adds the included objects to the envelopes of events. The objects have their present state.
     ///
     /// - Parameters:
-    ///   - envelopes: plain envelopes of one app's events, with their timetokens.
+    ///   - envelopes: the timetokens and plain envelopes of events of one app.
     /// - Throws: the errors of the store.
     func including(
         _ inclusion: IncludePolicy, in envelopes: [(event: Timetoken, envelope: [UInt8])], of app: AppID
@@ -127,8 +128,8 @@ extension ChatService {
         }
     }
 
-    /// The parts of an event, no longer in the log, that determine the objects included beside it. Only an ephemeral
-    /// event can be missing from the log, so it is in no thread.
+    /// Makes an event from its envelope, for an event that is no longer in the log. It has only the parts on which the
+    /// included objects depend. Only an ephemeral event can be missing from the log, so the event is in no thread.
     private static func event(at timetoken: Timetoken, printed envelope: [UInt8], in app: AppID) -> Event {
         func text(_ name: String) -> String? {
             JSONText(trusted: envelope).rawMember(name).flatMap { try? JSONDocument($0).root.string }
@@ -141,8 +142,8 @@ extension ChatService {
 }
 
 extension PreparedDelivery {
-    /// The content with the objects included beside its event, as they are now. Unchanged when an earlier attempt has
-    /// stored what it sent.
+    /// Adds the included objects to the delivery's envelope. The objects have their present state. A delivery whose
+    /// content was stored by an earlier attempt is returned unchanged.
     ///
     /// - Throws: the errors of the store.
     func including(

@@ -2,11 +2,11 @@ import ChatModel
 import JSON
 import Templates
 
-/// A body defined by the webhook's owner. In the template, `event` is the envelope and `webhook` has the webhook's
-/// `id`.
+/// A format whose body the webhook's owner defines by a template. In the template, `event` is the envelope, and
+/// `webhook` is an object with the webhook's `id`.
 struct TemplateFormat: WebhookFormat {
     static let roots = ["event", "webhook"]
-    /// The maximum size of a body. A few references to a large payload could otherwise multiply its size.
+    /// The maximum size of a body, in bytes. A few references to a large payload could otherwise multiply its size.
     static let limitBytes = 256 * 1024
 
     private struct Context: TemplateContext {

@@ -1,31 +1,31 @@
 public import ChatModel
 import JSON
 
-/// Converts an event into the body of a post.
+/// Converts events into the bodies of posts.
 ///
-/// An interface that defines another format registers it under a name (``WebhookOptions/formats``). Formats do not deal
-/// with the queue, retries or signatures.
+/// An interface with a format of its own registers the format under a name (``WebhookOptions/formats``). A format has
+/// no access to the queue, to retries and to signatures.
 public protocol WebhookFormat: Sendable {
-    /// True when several events may be sent in one post, as a JSON array of their bodies.
+    /// True when one post may contain several events, as a JSON array of their bodies.
     var isBatchable: Bool { get }
 
-    /// Converts an event. The same event must always give the same bytes: a retry after a crash converts the event
-    /// again.
+    /// Converts an event. The same event must always result in the same bytes, because a retry after a crash converts
+    /// the event again.
     ///
     /// - Parameters:
     ///   - envelope: the event as `Event.envelope` prints it.
     ///   - trace: the trace context of the event, which the envelope does not contain; nil when the event is not
     ///     traced.
-    /// - Throws: ``FormatError`` when the event has no form in this format.
+    /// - Throws: ``FormatError`` when the event cannot be converted to this format.
     func content(
         of envelope: [UInt8], trace: TraceContext?, for subscriber: SubscriberID
     ) throws(FormatError) -> PostContent
 }
 
-/// The reason why an event has no form in a format. The attempt fails with it and is repeated, because the webhook may
+/// The reason why an event cannot be converted to a format. The attempt fails and is repeated, because the webhook may
 /// be corrected in the meantime.
 public struct FormatError: Error, Sendable {
-    /// The text for the attempt log; contains no secrets.
+    /// The text for the attempt log. It must contain no secrets.
     public var text: String
 
     /// Creates an error with a text for the attempt log.
@@ -39,7 +39,7 @@ public enum BuiltInFormat: String, Sendable, CaseIterable {
     case cloudeventsBatch = "cloudevents_batch"
     case template
 
-    /// Names that belong to interfaces which may be absent.
+    /// Names of formats that belong to other interfaces, which a build may lack.
     static let reserved: Set<String> = ["sendbird"]
 }
 
@@ -47,7 +47,8 @@ public enum BuiltInFormat: String, Sendable, CaseIterable {
 struct FormatTable: Sendable {
     private let formats: [String: any WebhookFormat]
 
-    /// - Parameter publicURL: the prefix of the addresses of schemas. When it is empty, bodies name no schemas.
+    /// - Parameter publicURL: the beginning of the addresses of schemas. If it is empty, bodies contain no such
+    ///   addresses.
     init(publicURL: String, others: [String: any WebhookFormat] = [:]) {
         let builtIn: [String: any WebhookFormat] = [
             BuiltInFormat.envelope.rawValue: EnvelopeFormat(),
@@ -59,14 +60,14 @@ struct FormatTable: Sendable {
         formats = others.merging(builtIn) { _, builtIn in builtIn }
     }
 
-    /// The format of a webhook; nil for a name that is not registered.
+    /// The format of a webhook; nil if its name is not registered.
     func format(of settings: WebhookSettings) -> (any WebhookFormat)? {
         if let template = settings.template { return TemplateFormat(template.compiled) }
         return formats[settings.format]
     }
 }
 
-/// The unchanged native envelope: the default, and the form that Standard Webhooks recommends.
+/// The native envelope, unchanged. It is the default format and has the form that Standard Webhooks recommends.
 struct EnvelopeFormat: WebhookFormat {
     var isBatchable: Bool { true }
 
@@ -77,11 +78,11 @@ struct EnvelopeFormat: WebhookFormat {
     }
 }
 
-/// The payload's members at the top level with five properties of the event beside them, for receivers that read flat
+/// The members of the payload at the top level, next to five properties of the event. For receivers that read flat
 /// rows.
 ///
-/// The event's properties replace members of the same name, so that a receiver can trust them. A payload that is not an
-/// object is printed under `data`.
+/// The properties of the event replace members of the payload with the same names, so that a receiver can trust them. A
+/// payload that is not an object becomes the member `data`.
 struct FlatFormat: WebhookFormat {
     private static let facts = [
         ("event_id", "id"), ("event_type", "type"), ("channel", "channel"), ("user", "user"),

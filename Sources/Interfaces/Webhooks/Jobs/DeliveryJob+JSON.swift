@@ -3,7 +3,7 @@ import ChatModel
 public import JSON
 
 extension DeliveryJob {
-    /// Prints the job as the native API shows it, as the next value of `writer`.
+    /// Prints the job as the API shows it, as the next value of `writer`.
     public func print(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("id", id)
@@ -44,9 +44,9 @@ extension DeliveryJob {
         }
     }
 
-    /// Reads the record made by `body`; nil for a record that is not a valid job.
+    /// Parses a record in the form of `body`. Nil for a record that is not a valid job.
     ///
-    /// - Parameter compilesFilter: false for a record that is only shown or changed.
+    /// - Parameter compilesFilter: false for a job that is only shown or changed.
     init?(_ record: Record, compilesFilter: Bool = true) {
         guard let root = try? JSONDocument(record.body).root,
             let kind = root["kind"]?.string.flatMap(Kind.init(rawValue:)),
@@ -73,7 +73,7 @@ extension DeliveryJob {
 }
 
 extension DeliveryScope {
-    /// Prints the scope's members into an open object.
+    /// Prints the members of the scope into the object that `writer` has begun.
     func print(to writer: inout JSONWriter) {
         if let webhook { writer.member("webhook", webhook) } else { writer.nullMember("webhook") }
         writer.member("only", only.rawValue)
@@ -85,8 +85,8 @@ extension DeliveryScope {
         if let filter { writer.member("filter", filter.text) } else { writer.nullMember("filter") }
     }
 
-    /// Reads a printed scope. Nil when a condition cannot be read: without it the scope would select more than was
-    /// meant.
+    /// Parses a printed scope. Nil when one of its conditions cannot be parsed, because the scope without the condition
+    /// would select more deliveries.
     init?(_ root: JSONValue, compilesFilter: Bool) {
         guard let only = root["only"]?.string.flatMap(Only.init(rawValue:)),
             let after = root["after"]?.string.flatMap({ Timetoken(text: $0) }),

@@ -1,7 +1,7 @@
 public import ChatModel
 
-/// Work on many deliveries that runs in steps. It is stored in the directory, so that after a restart it continues
-/// where the last step ended.
+/// Work on many deliveries that runs in steps. The job is stored in the directory, so that it continues after the last
+/// step when the gateway restarts.
 public struct DeliveryJob: Sendable {
     /// The kind of work.
     public enum Kind: String, Sendable {
@@ -15,11 +15,11 @@ public struct DeliveryJob: Sendable {
     public enum State: String, Sendable, CaseIterable {
         case running, paused, done, cancelled, failed
 
-        /// True when the job will not change any more.
+        /// True when the job has ended and will not change any more.
         public var isOver: Bool { self != .running && self != .paused }
     }
 
-    /// `job_…`, in the order of creation.
+    /// The id, `job_…`. Ids sort in the order of creation.
     public var id: String
     /// The app of the job.
     public var app: AppID
@@ -31,24 +31,24 @@ public struct DeliveryJob: Sendable {
     public var rate: Int?
     /// The state of the job.
     public var state: State = .running
-    /// The reason why it failed; nil otherwise.
+    /// The reason why the job failed; nil when it has not failed.
     public var reason: String?
-    /// The number of deliveries found when the job was created; a lower bound unless `isCountExact`.
+    /// The number of deliveries that the job selected when it was created. A lower bound unless `isCountExact` is true.
     public var count = 0
     /// True when `count` is exact.
     public var isCountExact = true
-    /// Deliveries, or events of the log, examined so far.
+    /// The number of deliveries, or of events of the log, that the job has examined.
     var examined = 0
-    /// Deliveries made due, or removed, so far.
+    /// The number of deliveries that the job has made due or removed.
     public var done = 0
-    /// Deliveries in the scope that were left alone: those under way or already due, those of a closed webhook, and
-    /// those of a webhook that holds as many as it may.
+    /// The number of selected deliveries that the job left unchanged: those in progress or already due, those of a
+    /// closed webhook, and those of a webhook for which the maximum number of deliveries waits.
     public var skipped = 0
-    /// The position of the next step: a cursor of the queue, or a timetoken of the log; nil at the start.
+    /// The position of the next step: a cursor of the queue or a timetoken of the log. Nil before the first step.
     var position: String?
     /// The time of creation.
     public var created: Timetoken
-    /// The time at which the job ended; nil while it has not.
+    /// The time at which the job ended; nil while it has not ended.
     public var finished: Timetoken?
     /// The time of the last change.
     public var updated: Timetoken

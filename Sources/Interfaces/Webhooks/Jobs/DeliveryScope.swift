@@ -3,22 +3,21 @@ public import ChatModel
 
 /// Selects the deliveries of a job.
 public struct DeliveryScope: Sendable {
-    /// Selects by state.
+    /// Selects deliveries by their state.
     public enum Only: String, Sendable, CaseIterable {
         /// Deliveries that have failed: given up, or waiting for a retry.
         case failed
         /// Deliveries that were given up.
         case dead
-        /// All events of the log that the webhook now selects, including those that were delivered and those that were
-        /// never planned.
+        /// All events of the log that match the webhook now, including events that were delivered or never planned.
         case all
     }
 
     /// The webhook whose deliveries are selected; nil for every webhook of the app.
     public var webhook: String?
-    /// The states selected.
+    /// The states of the selected deliveries.
     public var only: Only
-    /// The bounds of the events, both exclusive: later than this.
+    /// The lower bound of the events, exclusive.
     public var after: Timetoken
     /// The upper bound of the events, exclusive.
     public var before: Timetoken
@@ -28,15 +27,15 @@ public struct DeliveryScope: Sendable {
     public var channels: [NamePattern]?
     /// A filter on the events; nil for any event.
     public var filter: Filter?
-    /// The part that the caller may read. A webhook may still have deliveries planned under wider settings. Nil for
-    /// all.
+    /// The channels and types that the caller may read; nil for all. The webhook may have deliveries that were planned
+    /// under wider settings, which this excludes.
     var reach: Reach?
 
     /// The channels and types that a credential covers.
     struct Reach: Sendable {
         var channels: [NamePattern]
         var types: [NamePattern]
-        /// True when `$system` is covered too.
+        /// True when the credential also covers `$system`.
         var isAdmin: Bool
 
         init(channels: [NamePattern], types: [NamePattern], isAdmin: Bool) {
@@ -71,7 +70,7 @@ public struct DeliveryScope: Sendable {
         self.filter = filter
     }
 
-    /// True when every delivery of a page of the queue belongs to the scope.
+    /// True when the scope selects every delivery of a page of the queue.
     var isWhole: Bool { types == nil && channels == nil && filter == nil && reach?.isEverything ?? true }
 
     var statuses: Set<DeliveryStatus> { only == .dead ? [.dead] : [.dead, .failed] }

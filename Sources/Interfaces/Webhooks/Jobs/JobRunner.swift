@@ -4,16 +4,16 @@ import JSON
 import Locking
 import Logging
 
-/// Runs the steps of jobs, alternating between jobs. A step is bounded, and its progress is stored before the next step
-/// begins. After a crash at most one step is repeated, which is harmless because deliveries keep their ids.
+/// Runs the steps of jobs, alternating between the jobs. A step is bounded, and its progress is stored before the next
+/// step begins. A crash repeats at most one step, which is harmless because deliveries keep their ids.
 final class JobRunner: Sendable {
     let selection: JobSelection
     private let registry: WebhookRegistry
     private let logger: Logger
-    /// The due time of each job's next step; ``stepping`` while a step runs.
+    /// The time at which each job's next step is due; ``stepping`` while a step of the job runs.
     private let running = Lock<[RecordKey: Timetoken]>([:])
     private static let stepping = Timetoken.distantFuture
-    /// A step that starts later than this after its due time is not made up for, because that would cause a burst.
+    /// The maximum delay of a step that the next steps make up for. Making up for a longer delay would cause a burst.
     private static let longestDelay: Duration = .seconds(1)
     private let wakes: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
@@ -28,13 +28,13 @@ final class JobRunner: Sendable {
     private var directory: any Directory { registry.directory }
     private var clock: WallClock { registry.service.clock }
 
-    /// Schedules a job that is new or was changed.
+    /// Schedules the next step of a new or changed job for now.
     func wake(_ key: RecordKey) {
         running.withLock { $0[key] = .zero }
         waker.yield()
     }
 
-    /// Runs until cancelled. Only one task may call it.
+    /// Runs steps until the task is cancelled. Only one task may call it.
     func run() async {
         await loadUnfinished()
         for await _ in wakes {
@@ -42,13 +42,13 @@ final class JobRunner: Sendable {
                 let now = clock.now
                 let due = running.withLock { $0.filter { $0.value <= now }.map(\.key) }
                 for key in due { await step(key) }
-                // The head of the loop checks for cancellation.
+                // The loop's condition checks for cancellation.
                 if due.isEmpty { try? await Task.sleep(for: pause(at: now)) }
             }
         }
     }
 
-    /// The time until the next step is due, but at most the time within which a woken job must be seen.
+    /// The time to sleep: until the next step is due, at most `jobPause`, so that a woken job is noticed.
     private func pause(at now: Timetoken) -> Duration {
         let next = running.withLock { $0.values.min() } ?? .distantFuture
         guard next < now.adding(registry.options.jobPause) else { return registry.options.jobPause }
@@ -67,14 +67,14 @@ final class JobRunner: Sendable {
                     break
                 } catch {
                     logger.warning("cannot read the jobs", metadata: ["app": "\(app.id)", "error": "\(error.message)"])
-                    // The head of the loop checks for cancellation.
+                    // The loop's condition checks for cancellation.
                     try? await Task.sleep(for: registry.options.jobPause)
                 }
             }
         }
     }
 
-    /// Runs the next step of a job, or removes a job that is not to run.
+    /// Runs the next step of a job. A job that does not run any more is removed from `running`.
     private func step(_ key: RecordKey) async {
         let begun = clock.now
         let wasDue = running.withLock { $0.updateValue(Self.stepping, forKey: key) } ?? .zero
@@ -86,8 +86,8 @@ final class JobRunner: Sendable {
             let part = try await selection.part(
                 of: job.scope, in: job.app, at: job.position, limit: min(job.rate ?? .max, JobSelection.pageSize))
             let done = try await perform(part, of: job)
-            // The next step runs in the next round, or when the rate allows it. The time counts from when this step was
-            // due; otherwise the duration of the step would be lost.
+            // The next step is due at once, or when the rate permits it. The time counts from the due time of this
+            // step, so that the duration of the step is not added.
             let pause = job.rate.map { Duration.seconds(1) * part.count / $0 } ?? .zero
             due = (wasDue.adding(Self.longestDelay) < begun ? begun : wasDue).adding(pause)
             try await recordProgress(part, done, key)
@@ -99,8 +99,8 @@ final class JobRunner: Sendable {
 
     private func perform(_ part: JobSelection.Part, of job: DeliveryJob) async throws(ChatError) -> Int {
         let queue = registry.queue
-        // As with a retry by hand, the request suggests that the receiver works again. The circuit is reset once only;
-        // otherwise a receiver that still fails would be tried with every page.
+        // A user who starts a job expects the receiver to work again, so the circuit is closed, as after a manual
+        // retry. It is closed only once; otherwise every page would send attempts to a receiver that still fails.
         if job.kind != .purge, job.position == nil, let webhook = job.scope.webhook {
             await registry.resetCircuit(of: SubscriberID(webhook, in: job.app))
         }
@@ -123,13 +123,13 @@ final class JobRunner: Sendable {
         }
     }
 
-    /// Ends a job that cannot be done, and schedules the step again after a temporary failure.
+    /// Handles a failed step. A permanent error ends the job; after a temporary error, the step is repeated.
     private func recover(from error: ChatError, _ key: RecordKey) async {
         logger.warning("a step of the job failed", metadata: ["job": "\(key.id)", "error": "\(error.message)"])
         let now = clock.now
-        // A conflict means that the webhook's record cannot be read; that needs another version of the gateway.
+        // A conflict means that the webhook's record cannot be read, which needs another version of the gateway.
         if [.notFound, .malformed, .conflict].contains(error.code) {
-            // When this is not stored, the next step fails in the same way.
+            // If the end of the job cannot be stored, the next step fails in the same way and tries again.
             _ = try? await change(key) { if !$0.state.isOver { $0.end(.failed, reason: error.message, at: now) } }
         }
         // The caller's loop checks for cancellation.
@@ -138,8 +138,8 @@ final class JobRunner: Sendable {
 
     /// Ends a step.
     ///
-    /// - Parameter due: the time of the next step; nil when there is none. A job that was woken in the meantime is
-    ///   examined again, because the record that this step has read may be outdated.
+    /// - Parameter due: the time of the next step; nil when there is none. If the job was woken during the step, this
+    ///   time is ignored, because the record that the step has read may be outdated.
     private func end(_ key: RecordKey, due: Timetoken?) {
         running.withLock { if $0[key] == Self.stepping { $0[key] = due } }
     }
@@ -150,8 +150,8 @@ final class JobRunner: Sendable {
         try await directory.read(key).flatMap { DeliveryJob($0, compilesFilter: compilesFilter) }
     }
 
-    /// Reads, changes and writes a job; repeats this when another write came in between. Returns nil when the job does
-    /// not exist.
+    /// Reads a job, changes it and writes it. Repeats this if another write came in between. Returns nil when the job
+    /// does not exist.
     func change(_ key: RecordKey, _ alter: (inout DeliveryJob) -> Void) async throws(ChatError) -> DeliveryJob? {
         while true {
             guard var job = try await read(key, compilesFilter: false) else { return nil }

@@ -3,13 +3,13 @@ import ChatModel
 import JSON
 import Locking
 
-/// Finds the deliveries of a scope page by page. Memory use is constant, however many there are.
+/// Finds the deliveries of a scope, page by page. The memory use does not depend on their number.
 struct JobSelection: Sendable {
     /// The number of deliveries or events examined in one step.
     static let pageSize = 250
     /// The maximum count when the store can count the deliveries.
     static let mostCounted = 1_000_000
-    /// The maximum number of deliveries examined one by one to count them.
+    /// The maximum number of deliveries that are counted by examining each of them.
     static let mostLookedAt = 20_000
 
     let registry: WebhookRegistry
@@ -17,14 +17,14 @@ struct JobSelection: Sendable {
     private var queue: any DeliveryQueue { registry.queue }
     private var log: any EventLog { registry.service.engine.log }
 
-    /// A page's result for a job.
+    /// The part of a page that belongs to a job's scope.
     struct Part: Sendable {
         /// The deliveries of the queue that belong to the scope.
         var ids: [String] = []
-        /// The events of the log that belong to the scope, as deliveries.
+        /// The events of the log that belong to the scope, as deliveries to plan.
         var items: [PlannedDelivery] = []
         var examined = 0
-        /// The position of the next page; nil at the end.
+        /// The position of the next page; nil after the last page.
         var position: String?
 
         var count: Int { ids.count + items.count }
@@ -47,7 +47,7 @@ struct JobSelection: Sendable {
         var part = Part(examined: page.items.count, position: page.cursor)
         for delivery in page.items where scope.admits(type: delivery.type, channel: delivery.channel) {
             if let filter = scope.filter {
-                // An event that is no longer kept cannot be examined, so it does not match.
+                // An event that is no longer stored cannot be examined, so it does not match.
                 guard let event = try await log.event(at: delivery.event, in: app), filter.accepts(event) else {
                     continue
                 }
@@ -57,7 +57,7 @@ struct JobSelection: Sendable {
         return part
     }
 
-    /// A page from the log: every event that the webhook now selects, whatever its age.
+    /// Selects from a page of the log: all events that the webhook matches now, whatever their age.
     private func eventsPart(
         of scope: DeliveryScope, in app: AppID, at position: String?, limit: Int
     ) async throws(ChatError) -> Part {
@@ -79,7 +79,7 @@ struct JobSelection: Sendable {
         return part
     }
 
-    /// The number of deliveries in the scope, counted up to a limit.
+    /// Counts the deliveries in the scope, up to a limit. `isExact` is false when the limit was reached.
     func count(_ scope: DeliveryScope, in app: AppID) async throws(ChatError) -> (count: Int, isExact: Bool) {
         if scope.only != .all, scope.isWhole {
             let count = try await queue.counts([scope.query(in: app, limit: 1)], most: Self.mostCounted)[0]

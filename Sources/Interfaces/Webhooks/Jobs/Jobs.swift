@@ -4,12 +4,11 @@ import JSON
 import Locking
 
 /// Replays, redrives and purges of many deliveries. Every method requires the scope `manage`. A job of a webhook that
-/// the caller may not read is treated as nonexistent. A job for all webhooks requires a caller that may read
-/// everything.
+/// the caller may not read is treated as nonexistent. A job for all webhooks requires a caller who may read everything.
 public struct Jobs: Sendable {
-    /// The maximum number of an app's jobs that are not over.
+    /// The maximum number of unfinished jobs of one app.
     static let mostRunning = 20
-    /// The number of finished jobs that are kept.
+    /// The maximum number of finished jobs of one app that stay stored.
     static let mostKept = 100
 
     private let registry: WebhookRegistry
@@ -22,7 +21,7 @@ public struct Jobs: Sendable {
 
     private var directory: any Directory { registry.directory }
 
-    /// The number of deliveries in a scope now: exact up to a limit, a lower bound above it.
+    /// The present number of deliveries in a scope. It is exact up to a limit, and a lower bound above the limit.
     ///
     /// - Throws: `.notFound` when the webhook does not exist; `.forbidden` without the right to these deliveries.
     public func count(
@@ -35,7 +34,7 @@ public struct Jobs: Sendable {
         }
     }
 
-    /// Starts a job. Events and deliveries after this moment are not part of it.
+    /// Starts a job. It includes no events and deliveries from after this call.
     ///
     /// - Parameter rate: the maximum number of deliveries per second; nil for no limit.
     /// - Throws: `.notFound` when the webhook does not exist; `.forbidden` without the right to these deliveries;
@@ -47,8 +46,7 @@ public struct Jobs: Sendable {
         if kind == .purge, scope.only != .dead { throw ChatError(.malformed, "only dead deliveries can be purged") }
         try await makeRoom(in: caller.app)
         let now = registry.service.clock.now
-        // The id contains the time, so that jobs are listed in the order of creation. The directory rejects a repeated
-        // id.
+        // The id contains the time, so that ids sort in the order of creation. The directory rejects an id that exists.
         var job = DeliveryJob(
             id: "job_\(now.rawValue)", app: caller.app, kind: kind, scope: bounded(scope, by: caller), rate: rate,
             created: now)
@@ -69,11 +67,11 @@ public struct Jobs: Sendable {
         return stored
     }
 
-    /// The app's jobs, newest first unless the list asks for another order. A page may have fewer jobs than its limit
-    /// although a next page follows.
+    /// The app's jobs, the newest first unless the list requests another order. A page may have fewer jobs than its
+    /// limit although there is a next page.
     ///
-    /// - Parameter states: lists jobs in one of these states; empty for all.
-    /// - Throws: `.forbidden` without `manage`; `.malformed` for a bad query.
+    /// - Parameter states: the states of the jobs to list; empty for all.
+    /// - Throws: `.forbidden` without `manage`; `.malformed` for an invalid query.
     public func list(
         _ list: RecordList, states: Set<DeliveryJob.State> = [], by caller: Caller
     ) async throws(ChatError) -> Page<DeliveryJob> {
@@ -94,7 +92,7 @@ public struct Jobs: Sendable {
         }
     }
 
-    /// One job.
+    /// Returns a job.
     ///
     /// - Throws: `.notFound` when the app has no such job; `.forbidden` without the scope `manage`.
     public func job(_ id: String, by caller: Caller) async throws(ChatError) -> DeliveryJob {
@@ -106,7 +104,7 @@ public struct Jobs: Sendable {
         return job
     }
 
-    /// Pauses, resumes or cancels a job. Completed work is not undone.
+    /// Pauses, resumes or cancels a job. Steps that were completed are not undone.
     ///
     /// - Throws: `.notFound` when the app has no such job; `.conflict` when the job is over.
     public func set(_ state: DeliveryJob.State, of id: String, by caller: Caller) async throws(ChatError) -> DeliveryJob
@@ -143,15 +141,15 @@ public struct Jobs: Sendable {
             try await requireReach(of: job.scope, by: caller)
             return true
         } catch {
-            // The job's webhook does not exist any more; the job that remains reveals nothing about events.
+            // The job's webhook does not exist any more. Its jobs are shown, because they reveal nothing about events.
             return error.code == .notFound
         }
     }
 
     // MARK: Bounds
 
-    /// The scope limited to the present and to what the caller may read. Without the limit in time, a delivery that the
-    /// job makes due could be selected again without end.
+    /// The scope limited to events up to now that the caller may read. Without the limit in time, a delivery that the
+    /// job makes due could be selected again, endlessly.
     private func bounded(_ scope: DeliveryScope, by caller: Caller) -> DeliveryScope {
         var scope = scope
         scope.reach = DeliveryScope.Reach(caller)

@@ -4,19 +4,19 @@ import JSON
 import Locking
 import Logging
 
-/// Makes deliveries from committed events. It reads the log after a stored position, finds the matching webhooks and
-/// subscriptions, and stores their deliveries together with the new position.
+/// Plans deliveries: reads the committed events after a stored position of the log, finds the matching webhooks and
+/// subscriptions, and stores the deliveries together with the new position.
 ///
-/// Each app has its own position, since the log is read by app. Two planners may work on one app: the queue compares
-/// the position before it moves it, so one of them fails and continues from the other's position.
+/// Each app has a position of its own. Two planners may work on the same app: the queue moves the position only if it
+/// still has the expected value. Otherwise the planner fails and reads the position again.
 final class Planner: Sendable {
-    /// The number of events read at a time.
+    /// The maximum number of events per read of the log.
     static let pageSize = 500
-    /// The approximate number of deliveries stored at a time; those of one event are not split. A larger commit would
-    /// delay the commits of emitted events.
+    /// The approximate number of deliveries per commit. The deliveries of one event are in one commit. A larger commit
+    /// would delay the commits of emitted events.
     static let itemsPerPlan = 2000
-    /// The number of events without a delivery after which the stored position is moved anyway. Until then it stays
-    /// behind: the events are read again after a restart, which saves a commit for each batch that matches no webhook.
+    /// The number of events without a delivery after which the position is stored. Storing it less often saves commits,
+    /// but after a restart the events since the stored position are read again.
     static let silentEventsTolerated = 4096
 
     private let service: ChatService
@@ -40,17 +40,19 @@ final class Planner: Sendable {
     private struct Position {
         /// The position stored in the queue.
         var durable: Timetoken
-        /// The position up to which all events were examined. No event between `durable` and here has a delivery.
+        /// The position up to which all events were examined. The events between `durable` and this position have no
+        /// deliveries.
         var reached: Timetoken
         var silentEvents = 0
     }
 
-    /// Plans until cancelled.
+    /// Plans events until the task is cancelled.
     ///
-    /// - Parameter whenReady: called once, when every app is planned up to the end of its log.
+    /// - Parameter whenReady: called once, when the events of every app's log are planned.
     func run(whenReady: @Sendable () -> Void) async throws {
         let wake = registry.plannerWake
-        // Subscribes before the positions are read: a commit in between is then seen twice rather than never.
+        // The commits are followed before the positions are read. A commit in between is then seen twice, and none is
+        // missed.
         let commits = await service.engine.log.committed()
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask(executorPreference: service.tasks) { await self.listen(to: commits, wake) }
@@ -68,8 +70,8 @@ final class Planner: Sendable {
         }
     }
 
-    /// Listens on the hub's executor, which every commit wakes anyway. When the app has no webhooks or subscriptions,
-    /// it wakes no other thread.
+    /// Marks the apps with new events. Runs on the hub's executor, which every commit wakes anyway. For an app without
+    /// webhooks and subscriptions it wakes no other thread.
     private func listen(to commits: CommitSequence, _ wake: PlannerSignal) async {
         for await commit in commits {
             var last: AppID?
@@ -83,7 +85,8 @@ final class Planner: Sendable {
         wake.finish()
     }
 
-    /// Plans one app up to its watermark. Retries until it succeeds: the log keeps the events.
+    /// Plans one app up to its watermark. Failures are retried until planning succeeds, because the log keeps the
+    /// events.
     private func catchUp(_ app: AppID, _ positions: inout [AppID: Position]) async {
         var failures = 0
         while !Task.isCancelled {
@@ -91,20 +94,20 @@ final class Planner: Sendable {
                 if try await step(app, &positions) { return }
                 failures = 0
             } catch {
-                // Another planner moved the position, or the outcome of the write is unknown: the queue has the current
-                // position.
+                // Another planner has moved the position, or the outcome of the write is unknown. The position is read
+                // again.
                 positions[app] = nil
                 if error.code == .conflict { continue }
                 failures += 1
                 logger.warning(
                     "planning failed; trying again", metadata: ["app": "\(app)", "error": "\(error.message)"])
-                // The head of the loop checks for cancellation.
+                // The loop's condition checks for cancellation.
                 try? await Task.sleep(for: min(.milliseconds(50 * failures), .seconds(2)))
             }
         }
     }
 
-    /// Reads a page and plans its deliveries. Returns true when the app's watermark is reached.
+    /// Reads one page of events and plans its deliveries. Returns true when the end of the app's log is reached.
     private func step(_ app: AppID, _ positions: inout [AppID: Position]) async throws(ChatError) -> Bool {
         guard let since = registry.snapshot.withLock({ $0.earliestSince(in: app) }) else { return true }
         var position: Position
@@ -114,13 +117,14 @@ final class Planner: Sendable {
             let durable = try await service.engine.deliveries.cursor(Self.cursorName(app))
             position = Position(durable: durable, reached: durable)
         }
-        // Events before the creation of the first webhook match none; an app may have years of them.
+        // Events from before the creation of the first webhook match none. An app may have years of such events.
         position.reached = max(position.reached, since)
         let channels = ChannelSet(app: app, names: [ChannelID.systemName], isAll: true)
         let deletions = service.deletions
         let page = try await service.engine.log.events(in: channels, after: position.reached, limit: Self.pageSize)
-        // Taken after the page was read, never before. A webhook is in the snapshot before the response to its creation
-        // is sent, so every event committed after that response is matched against it here.
+        // The matcher is read after the page of events, never before. A new webhook is in the snapshot before the
+        // response to its creation is sent, so this matcher includes the webhook for every event committed after that
+        // response.
         guard let matcher = registry.snapshot.withLock({ $0.matcher(for: app) }) else { return true }
         try await plan(page, read: deletions, matcher, app, &position)
         positions[app] = position
@@ -175,7 +179,7 @@ final class Planner: Sendable {
         for (subscriber, count) in overflowing { await reportLoss(of: count, by: subscriber) }
     }
 
-    /// Reports to the app's operators and in the log that deliveries of a webhook or subscription were lost.
+    /// Logs and reports to the app's operators that deliveries of a webhook or subscription were lost.
     private func reportLoss(of count: Int, by subscriber: SubscriberID) async {
         guard let lost = registry.runtime(of: subscriber)?.addLost(count, at: service.clock.now) else { return }
         logger.error(
@@ -185,7 +189,7 @@ final class Planner: Sendable {
         do throws(ChatError) {
             try await service.report("webhook.overflowing", data: data, in: subscriber.app)
         } catch {
-            // The line above is logged, and the next notice contains the count until then.
+            // The loss is in the log, and the next event about it includes this count.
             logger.warning(
                 "cannot report webhook.overflowing",
                 metadata: ["webhook": "\(subscriber)", "error": "\(error.message)"])
@@ -200,7 +204,7 @@ extension WebhookRegistry {
         planned.withLock { $0[app] = max($0[app] ?? .zero, position) }
     }
 
-    /// Returns when every event committed up to a position is planned: none of them can enter the queue later.
+    /// Waits until every event committed up to a position is planned. No event up to there can enter the queue later.
     func waitUntilPlanned(_ app: AppID, through position: Timetoken) async throws(ChatError) {
         plannerWake.mark(app, at: position)
         let deadline = ContinuousClock.now + .seconds(5)
@@ -208,7 +212,7 @@ extension WebhookRegistry {
             guard ContinuousClock.now < deadline, !Task.isCancelled else {
                 throw ChatError(.unavailable, "the webhooks' planner is behind; try again", retryAfter: .seconds(1))
             }
-            // The head of the loop checks for cancellation.
+            // The loop's condition checks for cancellation.
             try? await Task.sleep(for: .milliseconds(5))
         }
     }

@@ -1,7 +1,8 @@
 import ChatModel
 import Locking
 
-/// The apps with new events for the planner. Marks accumulate while it works, so that a backlog is planned together.
+/// The apps with new events for the planner. Apps are collected while the planner works, so that it plans all new
+/// events of an app together.
 final class PlannerSignal: Sendable {
     private struct State {
         /// The marked apps, each with the newest position reported for it.
@@ -17,14 +18,14 @@ final class PlannerSignal: Sendable {
         signal.send()
     }
 
-    /// Ends the signal; no more marks follow.
+    /// Ends the signal. Must be called after the last mark.
     func finish() {
         state.withLock { $0.isOver = true }
         signal.send()
     }
 
-    /// The apps marked since the last call; waits for at least one. Nil when the signal has ended or the task was
-    /// cancelled. Only one task may call it.
+    /// Returns the apps marked since the last call, and waits until there is one. Nil when the signal has ended or the
+    /// task was cancelled. Only one task may call it.
     func next() async -> [AppID: Timetoken]? {
         while !Task.isCancelled {
             let (apps, isOver) = state.withLock { state in

@@ -1,13 +1,13 @@
 import ChatModel
 import Locking
 
-/// The bodies of recently planned events, so that sending does not read the log again and an event for many webhooks is
-/// printed once.
+/// A cache of the envelopes of recently planned events. The sender then does not read the log again, and an event for
+/// many webhooks is printed once.
 ///
-/// Limited in bytes; the oldest body is removed first, and is then read from the log. A deletion of events empties the
-/// cache (`ChatService.deletions`), so that no delivery carries an event that the log no longer has.
+/// The size is bounded; the oldest envelope is removed first. A deletion of events empties the cache
+/// (`ChatService.deletions`), so that no delivery contains an event that is no longer in the log.
 final class RecentEvents: Sendable {
-    /// An event's body and trace context.
+    /// The envelope of an event and its trace context.
     struct Entry {
         let body: [UInt8]
         let trace: String?
@@ -15,14 +15,14 @@ final class RecentEvents: Sendable {
 
     private struct State {
         var entries: [Timetoken: Entry] = [:]
-        /// The timetokens in the order of insertion; `first` is the index of the oldest one held.
+        /// The timetokens in the order of insertion. `first` is the index of the oldest entry in the cache.
         var order: [Timetoken] = []
         var first = 0
         var bytes = 0
-        /// The number of deletions when the oldest entry's event was read.
+        /// The service's count of deletions when the event of the oldest entry was read.
         var deletions: UInt64 = 0
 
-        /// Empties the cache when events were deleted since. Returns false when `deletions` is an older number.
+        /// Empties the cache if events were deleted since `deletions` last changed. Returns false for an older count.
         mutating func keepUp(with deletions: UInt64) -> Bool {
             guard deletions >= self.deletions else { return false }
             if deletions > self.deletions { self = State(deletions: deletions) }
@@ -30,7 +30,7 @@ final class RecentEvents: Sendable {
         }
     }
 
-    /// The cost of an entry beside its body: two dictionary entries and an array header.
+    /// The size of an entry without its body, in bytes: two dictionary entries and an array header.
     private static let overhead = 128
 
     private let state = Lock(State())
@@ -38,7 +38,7 @@ final class RecentEvents: Sendable {
 
     init(capacityBytes: Int = 16 * 1024 * 1024) { capacity = capacityBytes }
 
-    /// - Parameter deletions: the number of deletions before the event was read.
+    /// - Parameter deletions: the service's count of deletions, read before the event was read.
     func insert(_ body: [UInt8], trace: String?, at timetoken: Timetoken, deletions: UInt64) {
         state.withLock { state in
             guard state.keepUp(with: deletions),
@@ -60,7 +60,7 @@ final class RecentEvents: Sendable {
         }
     }
 
-    /// - Parameter deletions: the current number of deletions.
+    /// - Parameter deletions: the service's present count of deletions.
     func entry(at timetoken: Timetoken, deletions: UInt64) -> Entry? {
         state.withLock { $0.keepUp(with: deletions) ? $0.entries[timetoken] : nil }
     }

@@ -2,19 +2,20 @@ import ChatCore
 import ChatModel
 
 extension WebhookMatcher {
-    /// The maximum number of characters shown of a filter: an explanation may name a hundred thousand.
+    /// The maximum number of characters of a filter in an explanation. An explanation may contain thousands of
+    /// webhooks.
     private static let shownFilterCharacters = 200
 
-    /// Every webhook with the first condition that did not hold, or with the patterns that matched, by its present
-    /// settings.
+    /// Explains for every webhook why it matches an event or not: the patterns that match, or the first condition that
+    /// does not hold. The present settings of the webhooks are used.
     ///
-    /// - Parameter mayShow: returns true when the filter of such settings may be shown.
+    /// - Parameter mayShow: returns true when the caller may see the filter of such settings.
     func explain(_ event: Event, mayShow: (WebhookSettings) -> Bool = { _ in true }) -> [WebhookMatch] {
         let subject = FilterSubject(event)
         let isFrequent = BuiltInTypes.isFrequent(event.type)
         return entries.map { entry in
             let obstacle = Self.reason(entry, event, subject, isFrequent, mayShow)
-            // The settings at the time of the event are not stored.
+            // The settings that a webhook had at the time of the event are not stored.
             let isChanged = entry.since < event.timetoken && event.timetoken < entry.updated
             let why = obstacle ?? Self.way(entry, event, isFrequent)
             return WebhookMatch(

@@ -2,37 +2,38 @@ public import ChatCore
 public import ChatModel
 public import JSON
 
-/// A queue from which a consumer without a public address pulls deliveries. They are the same as those of a webhook.
+/// A queue of deliveries that a consumer without a public address pulls. The deliveries are the same as those of a
+/// webhook.
 public struct Subscription: Sendable {
-    /// `sub_…`, never reused.
+    /// The id, `sub_…`. Ids are never reused.
     public var id: String
     /// The app of the subscription.
     public var app: AppID
     /// The settings that its owner chooses.
     public var settings: SubscriptionSettings
-    /// Only events after this position are matched: the watermark when the subscription was created.
+    /// The position after which events match: the watermark when the subscription was created.
     public var since: Timetoken
     /// The time of creation.
     public var created: Timetoken
     /// The time of the last change.
     public var updated: Timetoken
-    /// Opaque, for `ETag` and `If-Match`; changes with each change of the record.
+    /// An opaque version for `ETag` and `If-Match`. It changes with each change of the record.
     public var etag = ""
-    /// The deliveries that wait to be pulled or acknowledged, counted up to ``mostBacklog``. Not stored: read with the
-    /// record.
+    /// The number of deliveries that wait to be pulled or acknowledged, at most ``mostBacklog``. It is not part of the
+    /// record, but is read together with it.
     var backlog = 0
-    /// True when the subscription is hidden because it was deleted. The record remains until its waiting deliveries are
-    /// given up.
+    /// True when the subscription was deleted. It is no longer listed, and its record is removed when its waiting
+    /// deliveries were given up.
     var isDeleted = false
 
-    /// The maximum count of the backlog; a count that reaches it is a lower bound. A larger limit would make lists
+    /// The maximum count of the backlog. A count that equals it is a lower bound. A larger maximum would make lists
     /// slow.
     static let mostBacklog = 1000
 
     /// The key of the subscription in the queue.
     var subscriber: SubscriberID { SubscriberID(id, in: app) }
 
-    /// The settings of its lane in the queue.
+    /// The settings of the subscription's lane in the queue.
     var lane: LaneSettings {
         var lane = LaneSettings(concurrency: settings.outstanding)
         lane.ordering = settings.ordering
@@ -51,29 +52,30 @@ public struct SubscriptionSettings: Sendable {
     /// The permitted values of `attempts`.
     public static let attemptsRange = 1...100
 
-    /// The types to match. As with webhooks, `*` excludes the frequent types.
+    /// The types to match. As for webhooks, `*` excludes the frequent types.
     public var types: [NamePattern] = [.all]
-    /// The channels to match. As with webhooks, `*` excludes `$system`.
+    /// The channels to match. As for webhooks, `*` excludes `$system`.
     public var channels: [NamePattern] = [.all]
-    /// A filter on the events; nil for all.
+    /// A filter on the events; nil for all events.
     public var filter: Filter?
-    /// A text for people.
+    /// A description for human readers.
     public var description = ""
-    /// The time within which a pulled delivery must be acknowledged before it is leased again.
+    /// The time in which a pulled delivery must be acknowledged. After that, the delivery can be pulled again.
     public var ackDeadline: Duration = .seconds(30)
-    /// The maximum number of pulled deliveries without an acknowledgement.
+    /// The maximum number of pulled deliveries that are not acknowledged yet.
     public var outstanding = 1000
-    /// The order in which deliveries are leased.
+    /// The order in which deliveries are pulled.
     public var ordering = DeliveryOrdering.none
-    /// The number of times a delivery is leased before it is dead.
+    /// The maximum number of times that a delivery is pulled. After that, the delivery is dead.
     public var attempts = 10
-    /// The objects to include beside each event, in the envelope's member `included`.
+    /// The objects to include with each event, in the envelope's member `included`.
     public var included: Set<IncludedObject> = []
 
     /// Creates the default settings.
     public init() {}
 
-    /// The part that the matcher uses and for which setting it requires permissions.
+    /// The settings that select events, as those of a webhook. The matcher uses them, and the caller must have access
+    /// to these events.
     var selection: WebhookSettings {
         var selection = WebhookSettings(url: "", types: types, channels: channels, filter: filter)
         selection.included = included
@@ -86,7 +88,7 @@ extension Subscription {
         RecordKey(.subscription, subscriber.name, in: subscriber.app)
     }
 
-    /// The stored form in the directory.
+    /// The form of the subscription that the directory stores.
     var body: JSONText {
         JSONText(capacity: 512) { writer in
             writer.beginObject()
@@ -98,12 +100,12 @@ extension Subscription {
         }
     }
 
-    /// Reads a record; nil when it is not a valid subscription. A filter that no longer compiles makes it invalid,
-    /// because without its filter it would match every event.
+    /// Parses a record. Nil when it is not a valid subscription. A filter that no longer compiles makes it invalid,
+    /// because the subscription would match every event without its filter.
     ///
-    /// - Parameter compilesFilter: false for a record that is only shown.
+    /// - Parameter compilesFilter: false for a subscription that is only shown.
     init?(_ record: Record, compilesFilter: Bool = true) {
-        // The record is damaged or of a newer version; the caller reports it.
+        // The record is damaged, or a newer version has written it. The caller reports it.
         guard let root = (try? JSONDocument(record.body))?.root, let types = root["types"]?.strings,
             let channels = root["channels"]?.strings, let since = root["since"]?.string.flatMap(Timetoken.init(text:)),
             let created = root["created"]?.string.flatMap(Timetoken.init(text:))

@@ -3,11 +3,11 @@ public import ChatModel
 import JSON
 import Locking
 
-/// A delivery as a consumer receives it.
+/// A delivery in the form in which a consumer receives it.
 public struct PulledEvent: Sendable {
-    /// Identifies this pull of the delivery; each pull has another id.
+    /// The id of this pull. Each pull of a delivery has another id.
     public var ackID: String
-    /// The number of this pull: 1 for the first.
+    /// The number of pulls of the delivery, including this one: 1 for the first pull.
     public var attempt: Int
     /// The event's envelope, as JSON text.
     public var envelope: [UInt8]
@@ -15,23 +15,23 @@ public struct PulledEvent: Sendable {
 
 /// The result of ``Subscriptions/seek(_:to:by:)``.
 public struct SeekOutcome: Sendable {
-    /// The number of deliveries that no longer wait.
+    /// The number of waiting deliveries that were skipped.
     public var skipped: Int
-    /// The number of deliveries made due.
+    /// The number of deliveries that were made due.
     public var replayed: Int
-    /// The position up to which events were examined. When `isComplete` is false, later events are not replayed.
+    /// The position up to which events were examined. If `isComplete` is false, later events were not replayed.
     public var reached: Timetoken
-    /// False when the seek stopped before the end of the log.
+    /// False when the seek stopped before the end of the log, because a limit was reached.
     public var isComplete: Bool
 }
 
 extension Subscriptions {
     /// The maximum number of ids in one acknowledgement.
     public static let mostIDs = 1000
-    /// The maximum number of events examined by one seek.
+    /// The maximum number of events that one seek examines.
     static let seekMost = 100_000
 
-    /// Leases and returns due deliveries; waits until there are some. Each must be acknowledged within the
+    /// Leases and returns due deliveries, and waits until there are some. Each must be acknowledged within the
     /// subscription's deadline.
     ///
     /// - Parameters:
@@ -46,7 +46,7 @@ extension Subscriptions {
         let included = subscription.settings.included
         var left = waitSeconds
         while true {
-            // Waits in short turns, so that a gateway that stops need not wait for its consumers.
+            // Waits one second at a time. When the gateway stops, it therefore need not wait long for its consumers.
             let leases = try await queue.lease(
                 from: subscription.subscriber, limit: included.isEmpty ? most : min(most, IncludedObject.pageMost),
                 lasting: subscription.settings.ackDeadline,
@@ -57,17 +57,18 @@ extension Subscriptions {
         }
     }
 
-    /// Marks deliveries as delivered. False for one whose deadline has passed: it is or was pulled again.
+    /// Marks deliveries as delivered. The result is false for a delivery whose deadline has passed, because it can be
+    /// pulled again.
     ///
     /// - Throws: `.notFound` when the app has no such subscription; `.forbidden` without `read`, for a user's
-    ///   credential, and for a key that does not reach all that it selects; the errors of the store.
+    ///   credential, and for a key that may not read everything that the subscription matches; the errors of the store.
     public func acknowledge(_ ids: [String], of id: String, by caller: Caller) async throws(ChatError) -> [Bool] {
         try await finish(ids, of: id, .delivered, error: nil, by: caller)
     }
 
-    /// Returns deliveries to the queue, to be pulled again after a delay.
+    /// Returns deliveries to the queue. They can be pulled again after a delay.
     ///
-    /// - Throws: as ``acknowledge(_:of:by:)``.
+    /// - Throws: the errors of ``acknowledge(_:of:by:)``.
     public func refuse(
         _ ids: [String], of id: String, delay: Duration, by caller: Caller
     ) async throws(ChatError) -> [Bool] {
@@ -75,9 +76,9 @@ extension Subscriptions {
         return try await finish(ids, of: id, .retry(at: due), error: "nack", by: caller)
     }
 
-    /// Extends the deadline of deliveries that take long.
+    /// Extends the deadlines of deliveries whose processing takes long.
     ///
-    /// - Throws: as ``acknowledge(_:of:by:)``.
+    /// - Throws: the errors of ``acknowledge(_:of:by:)``.
     public func extend(
         _ ids: [String], of id: String, by duration: Duration, by caller: Caller
     ) async throws(ChatError) -> [Bool] {
@@ -87,10 +88,10 @@ extension Subscriptions {
         }
     }
 
-    /// Moves the subscription to a position. Deliveries that wait up to it are skipped, and those after it become due,
-    /// whatever their state. Deliveries that are leased are left alone.
+    /// Moves the subscription to a position. Waiting deliveries up to the position are skipped. Deliveries of later
+    /// events become due, in any state. Leased deliveries are not changed.
     ///
-    /// Examines ``seekMost`` events at most, and stops at the first delivery for which there is no room.
+    /// Examines at most ``seekMost`` events, and stops when the maximum number of deliveries waits.
     ///
     /// - Throws: `.notFound` when the app has no such subscription; `.forbidden` when the caller may not read
     ///   everything that the subscription matches.
@@ -110,8 +111,8 @@ extension Subscriptions {
         }
     }
 
-    /// Makes deliveries of the events after a position due. Runs off the request's loop, because each event costs a
-    /// filter evaluation.
+    /// Makes the deliveries of the events after a position due. Runs off the loop, because the filter is evaluated for
+    /// each event.
     private func replay(
         into subscription: Subscription, from start: SeekOutcome, upTo end: Timetoken
     ) async throws(ChatError) -> SeekOutcome {
@@ -147,7 +148,7 @@ extension Subscriptions {
         return outcome
     }
 
-    /// The oldest and the newest position in the app's log.
+    /// The earliest position of the app's log, which is zero, and the latest position, which is the watermark.
     ///
     /// - Throws: the errors of the store.
     public func bounds(of app: AppID) async throws(ChatError) -> (earliest: Timetoken, latest: Timetoken) {
@@ -165,7 +166,7 @@ extension Subscriptions {
         return subscription
     }
 
-    /// The events of the leases. When the store fails, the leases go back to the queue.
+    /// The events of the leases. If the store fails, the leases are returned to the queue.
     private func pulledEvents(
         _ leases: [Lease], with included: Set<IncludedObject>
     ) async throws(ChatError) -> [PulledEvent] {
@@ -177,8 +178,7 @@ extension Subscriptions {
         }
     }
 
-    /// The events of the leases. When an event is no longer kept, there is nothing to return and its delivery becomes
-    /// dead.
+    /// The events of the leases. The delivery of an event that is no longer stored becomes dead, and is left out.
     private func events(
         _ leases: [Lease], with included: Set<IncludedObject>
     ) async throws(ChatError) -> [PulledEvent] {
@@ -228,7 +228,8 @@ extension Subscriptions {
         }
     }
 
-    /// Applies `body` to the leases named by the ids; false for texts that name none.
+    /// Applies `body` to the leases that the ids name. The result is false for a text that is not an id of the
+    /// subscription.
     private func eachKnown(
         _ ids: [String], _ subscription: Subscription,
         _ body: ([(lease: Lease, at: Timetoken)]) async throws(ChatError) -> [Bool]
@@ -240,7 +241,7 @@ extension Subscriptions {
     }
 }
 
-/// The content of an `ack_id`. The fence alone identifies the pull: it is used only once in the life of the file.
+/// The content of an `ack_id`. The fence number alone identifies the pull, because a store never uses it twice.
 private struct AckID {
     let event: Timetoken
     let fence: UInt64

@@ -7,15 +7,15 @@ import Synchronization
 
 /// The subscriptions of all apps: their administration, and pulling (`Subscriptions+Pulling.swift`).
 ///
-/// The directory is the authority. The registry's snapshot follows it, so that the planner finds webhooks and
-/// subscriptions in one place. Administration requires the scope `manage` and pulling the scope `read`; both require
-/// that the caller may read everything that the subscription matches.
+/// The directory has the authoritative records. The registry's snapshot follows them, so that the planner finds
+/// webhooks and subscriptions in one place. Administration requires the scope `manage`, and pulling requires the scope
+/// `read`. Both require a caller who may read everything that the subscription matches.
 public final class Subscriptions: Sendable {
     let registry: WebhookRegistry
     private let mirror: RecordMirror
     private let logger: Logger
     private let isStopping = Atomic(false)
-    /// The subscriptions whose deletion is not finished.
+    /// The subscriptions that were deleted and whose records are not removed yet.
     private let deleted = Lock<Set<SubscriberID>>([])
 
     init(registry: WebhookRegistry, logger: Logger) {
@@ -27,10 +27,10 @@ public final class Subscriptions: Sendable {
     var queue: any DeliveryQueue { registry.queue }
     private var directory: any Directory { registry.directory }
 
-    /// Creates a subscription. Events committed after this call returned are kept for it.
+    /// Creates a subscription. It receives the events that are committed after this call has returned.
     ///
-    /// - Throws: `.forbidden` for events that the caller may not read; `.invalid` past `Limits.webhooksPerApp`, which
-    ///   webhooks and subscriptions share.
+    /// - Throws: `.forbidden` for events that the caller may not read; `.invalid` above `Limits.webhooksPerApp`, which
+    ///   limits webhooks and subscriptions together.
     public func create(_ settings: SubscriptionSettings, by caller: Caller) async throws(ChatError) -> Subscription {
         try caller.require(.manage)
         try registry.requireReach(of: settings.selection, by: caller)
@@ -43,12 +43,13 @@ public final class Subscriptions: Sendable {
         let subscription = Subscription(
             id: registry.options.random.identifier(prefix: "sub_"), app: caller.app, settings: settings,
             since: try await registry.service.engine.log.watermark(of: caller.app), created: now, updated: now)
-        // The lane is set first: in a lane that is not known to be pulled, an event would go to the sender.
+        // The lane is set before the record is written. The sender would take deliveries from a lane not marked as
+        // pulled.
         try await queue.set(subscription.lane, of: subscription.subscriber)
         return try await withBacklog(write(subscription, precondition: .absent))
     }
 
-    /// One subscription.
+    /// Returns a subscription.
     ///
     /// - Throws: `.notFound` when the app has no such subscription.
     public func subscription(_ id: String, by caller: Caller) async throws(ChatError) -> Subscription {
@@ -60,7 +61,7 @@ public final class Subscriptions: Sendable {
         try await withBacklogs([subscription])[0]
     }
 
-    /// The subscriptions with their backlogs, counted in one read.
+    /// Adds the backlogs to the subscriptions. All backlogs are counted in one read.
     private func withBacklogs(_ subscriptions: [Subscription]) async throws(ChatError) -> [Subscription] {
         let queries = subscriptions.map { subscription in
             var query = DeliveryQuery(app: subscription.app, limit: 1)
@@ -76,7 +77,7 @@ public final class Subscriptions: Sendable {
         }
     }
 
-    /// The app's subscriptions in the order of their ids unless the list asks for another order.
+    /// The app's subscriptions in the order of their ids, unless the list requests another order.
     ///
     /// - Throws: `.malformed` for an invalid cursor.
     public func list(_ list: RecordList, by caller: Caller) async throws(ChatError) -> Page<Subscription> {
@@ -93,11 +94,11 @@ public final class Subscriptions: Sendable {
         return page
     }
 
-    /// Changes settings. Waiting deliveries follow a new ordering.
+    /// Changes settings. A new ordering also applies to the waiting deliveries.
     ///
-    /// - Parameter etag: the required version (`If-Match`); nil accepts any.
-    /// - Throws: `.notFound` when the app has no such subscription; `.stale` for another version than `etag`; what
-    ///   `create` throws.
+    /// - Parameter etag: the required version (`If-Match`); nil accepts any version.
+    /// - Throws: `.notFound` when the app has no such subscription; `.stale` when it does not have the version `etag`;
+    ///   the errors of `create`.
     public func change(
         _ id: String, ifMatch etag: String?, by caller: Caller,
         _ alter: (inout SubscriptionSettings) throws(ChatError) -> Void
@@ -123,9 +124,9 @@ public final class Subscriptions: Sendable {
             .conflict, "the subscription is being changed by another request; try again", retryAfter: .seconds(1))
     }
 
-    /// Deletes a subscription; its waiting deliveries become dead.
+    /// Deletes a subscription. Its waiting deliveries become dead.
     ///
-    /// - Throws: `.notFound` when the app has no such subscription; `.stale` for another version than `etag`.
+    /// - Throws: `.notFound` when the app has no such subscription; `.stale` when it does not have the version `etag`.
     public func delete(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try caller.require(.manage)
         var subscription = try await current(id, caller)
@@ -139,8 +140,8 @@ public final class Subscriptions: Sendable {
         try await finishDeletion(of: subscription.subscriber)
     }
 
-    /// Gives up the waiting deliveries of a deleted subscription, then removes its record. An interrupted deletion is
-    /// completed at the next start, or by the follower.
+    /// Gives up the waiting deliveries of a deleted subscription and then removes its record. If this is interrupted,
+    /// the next start or `follow` completes it.
     private func finishDeletion(of subscriber: SubscriberID) async throws(ChatError) {
         try await queue.set(.closed, of: subscriber, concurrency: 1)
         _ = try await directory.write([RecordChange(Subscription.recordKey(of: subscriber), body: nil)])
@@ -157,7 +158,7 @@ public final class Subscriptions: Sendable {
                     logger.warning(
                         "cannot close the subscription",
                         metadata: ["subscription": "\(subscriber)", "error": "\(error.message)"])
-                    // The head of the loop checks for cancellation.
+                    // The loop's condition checks for cancellation.
                     try? await Task.sleep(for: registry.options.laneRetryPause)
                 }
             }
@@ -166,7 +167,8 @@ public final class Subscriptions: Sendable {
 
     // MARK: Following the directory
 
-    /// Reads every subscription and sets the lanes accordingly. Returns the revision from which to follow.
+    /// Reads all subscriptions and sets their lanes. Returns the revision of the directory from which `follow`
+    /// continues.
     func load() async throws -> Revision {
         let revision = try await directory.revision()
         for app in registry.service.keyring.apps {
@@ -179,7 +181,7 @@ public final class Subscriptions: Sendable {
         return revision
     }
 
-    /// Applies changes of the directory until cancelled or until the engine closes.
+    /// Applies changes of the directory until the task is cancelled or the engine closes.
     func follow(from revision: Revision) async {
         await mirror.follow(from: revision, apply) { key, error in
             logger.warning(
@@ -189,7 +191,7 @@ public final class Subscriptions: Sendable {
         }
     }
 
-    /// Ends every wait for deliveries.
+    /// Ends all waits for deliveries. Called when the gateway stops.
     func stop() { isStopping.store(true, ordering: .releasing) }
     var isStopped: Bool { isStopping.load(ordering: .acquiring) }
 
@@ -197,7 +199,7 @@ public final class Subscriptions: Sendable {
         let subscriber = SubscriberID(key.id, in: key.app)
         let subscription = record.flatMap { Subscription($0) }
         if record != nil, subscription == nil {
-            // A known subscription stays as it was, and its events are still planned.
+            // The snapshot keeps the earlier state of the subscription, so its events are still planned.
             logger.error("cannot parse the subscription's record", metadata: ["subscription": "\(subscriber)"])
             return
         }

@@ -7,11 +7,11 @@ import Signing
 
 /// The Ed25519 key that signs an app's deliveries for webhooks that request it.
 ///
-/// Each app has its own key. With a key shared by the gateway, an app could have the gateway sign any content for a
-/// receiver of another app. The key is copied into the record of each webhook that uses it, so that everything needed
-/// to send is in one place.
+/// Each app has a key of its own. With one key for the whole gateway, an app could make the gateway sign any content
+/// for a receiver of another app. The key is copied into the record of each webhook that uses it, so that the record
+/// contains everything that sending needs.
 struct AppSigningKey: Sendable, Equatable {
-    /// The key before a rotation, which also signs for a while.
+    /// The key before a rotation, which also signs until `until`.
     struct Previous: Sendable {
         let key: Ed25519PrivateKey
         let until: Timetoken
@@ -24,7 +24,7 @@ struct AppSigningKey: Sendable, Equatable {
 
     init(_ key: Ed25519PrivateKey) { self.key = key }
 
-    /// Reads the key from `text`, and the previous key when there is one.
+    /// Parses the key, and the previous key if there is one. Nil when a text is not a valid key.
     init?(_ text: String, previous: (text: String, until: Timetoken)? = nil) {
         guard let key = Self.key(text) else { return nil }
         self.key = key
@@ -34,7 +34,7 @@ struct AppSigningKey: Sendable, Equatable {
     }
 
     private static func key(_ text: String) -> Ed25519PrivateKey? {
-        // Any failure means only that the text is not a valid key.
+        // Every error means that the text is not a valid key.
         guard case .ed25519(let key) = try? StandardSigningKey(text) else { return nil }
         return key
     }
@@ -49,22 +49,23 @@ struct AppSigningKey: Sendable, Equatable {
         [key] + (previous.map { now < $0.until ? [$0.key] : [] } ?? [])
     }
 
-    /// The key as text: `whsk_…`.
+    /// The private key as text: `whsk_…`.
     var text: String { StandardSigningKey.ed25519(key).text }
-    /// The key's id in the published set.
+    /// The id of the key in the published key set.
     var id: String { key.publicKey.thumbprint }
-    /// The public half as text: `whpk_…`.
+    /// The public key as text: `whpk_…`.
     var publicText: String { StandardVerificationKey.ed25519(key.publicKey).text }
 }
 
-/// The public keys as they were last read.
+/// A cache of the public keys of all apps.
 struct PublishedKeys: Sendable {
     static let life: Duration = .seconds(10)
 
     struct Entry: Sendable {
         let app: AppID
         let etag: String
-        /// Each key until the time beside it; empty when the record is damaged.
+        /// Each public key as a JSON Web Key, with the time until which it is published. Empty when the record is
+        /// damaged.
         let jwks: [(text: String, until: Timetoken)]
     }
 
@@ -73,7 +74,7 @@ struct PublishedKeys: Sendable {
 }
 
 extension WebhookRegistry {
-    /// The app's key, created on first use.
+    /// Returns the app's key, which is created on first use.
     func signingKey(of app: AppID) async throws(ChatError) -> AppSigningKey {
         let recordKey = Self.signingKeyRecord(of: app)
         for _ in 0..<2 {
@@ -83,19 +84,20 @@ extension WebhookRegistry {
                 try await write(made, to: recordKey, precondition: .absent)
                 return made
             } catch {
-                // Another caller created the key in the meantime; its key is used.
+                // Another caller has created the key in the meantime. That key is used.
                 guard error.code == .conflict else { throw error }
             }
         }
         throw ChatError(.unavailable, "the app's signing key cannot be read")
     }
 
-    /// Replaces the key. The present key also signs and is published for `overlap`; a still older key ends at once.
+    /// Replaces the app's key. The present key also signs, and stays published, for `overlap`. An older key ends at
+    /// once.
     ///
     /// - Parameter overlap: zero to ``longestOverlap``.
-    /// - Throws: `.forbidden` when the caller may not read everything that webhooks may match; `.malformed` for another
-    ///   overlap; `.conflict` when the key is changed at the same time. If updating the webhooks fails afterwards, the
-    ///   next call or start completes it.
+    /// - Throws: `.forbidden` when the caller may not read everything that webhooks may match; `.malformed` for an
+    ///   invalid overlap; `.conflict` when another request changes the key at the same time. If the copies in webhooks
+    ///   cannot be updated afterwards, the next call or start updates them.
     public func rotateSigningKey(
         overlap: Duration = .seconds(24 * 3600), by caller: Caller
     ) async throws(ChatError) -> RotatedSigningKey {
@@ -131,7 +133,8 @@ extension WebhookRegistry {
             do throws(ChatError) {
                 _ = try await change(webhook.subscriber, ifMatch: nil) { if $0.appKey != nil { $0.appKey = key } }
             } catch {
-                // Deleted in the meantime, or unreadable: nothing is signed for it.
+                // The webhook was deleted in the meantime, or its record cannot be read. Nothing is sent to it, so it
+                // needs no key.
                 if error.code != .notFound, error.code != .conflict { throw error }
             }
         }
@@ -153,8 +156,8 @@ extension WebhookRegistry {
         published.withLock { $0.until = .zero }
     }
 
-    /// The public keys of all apps, or of one, as JSON Web Keys. Kept in memory, because anyone may request them. A key
-    /// created on another node appears within ``PublishedKeys/life``.
+    /// The public keys of all apps, or of one app, as JSON Web Keys. They are cached, because anyone may request them.
+    /// A key that another process has created appears within ``PublishedKeys/life``.
     ///
     /// - Throws: the errors of the store. A damaged record is left out.
     public func publishedKeys(of app: AppID? = nil) async throws(ChatError) -> [String] {
@@ -181,7 +184,7 @@ extension WebhookRegistry {
         return keys
     }
 
-    /// Empty for a damaged record, so that the keys of other apps are still returned.
+    /// The public keys in a record. Empty for a damaged record, so that the keys of other apps are still returned.
     private func jwks(_ record: Record) -> [(text: String, until: Timetoken)] {
         do {
             let key = try open(record)
@@ -200,7 +203,7 @@ extension WebhookRegistry {
             root?[name]?.string.flatMap { try? service.vault.openText($0, context: record.key.vaultContext) }
         }
         let until = root?["previous_until"]?.string.flatMap { Timetoken(text: $0) }
-        // When the previous key cannot be opened, the current one still signs.
+        // If the previous key cannot be decrypted, the current key still signs.
         let previous = opened("previous_key").flatMap { text in until.map { (text, $0) } }
         guard let key = opened("key").flatMap({ AppSigningKey($0, previous: previous) }) else {
             throw ChatError(.unavailable, "the app's signing key cannot be read; is a key missing in secrets_key?")
@@ -210,19 +213,20 @@ extension WebhookRegistry {
 
     private static let signingKeyPrefix = "webhook-signing-key/"
 
-    /// Stored in the gateway's own app, where sealed settings are re-encrypted with a new key.
+    /// The record belongs to the gateway's own app, whose sealed records are re-encrypted when the vault's key changes.
     private static func signingKeyRecord(of app: AppID) -> RecordKey {
         RecordKey(.setting, signingKeyPrefix + app.name, in: .gateway)
     }
 }
 
-/// The public part of an app's signing key after a rotation.
+/// The public part of an app's signing key, as the response to a rotation.
 public struct RotatedSigningKey: Sendable {
-    /// The key's id in the published set.
+    /// The id of the key in the published key set.
     public let id: String
-    /// The public half as text: `whpk_…`.
+    /// The public key as text: `whpk_…`.
     let publicText: String
-    /// The previous key's id and the time until which it also signs; nil when there was none, or it ended at once.
+    /// The id of the previous key and the time until which it also signs; nil if there was no previous key or it ended
+    /// at once.
     public let previous: (id: String, until: Timetoken)?
 
     init(_ key: AppSigningKey) {

@@ -4,7 +4,7 @@ import Templates
 
 /// A body defined by the webhook's owner (``BuiltInFormat/template``).
 public struct WebhookTemplate: Sendable {
-    /// The template as it was written.
+    /// The text of the template.
     public let text: JSONText
     let compiled: Template
 
@@ -14,7 +14,8 @@ public struct WebhookTemplate: Sendable {
     }
 }
 
-/// The credentials that a webhook sends to its receiver in addition to the signature. Its secrets are never printed.
+/// The credentials that a webhook sends to its receiver in addition to the signature. The API never returns the
+/// secrets.
 public enum WebhookAuth: Sendable, Equatable {
     case basic(user: String, password: String)
     case bearer(token: String)
@@ -29,21 +30,22 @@ public enum WebhookAuth: Sendable, Equatable {
         public var scope: String?
         /// The requested audience; nil for none.
         public var audience: String?
-        /// True when id and secret are sent in the body: some servers do not read the header (RFC 6749, 2.3.1).
+        /// True to send the id and the secret in the body, because some servers do not read the header (RFC 6749,
+        /// 2.3.1).
         var isSentInBody = false
     }
 }
 
-/// The client certificate that a webhook presents and the authorities that it trusts in the TLS handshake.
+/// The client certificate of a webhook, and the certificate authorities that it trusts, for the TLS handshake.
 public struct WebhookTLS: Sendable {
     /// The client certificate in PEM; nil for none.
     public var certificate: String?
-    /// The private key of the certificate; never printed.
+    /// The private key of the certificate. The API never returns it.
     public var privateKey: String?
-    /// The trusted authorities in PEM; nil for the system's.
+    /// The trusted certificate authorities in PEM; nil for those of the operating system.
     public var authorities: String?
     let identity: ClientIdentity
-    /// An identity that trusts the webhook's own authorities and presents no certificate; nil without such authorities.
+    /// An identity with the webhook's own certificate authorities and no client certificate; nil when there are none.
     let ownAuthorities: ClientIdentity?
 
     init(certificate: String?, privateKey: String?, authorities: String?) throws(ClientIdentityError) {
@@ -57,11 +59,11 @@ public struct WebhookTLS: Sendable {
     }
 }
 
-/// Several events in one post.
+/// The settings for posts with several events.
 public struct WebhookBatch: Sendable, Equatable {
     /// The maximum number of events in a post.
     public var events: Int
-    /// The maximum size of a post's body in bytes.
+    /// The maximum size of the body of a post, in bytes.
     public var bytes: Int
 
     /// Creates batch settings.
@@ -71,10 +73,10 @@ public struct WebhookBatch: Sendable, Equatable {
     }
 }
 
-/// The consent required from a receiver before anything is sent to it.
+/// The consent that a receiver must give before deliveries are sent to it.
 public enum WebhookVerification: String, Sendable, CaseIterable {
     case none
-    /// A challenge that the receiver has to repeat.
+    /// A challenge that the receiver must return.
     case echo
     /// The handshake of the CloudEvents HTTP webhooks specification.
     case cloudevents

@@ -2,13 +2,13 @@ import ChatModel
 import HTTPClient
 import JSON
 
-/// The rules for a webhook's own header fields.
+/// The rules for the header fields that the owner of a webhook sets.
 enum FieldRules {
     static let count = 20
     static let nameLimitBytes = 128
     static let valueLimitBytes = 4096
 
-    /// Fields set by the client or the protocol, and fields that a receiver must be able to attribute to the gateway.
+    /// Fields that the client or the protocol sets, and fields that receivers attribute to the gateway.
     private static let reserved: Set<String> = [
         "host", "content-length", "content-type", "content-encoding", "transfer-encoding", "connection", "keep-alive",
         "upgrade", "te", "trailer", "expect", "user-agent", "content-digest", "signature", "signature-input",
@@ -16,7 +16,7 @@ enum FieldRules {
     ]
     private static let reservedPrefixes = ["webhook-", "proxy-", "ce-"]
 
-    /// The reason why a name cannot be used; nil when it can.
+    /// The reason why a name is not permitted; nil when it is permitted.
     static func error(name: String) -> String? {
         guard (1...nameLimitBytes).contains(name.utf8.count), name.utf8.allSatisfy(isToken) else {
             return "a header's name must be 1 to \(nameLimitBytes) letters, digits or !#$%&'*+-.^_`|~"
@@ -28,8 +28,8 @@ enum FieldRules {
         return nil
     }
 
-    /// The reason why a value cannot be used; nil when it can. CR, LF and NUL would end the field and begin another
-    /// one.
+    /// The reason why a value is not permitted; nil when it is permitted. CR, LF and NUL are not permitted, because
+    /// they would end the field and begin another one.
     static func error(value: String) -> String? {
         guard value.utf8.count <= valueLimitBytes, value.utf8.allSatisfy({ (0x20...0x7E).contains($0) || $0 == 0x09 })
         else { return "a header's value must be at most \(valueLimitBytes) printable ASCII characters" }
@@ -38,7 +38,7 @@ enum FieldRules {
         return nil
     }
 
-    /// RFC 9110, 5.6.2.
+    /// True for a character of a token (RFC 9110, 5.6.2).
     private static func isToken(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -49,12 +49,12 @@ enum FieldRules {
     }
 }
 
-/// Members that hold secrets. They are printed without the secrets, and the printed form can be sent back: a secret
-/// that is left out stays.
+/// The members that contain secrets. They are printed without the secrets. The printed form can be sent back: secrets
+/// that it leaves out are kept.
 extension WebhookSettingsReader {
     static let secretBytes = 1...8192
 
-    /// Reads the member when it is one of these; returns true when it was.
+    /// Reads the member if it is one of these members. Returns true if it was.
     mutating func readCredentials(_ name: String) throws(ChatError) -> Bool {
         switch name {
         case "headers": try readHeaders()
@@ -65,9 +65,9 @@ extension WebhookSettingsReader {
         return true
     }
 
-    /// Reports an error when a new URL would send kept secrets to another origin. Secrets cannot be read back, and a
-    /// caller must not have them sent to a host of its choice. So they stay with the origin for which they were given,
-    /// and another origin receives only secrets that are given together with it.
+    /// Reports an error when kept secrets would be sent to the new origin of a changed URL. The API never returns
+    /// secrets, so a caller must not be able to have them sent to a server of its choice. They are kept only for the
+    /// origin for which they were set. A new origin requires that the secrets are sent together with the URL.
     mutating func checkSecrets(movedFrom former: String) {
         guard Self.origin(of: former) != Self.origin(of: settings.url) else { return }
         let remedy = "the url has another origin; send the value again with the url, or null to remove it"
@@ -83,7 +83,7 @@ extension WebhookSettingsReader {
         }
     }
 
-    /// The scheme, host and port as written, without a default port.
+    /// The scheme, host and port of a URL. A default port is left out.
     private static func origin(of url: String) -> String {
         let lower = url.lowercased()
         guard let mark = lower.firstRange(of: "://") else { return lower }
@@ -95,8 +95,8 @@ extension WebhookSettingsReader {
 
     // MARK: Headers
 
-    /// Reads `{"X-Name": "value"}`, where null removes a field and fields not named stay; or, as in the printed form,
-    /// the names of the fields that stay.
+    /// Reads an object `{"X-Name": "value"}`, in which null removes a field and absent fields are kept. An array of
+    /// names, as in the printed form, keeps these fields and removes all others.
     private mutating func readHeaders() throws(ChatError) {
         guard let value = fields.member("headers") else {
             settings.headers = []
@@ -128,7 +128,7 @@ extension WebhookSettingsReader {
         let former = settings.headers.count
         settings.headers.removeAll { $0.name.lowercased() == name.lowercased() }
         let text = try headers.string(name)
-        // A field stored before its name was reserved for the gateway can still be removed.
+        // A field whose name was reserved after it was stored can still be removed.
         if text == nil, settings.headers.count < former { return }
         if let obstacle = FieldRules.error(name: name) { throw headers.fault(name, "name", obstacle) }
         guard let text else { return }
@@ -159,7 +159,7 @@ extension WebhookSettingsReader {
         if case .basic(let user, let password) = settings.auth { known = (user, password) }
         let given = try secret("password", auth)
         let user = try required("username", auth, try secret("username", auth), or: known?.user)
-        // A kept password stays with the user name for which it was given.
+        // A stored password is kept only for the user name with which it was set.
         let kept = user == known?.user ? known?.password : nil
         let password = try required("password", auth, given, or: kept)
         guard !user.contains(":") else {
@@ -188,7 +188,7 @@ extension WebhookSettingsReader {
         let isSentInBody = try auth.choice("client_auth", [("basic", false), ("body", true)]) ?? false
         let url = try required("token_url", auth, try secret("token_url", auth), or: known?.tokenURL)
         let id = try required("client_id", auth, try secret("client_id", auth), or: known?.clientID)
-        // A kept secret is sent only to the address for which it was given.
+        // A stored secret is kept only for the address and client id with which it was set.
         let isSame = url == known?.tokenURL && id == known?.clientID
         let password = try required("client_secret", auth, given, or: isSame ? known?.clientSecret : nil)
         var credentials = WebhookAuth.ClientCredentials(tokenURL: url, clientID: id, clientSecret: password)
@@ -198,7 +198,7 @@ extension WebhookSettingsReader {
         settings.auth = .oauth2(credentials)
     }
 
-    /// A text that may be used in a header; nil when it was left out.
+    /// The value of a member that is used in a header field; nil when the member is absent.
     private func secret(_ name: String, _ auth: Fields) throws(ChatError) -> String? {
         guard let text = try auth.string(name, bytes: Self.secretBytes) else { return nil }
         guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
@@ -207,7 +207,7 @@ extension WebhookSettingsReader {
         return text
     }
 
-    /// The given text, or the known one.
+    /// The given text, otherwise the stored one. Reports an error when there is neither.
     private mutating func required(
         _ name: String, _ auth: Fields, _ given: String?, or known: String?
     ) throws(ChatError) -> String {
@@ -226,7 +226,7 @@ extension WebhookSettingsReader {
         let certificate = try tls.string("certificate")
         let privateKey = try tls.string("private_key")
         let authorities = try tls.string("ca")
-        // A kept private key belongs to the certificate with which it was given.
+        // A stored private key is kept only for the certificate with which it was set.
         let kept = certificate == settings.tls?.certificate ? settings.tls?.privateKey : nil
         do throws(ClientIdentityError) {
             settings.tls = try WebhookTLS(

@@ -3,35 +3,36 @@ import ChatModel
 import JSON
 import Signing
 
-/// Reads a webhook from its record. Every member except those of the first release may be absent, because older records
-/// lack them.
+/// Parses a webhook from its record. Only the members of the first release are required, because older records lack the
+/// others.
 struct RecordReader {
     private let record: Record
     private let vault: Vault
     private let compilesFilter: Bool
     private var seals: [String: String] = [:]
 
-    /// - Parameter compilesFilter: false for a record that is only shown.
+    /// - Parameter compilesFilter: false for a webhook that is only shown.
     init(_ record: Record, _ vault: Vault, compilesFilter: Bool = true) {
         self.record = record
         self.vault = vault
         self.compilesFilter = compilesFilter
     }
 
-    /// The webhook; nil for a record that is not a valid webhook.
+    /// The webhook; nil when the record is not a valid webhook.
     mutating func webhook() -> Webhook? {
         do {
             return try read()
         } catch {
-            // Whatever the error was, the webhook counts as unreadable, and its deliveries are held.
+            // After any error, the webhook counts as unreadable, and its deliveries wait.
             return nil
         }
     }
 
-    /// The unsealed part of a webhook that cannot be opened: what it selects and since when. That is enough to plan its
-    /// deliveries while nothing can be sent. Nil when not even that can be read.
+    /// The unencrypted part of a webhook whose secrets cannot be decrypted: its selection and the position from which
+    /// it receives events. With this part, deliveries can be planned although none can be sent. Nil when this part is
+    /// invalid too.
     func selection() -> Webhook? {
-        // The caller reports that the webhook cannot be read; the error adds nothing.
+        // The caller reports that the webhook cannot be read.
         guard let root = try? JSONDocument(record.body).root, let settings = try? selection(root) else { return nil }
         return unreadable(settings, root)
     }
@@ -74,7 +75,7 @@ struct RecordReader {
             channels: (root["channels"]?.strings ?? []).compactMap(NamePattern.init),
             description: root["description"]?.string ?? "",
             concurrency: root["concurrency"]?.integer.flatMap { Int(exactly: $0) })
-        // A filter that no longer compiles must not be dropped: the receiver would get every event.
+        // A filter that no longer compiles is an error. Without its filter, the receiver would get every event.
         if let text = root["filter"]?.string {
             guard let filter = Filter(ofRecord: text, compiles: compilesFilter) else { throw UnreadableRecord() }
             settings.filter = filter
@@ -145,7 +146,7 @@ struct RecordReader {
         }
     }
 
-    /// Opens a stored text and remembers its stored form.
+    /// Decrypts a stored text and remembers its encrypted form.
     private mutating func open(_ stored: String?) throws -> String {
         guard let stored else { throw UnreadableRecord() }
         let clear = try vault.openText(stored, context: record.key.vaultContext)
@@ -159,8 +160,8 @@ struct RecordReader {
 }
 
 extension Webhook {
-    /// The visible part of a webhook whose record cannot be read. When not even its selection can be read, it has no
-    /// types, no channels and no address.
+    /// The part of an unreadable webhook that can be shown. If its selection cannot be read either, it has no types, no
+    /// channels and no URL.
     static func unreadable(_ record: Record, _ vault: Vault) -> Webhook {
         let reader = RecordReader(record, vault, compilesFilter: false)
         return reader.selection() ?? reader.unreadable(WebhookSettings(url: "", types: [], channels: []), nil)

@@ -1,22 +1,23 @@
 import ChatModel
 import Locking
 
-/// The webhooks and subscriptions of all apps in memory, as last read from the directory.
+/// The webhooks and subscriptions of all apps in memory, as they were last read from the directory.
 struct RegistrySnapshot: Sendable {
     private struct App: Sendable {
         var webhooks: [String: CachedWebhook] = [:]
         var subscriptions: [String: Subscription] = [:]
-        /// Webhooks whose record exists and cannot be read. `webhooks` still has what is known of one, either its
-        /// earlier state or the readable part: its deliveries are planned and held.
+        /// The webhooks whose records exist but cannot be read. `webhooks` contains their earlier state or the readable
+        /// part, so their deliveries are planned. The deliveries wait.
         var unreadable: Set<String> = []
-        /// The state since the start, of each webhook and subscription above.
+        /// The runtime state (``WebhookRuntime``) of each webhook and subscription.
         var runtimes: [String: WebhookRuntime] = [:]
-        /// Built on first use after a change: a thousand changes in a row cost one build.
+        /// The subscribers for the planner; nil after a change. They are computed on the next use, so that many changes
+        /// in succession cost one computation.
         var compiled: AppSubscribers?
 
         var isEmpty: Bool { webhooks.isEmpty && subscriptions.isEmpty && unreadable.isEmpty }
 
-        /// Makes the state of a subscriber that is new, and frees that of one that is gone.
+        /// Creates the runtime state of a new subscriber, or removes that of a deleted subscriber.
         mutating func updateRuntime(of subscriber: SubscriberID) {
             let name = subscriber.name
             let isKnown = webhooks[name] != nil || subscriptions[name] != nil || unreadable.contains(name)
@@ -24,10 +25,10 @@ struct RegistrySnapshot: Sendable {
         }
     }
 
-    /// The subscribers of an app, as the planner needs them.
+    /// The subscribers of an app in the form that the planner needs.
     private struct AppSubscribers: Sendable {
         let matcher: WebhookMatcher
-        /// No event before this position can match.
+        /// The lowest position from which a subscriber receives events. Earlier events match none.
         let since: Timetoken?
     }
 
@@ -37,12 +38,12 @@ struct RegistrySnapshot: Sendable {
 
     func known(_ subscriber: SubscriberID) -> CachedWebhook? { apps[subscriber.app]?.webhooks[subscriber.name] }
 
-    /// The state of a webhook or subscription since the start; nil when it is unknown.
+    /// The runtime state of a webhook or subscription; nil when it is unknown.
     func runtime(of subscriber: SubscriberID) -> WebhookRuntime? { apps[subscriber.app]?.runtimes[subscriber.name] }
 
     var runtimes: [WebhookRuntime] { apps.values.flatMap { $0.runtimes.values } }
 
-    /// A webhook to which posts may be sent now; nil otherwise.
+    /// The webhook if posts may be sent to it now; nil otherwise.
     func enabled(_ subscriber: SubscriberID) -> CachedWebhook? {
         guard let known = known(subscriber), known.webhook.status == .enabled, !isUnreadable(subscriber) else {
             return nil
@@ -50,7 +51,7 @@ struct RegistrySnapshot: Sendable {
         return known
     }
 
-    /// The number of webhooks and subscriptions.
+    /// The number of webhooks and subscriptions of an app.
     func count(in app: AppID) -> Int {
         apps[app].map { $0.webhooks.count + $0.subscriptions.count } ?? 0
     }
@@ -79,15 +80,15 @@ struct RegistrySnapshot: Sendable {
 
     var unreadableCount: Int { apps.values.reduce(0) { $0 + $1.unreadable.count } }
 
-    /// The apps with subscribers.
+    /// The apps that have webhooks or subscriptions.
     var appIDs: [AppID] { Array(apps.keys) }
 
     var all: [Webhook] { apps.values.flatMap { $0.webhooks.values.map(\.webhook) } }
 
-    /// No event of the app before this position can match; nil when the app has no subscribers.
+    /// The lowest position from which a subscriber of the app receives events; nil when the app has no subscribers.
     mutating func earliestSince(in app: AppID) -> Timetoken? { compiled(in: app)?.since }
 
-    /// The channels of enabled webhooks and of subscriptions that have named `channel.activity`.
+    /// The channels of those enabled webhooks and subscriptions that name the type `channel.activity`.
     func activityChannels(in app: AppID) -> [ChannelSet] {
         guard let entry = apps[app] else { return [] }
         let webhooks = entry.webhooks.values.map(\.webhook).filter { $0.status == .enabled }.map(\.settings)
@@ -153,7 +154,7 @@ struct RegistrySnapshot: Sendable {
 /// reads it and a webhook has many fields.
 final class CachedWebhook: Sendable {
     let webhook: Webhook
-    /// Built with the first post, and rebuilt when one of its secrets has ended.
+    /// The plan for the posts; nil before the first post. A new plan is made when one of the secrets has ended.
     private let plan = Lock<PostPlan?>(nil)
 
     init(_ webhook: Webhook) { self.webhook = webhook }

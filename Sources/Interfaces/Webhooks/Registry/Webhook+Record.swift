@@ -8,7 +8,7 @@ extension Webhook {
         RecordKey(.webhook, subscriber.name, in: subscriber.app)
     }
 
-    /// The stored form in the directory, with secrets sealed.
+    /// The form of the webhook that the directory stores. Secrets are encrypted.
     func body(_ vault: Vault) -> JSONText {
         let seal = sealer(vault)
         return JSONText(capacity: 1024) { writer in
@@ -46,10 +46,10 @@ extension Webhook {
         }
     }
 
-    /// Reads the record made by `body`; nil when it is not a valid webhook, or is sealed with a key that is not
+    /// Parses a record in the form of `body`. Nil when it is not a valid webhook, or when its encryption key is not
     /// available.
     ///
-    /// - Parameter compilesFilter: false for a record that is only shown.
+    /// - Parameter compilesFilter: false for a webhook that is only shown.
     init?(_ record: Record, _ vault: Vault, compilesFilter: Bool = true) {
         var reader = RecordReader(record, vault, compilesFilter: compilesFilter)
         guard let webhook = reader.webhook() else { return nil }

@@ -2,20 +2,19 @@ public import ChatCore
 public import ChatModel
 public import Signing
 
-/// A registered address to which an app's events are posted. The queue calls it a subscriber.
+/// A registered URL to which an app's events are posted. The queue calls it a subscriber.
 public struct Webhook: Sendable {
-    /// The status of a webhook. Deliveries are sent only while it is enabled and are held otherwise (docs/webhooks.md,
-    /// "When it fails").
+    /// The status of a webhook. Deliveries are sent only while the webhook is enabled; otherwise they wait
+    /// (docs/webhooks.md, "When it fails").
     public enum Status: String, Sendable, CaseIterable {
         case enabled, disabled
         /// The receiver has not consented yet (``WebhookVerification``).
         case pendingVerification = "pending_verification"
-        /// The record exists but cannot be read by this version, or not without the key it was sealed with. Never
-        /// stored.
+        /// The record exists, but this version cannot read it, or the key that encrypted it is missing. Never stored.
         case unreadable
     }
 
-    /// `wh_…`, never reused.
+    /// The id, `wh_…`. Ids are never reused.
     public var id: String
     /// The app of the webhook.
     public var app: AppID
@@ -23,33 +22,33 @@ public struct Webhook: Sendable {
     public var settings: WebhookSettings
     /// The status.
     public var status: Status
-    /// The reason why it is disabled, in one sentence; nil otherwise.
+    /// The reason why the webhook is disabled, in one sentence; nil when it is not disabled.
     var statusReason: String?
-    /// The address whose receiver has consented; nil when none has.
+    /// The URL whose receiver has consented; nil when none has consented.
     var verifiedURL: String?
-    /// The posts per minute that the receiver allowed when it consented; nil for no limit.
+    /// The maximum number of posts per minute that the receiver stated in its consent; nil for no limit.
     var allowedPerMinute: Int?
-    /// The secrets that sign its deliveries, the current one first.
+    /// The secrets that sign the deliveries, the current secret first.
     var secrets: [WebhookSecret]
-    /// The app's key, while the settings request a signature with it.
+    /// The app's signing key if the settings request a signature with it; nil otherwise.
     var appKey: AppSigningKey?
-    /// The stored forms of secret texts, by their plain text. A text is sealed again only when it changes, so that a
-    /// change without effect keeps the record's etag.
+    /// The encrypted forms of the secrets, by the secret. A secret is encrypted again only when it changes, so that an
+    /// update without a change keeps the record's etag.
     var seals: [String: String] = [:]
-    /// Only events after this position are matched: the watermark when the webhook was created.
+    /// The position after which events match: the watermark when the webhook was created.
     public var since: Timetoken
     /// The time of creation.
     public var created: Timetoken
-    /// The time of the record's last change; like `etag`, set by the directory.
+    /// The time of the record's last change. The directory sets it, as it sets `etag`.
     public var updated: Timetoken
-    /// The time since which every attempt has failed; nil while the webhook works. Known once the failures have lasted
-    /// for a while.
+    /// The time of the first failure since the last success; nil while the webhook works. After a restart, it is known
+    /// only if the failures had lasted for 30 minutes before.
     var failingSince: Timetoken?
-    /// The newest failure since the last delivery.
+    /// The newest failure since the last successful delivery; nil if there was none.
     var lastError: AttemptError?
-    /// The state of the circuit, and the time until which it stays open.
+    /// The state of the circuit breaker. `until` is the time until which an open circuit stays open.
     var circuit: (condition: CircuitBreaker.Condition, until: Timetoken?) = (.closed, nil)
-    /// Opaque, for `ETag` and `If-Match`; changes with each change of the record.
+    /// An opaque version for `ETag` and `If-Match`. It changes with each change of the record.
     public var etag: String
 
     init(
@@ -72,56 +71,56 @@ public struct Webhook: Sendable {
     var subscriber: SubscriberID { SubscriberID(id, in: app) }
 }
 
-/// The settings that the owner of a webhook chooses; a value to create, replace and merge.
+/// The settings that the owner of a webhook chooses.
 public struct WebhookSettings: Sendable {
-    /// The URL of the receiver: `https`, or another scheme that the deployment's address guard permits.
+    /// The URL of the receiver. Its scheme is `https`, or another scheme that the gateway's address guard permits.
     public var url: String
-    /// The types to match. `*` excludes the frequent types, which must be named (`BuiltInTypes.isFrequent`).
+    /// The types to match. `*` excludes the frequent types (`BuiltInTypes.isFrequent`), which must be named.
     public var types: [NamePattern]
     /// The channels to match. `*` excludes `$system`, which must be named.
     public var channels: [NamePattern]
-    /// A filter that further limits the events; nil for all.
+    /// A filter that excludes further events; nil for none.
     public var filter: Filter?
-    /// A text for people.
+    /// A description for human readers.
     public var description: String
-    /// The maximum number of attempts at once, 1...100; nil for the deployment's default
+    /// The maximum number of simultaneous attempts, 1...100; nil for the gateway's default
     /// (`Limits.deliveryConcurrency`).
     public var concurrency: Int?
     /// The name of the body format: one of ``BuiltInFormat``, or of ``WebhookOptions/formats``.
     public var format = BuiltInFormat.envelope.rawValue
-    /// The template of the body, for the format `template`.
+    /// The template of the body, if the format is `template`.
     public var template: WebhookTemplate?
-    /// The objects to include beside each event, in the envelope's member `included`.
+    /// The objects to include with each event, in the envelope's member `included`.
     public var included: Set<IncludedObject> = []
-    /// The owner's own fields, sent with every delivery. Their values are never printed.
+    /// The header fields that the owner sets for every delivery. The API never returns their values.
     public var headers: [HeaderField] = []
     /// The credentials sent to the receiver; nil for none.
     public var auth: WebhookAuth?
     /// The settings of the TLS handshake; nil for the defaults.
     public var tls: WebhookTLS?
-    /// The signatures; at least one.
+    /// The signatures of each post; at least one.
     public var signatures: [OutboundSigner.Signature] = [.standard]
-    /// The delays after failed attempts, which also set the number of attempts; nil for the default schedule
+    /// The delays after failed attempts. Their number determines the number of attempts. Nil for the default schedule
     /// (docs/webhooks.md, "When it fails").
     var retryDelays: [Duration]?
-    /// The maximum duration of one attempt, 5 to 30 s; nil for ``defaultTimeout``.
+    /// The maximum duration of an attempt, 5 to 30 seconds; nil for ``defaultTimeout``.
     public var timeout: Duration?
-    /// The maximum number of attempts begun per second; nil for no limit.
+    /// The maximum number of attempts that begin per second; nil for no limit.
     var ratePerSecond: Double?
-    /// The order of deliveries.
+    /// The order in which deliveries are sent.
     public var ordering = DeliveryOrdering.none
-    /// The batch settings; nil for one event per post.
+    /// The settings for posts with several events; nil for one event per post.
     public var batch: WebhookBatch?
-    /// The required consent; nil for the deployment's default (``WebhookOptions/verification``).
+    /// The consent that the receiver must give; nil for the gateway's default (``WebhookOptions/verification``).
     public var verification: WebhookVerification?
 
-    /// True when its posts carry an access token that has to be fetched first.
+    /// True when each post needs an OAuth access token, which is fetched from a token endpoint.
     var needsToken: Bool { if case .oauth2 = auth { true } else { false } }
 
-    /// The time from the name lookup to the last byte of the response.
+    /// The default maximum duration of an attempt, from the name lookup to the last byte of the response.
     static let defaultTimeout: Duration = .seconds(15)
 
-    /// Creates settings with the defaults for everything else.
+    /// Creates settings with defaults for all other members.
     public init(
         url: String, types: [NamePattern] = [.all], channels: [NamePattern] = [.all], filter: Filter? = nil,
         description: String = "", concurrency: Int? = nil
@@ -135,16 +134,16 @@ public struct WebhookSettings: Sendable {
     }
 }
 
-/// A webhook with its newly created secret. The secret is shown only here.
+/// A webhook with its newly created secret. The API returns the secret only once.
 public struct IssuedWebhook: Sendable {
     /// The webhook.
     public var webhook: Webhook
-    /// `whsec_…`
+    /// The secret, `whsec_…`.
     public var secret: String
 }
 
 extension Webhook {
-    /// Disables the webhook, so that its deliveries are held. A disabled webhook keeps its reason.
+    /// Disables the webhook, so that its deliveries wait. A webhook that is already disabled keeps its reason.
     mutating func disable(_ reason: String) {
         guard status != .disabled else { return }
         status = .disabled
@@ -152,10 +151,10 @@ extension Webhook {
     }
 }
 
-/// A secret that signs deliveries, and its end.
+/// A secret that signs deliveries, and the time at which it ends.
 struct WebhookSecret: Sendable {
     var key: StandardSigningKey
-    /// Nil for the current secret. A rotated secret also signs until then, so that receivers can switch.
+    /// The time until which a rotated secret also signs, so that receivers can switch. Nil for the current secret.
     var until: Timetoken?
 
     func isActive(at now: Timetoken) -> Bool { until.map { now < $0 } ?? true }

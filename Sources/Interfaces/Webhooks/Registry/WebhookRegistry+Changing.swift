@@ -6,10 +6,10 @@ import Locking
 import Signing
 
 extension WebhookRegistry {
-    /// Disables a webhook and emits the event about it on `$system`, both in one commit.
+    /// Disables a webhook after a failed attempt, and emits the event about it on `$system` in the same commit.
     ///
-    /// - Returns: false when the webhook was changed, or enabled by hand, after the attempt began: the next attempt
-    ///   shows its present state.
+    /// - Returns: false when the webhook was changed or enabled after the attempt had begun. It then stays enabled, and
+    ///   the next attempt shows the state of its receiver.
     func disable(after attempt: CompletedAttempt, reason: String) async throws(ChatError) -> Bool {
         let webhook = try await change(attempt.subscriber, ifMatch: nil) { webhook in
             guard webhook.updated <= attempt.start, webhook.settings.url == attempt.plan.webhook.settings.url else {
@@ -30,7 +30,7 @@ extension WebhookRegistry {
         }
     }
 
-    /// Reads, changes and writes a webhook; repeats this when another write came in between. Then updates its lane.
+    /// Reads a webhook, changes it and writes it. Repeats this if another write came in between. Then updates the lane.
     func change(
         _ subscriber: SubscriberID, ifMatch etag: String?, by caller: Caller? = nil,
         _ alter: (inout Webhook) throws(ChatError) -> Void
@@ -49,7 +49,7 @@ extension WebhookRegistry {
                 try await updateLane(of: subscriber)
                 return stored
             } catch {
-                // The required etag matched the record just read, so another write came in between.
+                // The record that was just read had the required etag, so another write came in between.
                 if error.code != .stale || etag != nil { throw error.code == .notFound ? Self.unknown : error }
             }
         }
@@ -66,7 +66,8 @@ extension WebhookRegistry {
             )
         ]
         let isRevived = old.map { $0.status != .enabled } == true && webhook.status == .enabled
-        // A webhook that is enabled starts afresh: earlier failures must not disable it at the next one.
+        // The stored start of earlier failures is removed, so that they do not disable the enabled webhook after its
+        // next failure.
         if isRevived { changes.append(RecordChange(WebhookHealth.recordKey(of: webhook.subscriber), body: nil)) }
         let events = old.map { notices(from: $0, to: webhook) } ?? []
         let record = try await mirror.write(changes, events: events, apply)[0]
@@ -78,17 +79,17 @@ extension WebhookRegistry {
         return withHealth(stored)
     }
 
-    /// The webhook as stored in the directory now.
+    /// Reads the webhook from the directory.
     ///
-    /// - Throws: `.notFound` when there is none; `.conflict` when its record cannot be read.
+    /// - Throws: `.notFound` when it does not exist; `.conflict` when its record cannot be read.
     func current(_ subscriber: SubscriberID) async throws(ChatError) -> Webhook {
         guard let record = try await directory.read(Webhook.recordKey(of: subscriber)) else { throw Self.unknown }
         guard let webhook = Webhook(record, service.vault) else { throw Self.unreadable }
         return withHealth(webhook)
     }
 
-    /// Sets the fields that follow from the settings: the app's key when a signature needs it, and the status when the
-    /// receiver has to consent because it is new or the requirement is.
+    /// Sets the fields that depend on the settings. These are the app's key, if a signature needs it, and the status:
+    /// pending verification if a new or changed webhook needs the receiver's consent.
     func complete(_ new: inout Webhook, from old: Webhook?) async throws(ChatError) {
         if let tls = new.settings.tls, tls.identity != old?.settings.tls?.identity { try await check(tls) }
         if !new.settings.signatures.contains(.standardEd25519) {
@@ -107,23 +108,24 @@ extension WebhookRegistry {
         new.status = hasConsent(new) ? .enabled : .pendingVerification
     }
 
-    /// True when posts may be sent to the receiver.
+    /// True when posts may be sent to the receiver: it has consented, or no consent is required.
     func hasConsent(_ webhook: Webhook) -> Bool {
         options.verification(of: webhook.settings) == .none || webhook.verifiedURL == webhook.settings.url
     }
 
-    /// Opens or pauses the lane according to the webhook's status and settings. After a failure this is repeated later.
+    /// Sets the lane according to the webhook's status and settings. If this fails, it is repeated later.
     func updateLane(of subscriber: SubscriberID) async throws(ChatError) {
         try await orLater(subscriber) { () async throws(ChatError) in try await setLane(of: subscriber) }
     }
 
-    /// Closes the lane of a deleted webhook: its waiting deliveries become dead. After a failure this is repeated
+    /// Closes the lane of a deleted webhook, whose waiting deliveries then become dead. If this fails, it is repeated
     /// later.
     func close(_ subscriber: SubscriberID) async throws(ChatError) {
         try await orLater(subscriber) { () async throws(ChatError) in try await closeLane(of: subscriber) }
     }
 
-    /// Runs `update`, and schedules it again after a failure, because the change of the record is already in effect.
+    /// Runs `update`. If it fails, the update is scheduled again, because the change of the record is already in
+    /// effect.
     private func orLater(
         _ subscriber: SubscriberID, _ update: () async throws(ChatError) -> Void
     ) async throws(ChatError) {
@@ -135,14 +137,14 @@ extension WebhookRegistry {
         }
     }
 
-    /// Sets the lane until it agrees with the webhook's status. Two concurrent changes may reach the queue in a
-    /// different order than the directory. The status is therefore checked again after the lane was set, so that the
-    /// last writer uses the last status.
+    /// Sets the lane until it agrees with the webhook's status. Two simultaneous changes may set the lane in another
+    /// order than they wrote their records. The status is therefore compared again after the lane was set, so that the
+    /// lane ends with the newest status.
     func setLane(of subscriber: SubscriberID) async throws(ChatError) {
         var isSet = false
         while true {
             let lane = snapshot.withLock { self.lane(of: subscriber, in: $0) }
-            // Deleted in the meantime: the deletion may have closed the lane before it was set here.
+            // The webhook was deleted in the meantime. The deletion may have closed the lane before it was set here.
             guard let lane else { return isSet ? try await closeLane(of: subscriber) : () }
             try await queue.set(lane, of: subscriber)
             isSet = true
@@ -186,7 +188,9 @@ extension WebhookRegistry {
         return webhook
     }
 
-    /// - Throws: `.malformed` for settings that this deployment does not allow; `.forbidden` for events that the caller
+    /// Checks settings before they are stored.
+    ///
+    /// - Throws: `.malformed` for settings that this gateway does not allow; `.forbidden` for events that the caller
     ///   may not read.
     func check(_ settings: WebhookSettings, by caller: Caller) throws(ChatError) {
         try check(address: settings.url, "url")
@@ -207,7 +211,7 @@ extension WebhookRegistry {
         try requireReach(of: settings, by: caller)
     }
 
-    /// Runs off the loop that all requests share, because the TLS library may block.
+    /// Checks that the TLS library accepts the certificate and key. Runs off the loop, because the library may block.
     private func check(_ tls: WebhookTLS) async throws(ChatError) {
         do throws(ClientIdentityError) {
             try await asLongWork { () async throws(ClientIdentityError) in try tls.identity.check() }
@@ -239,8 +243,8 @@ extension WebhookRegistry {
         }
     }
 
-    /// Requires that the caller may read everything that the settings match; otherwise it may neither see nor change
-    /// the webhook. Objects included beside events require the scope `read`.
+    /// Requires that the caller may read everything that the settings match. Other callers may neither see nor change
+    /// the webhook. Included objects also require the scope `read`.
     func requireReach(of settings: WebhookSettings, by caller: Caller) throws(ChatError) {
         if !settings.included.isEmpty { try caller.require(.read) }
         for pattern in settings.channels where !caller.reaches(channels: pattern) {
@@ -251,8 +255,8 @@ extension WebhookRegistry {
         }
     }
 
-    /// The same for a webhook that may be unreadable. What it matches is then unknown, so the caller must be able to
-    /// read everything.
+    /// Requires that the caller may read everything that the webhook matches. If the webhook is unreadable, the caller
+    /// must be able to read all events, because the webhook's selection is unknown.
     func requireReach(of subscriber: SubscriberID, by caller: Caller) async throws(ChatError) {
         if let subscription = snapshot.withLock({ $0.subscription(subscriber) }) {
             return try requireReach(of: subscription.settings.selection, by: caller)
@@ -273,7 +277,7 @@ extension WebhookRegistry {
         ]
     }
 
-    /// An event on `$system` about a webhook.
+    /// Makes an event on `$system` about a webhook.
     static func notice(
         _ type: String, of subscriber: SubscriberID, _ details: (inout JSONWriter) -> Void
     ) -> EventDraft {

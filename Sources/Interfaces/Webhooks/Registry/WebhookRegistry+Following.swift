@@ -4,10 +4,10 @@ import Locking
 import Logging
 
 extension WebhookRegistry {
-    /// Reads every webhook and sets the lanes accordingly. This completes changes that a crash interrupted between
-    /// their two writes.
+    /// Reads all webhooks and sets their lanes. This also completes changes that a crash interrupted after the record
+    /// was written and before the lane was set.
     ///
-    /// - Returns: the revision from which `follow` continues.
+    /// - Returns: the revision of the directory from which `follow` continues.
     func load() async throws -> Revision {
         let revision = try await directory.revision()
         for app in service.keyring.apps {
@@ -18,11 +18,11 @@ extension WebhookRegistry {
             do throws(ChatError) {
                 try await updateSigningKeyCopies(of: app.id)
             } catch {
-                // They sign as before, and other webhooks must not wait for them.
+                // These webhooks sign with their copy of the key as before. Other webhooks must not wait for them.
                 logger.error(
                     "cannot provide the signing key", metadata: ["app": "\(app.id)", "error": "\(error.message)"])
             }
-            // All at once: the store commits waiting requests together.
+            // The lanes are set at the same time, because the store puts waiting requests into one commit.
             try await withThrowingDiscardingTaskGroup { group in
                 for subscriber in snapshot.withLock({ $0.subscribers(in: app.id) }) {
                     group.addTask { try await self.updateLane(of: subscriber) }
@@ -32,7 +32,7 @@ extension WebhookRegistry {
         return revision
     }
 
-    /// Applies changes of the directory until cancelled or until the engine closes.
+    /// Applies changes of the directory until the task is cancelled or the engine closes.
     func follow(from revision: Revision) async {
         await mirror.follow(from: revision, apply) { key, error in
             logger.warning(
@@ -40,8 +40,8 @@ extension WebhookRegistry {
         }
     }
 
-    /// Applies the current state of a record. Schedules the lane for an update when the webhook became unreadable or
-    /// was, and when its app is gone. For other changes the caller that makes them updates the lane.
+    /// Applies the current state of a record. Schedules an update of the lane when the webhook becomes unreadable or
+    /// readable, and when its app was deleted. For other changes, the caller that makes the change updates the lane.
     func apply(_ key: RecordKey, _ record: Record?) {
         guard key.kind == .webhook else { return record == nil ? drop(AppID(key.id)) : () }
         let subscriber = SubscriberID(key.id, in: key.app)
@@ -66,13 +66,13 @@ extension WebhookRegistry {
         if isUnreadable || wasUnreadable { pendingLanes.continuation.yield(subscriber) }
     }
 
-    /// Sets the channels for which `channel.activity` is emitted. Runs under the snapshot's lock, so that the newest
+    /// Sets the channels for which `channel.activity` is emitted. Called under the snapshot's lock, so that the newest
     /// state is set last.
     func followActivity(_ snapshot: RegistrySnapshot, of app: AppID) {
         service.followActivity(snapshot.activityChannels(in: app), in: app)
     }
 
-    /// Removes the webhooks of an app that is gone, with their deliveries.
+    /// Removes the webhooks of a deleted app and their deliveries.
     private func drop(_ app: AppID) {
         let subscribers = snapshot.withLock { snapshot in
             defer { followActivity(snapshot, of: app) }
@@ -81,15 +81,15 @@ extension WebhookRegistry {
         for subscriber in subscribers { pendingLanes.continuation.yield(subscriber) }
     }
 
-    /// Holds the deliveries of a webhook whose record exists and cannot be read, until it can be read.
+    /// Makes the deliveries of a webhook with an unreadable record wait until the record can be read.
     func hold(_ subscriber: SubscriberID) async throws(ChatError) {
         try await mirror.refresh(Webhook.recordKey(of: subscriber), apply)
         try await updateLane(of: subscriber)
     }
 
-    /// Updates lanes that could not be updated when their webhook was changed, and retries each until it succeeds: a
-    /// lane left open would continue to send, and one left paused would never send. Runs until cancelled; only one task
-    /// may call it.
+    /// Updates the lanes that could not be updated when their webhooks were changed. Each update is retried until it
+    /// succeeds, because an open lane would continue to send and a paused lane would never send. Runs until the task is
+    /// cancelled. Only one task may call it.
     func updatePendingLanes() async {
         for await subscriber in pendingLanes.stream {
             while !Task.isCancelled {
@@ -101,7 +101,7 @@ extension WebhookRegistry {
                     logger.warning(
                         "cannot set the webhook's lane",
                         metadata: ["webhook": "\(subscriber)", "error": "\(error.message)"])
-                    // Cancellation shows at the loop's head; the pause carries no other news.
+                    // The loop's condition checks for cancellation.
                     try? await Task.sleep(for: options.laneRetryPause)
                 }
             }
@@ -110,13 +110,14 @@ extension WebhookRegistry {
 }
 
 extension WebhookRegistry {
-    /// The maximum number of waiting deliveries checked one by one before a caller that may not read everything can
-    /// change the receiver.
+    /// The maximum number of waiting deliveries that are checked when a caller without access to everything changes the
+    /// receiver.
     private static let mostLookedAt = 20_000
 
-    /// Requires that the caller may read all waiting deliveries before it changes the receiver. They may have been
-    /// planned under wider settings than the present ones.
+    /// Requires that the caller may read all waiting deliveries before it changes the receiver. The deliveries may have
+    /// been planned under wider settings than the present settings.
     ///
+    /// - Throws: `.forbidden` when the caller may not read all of them, or when there are too many to check.
     /// - Throws: `.forbidden`.
     func requireReach(
         ofWhatWaitsFor old: Webhook, turnedTo new: WebhookSettings, by caller: Caller
@@ -141,7 +142,7 @@ extension WebhookRegistry {
 }
 
 extension WebhookSettings {
-    /// The settings that determine who receives the posts.
+    /// The settings that determine where posts are sent.
     fileprivate var receiver: Receiver {
         Receiver(url: url, auth: auth, certificate: tls?.certificate, authorities: tls?.authorities)
     }

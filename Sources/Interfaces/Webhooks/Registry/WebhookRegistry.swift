@@ -6,16 +6,16 @@ import Locking
 import Logging
 import Signing
 
-/// The webhooks of all apps: their administration, and the snapshot that the planner and the sender read without
-/// waiting.
+/// The webhooks of all apps: their administration, and a snapshot in memory that the planner and the sender read.
 ///
-/// The directory is the authority, and the snapshot follows it. A change made on this node takes effect at once, on
-/// another node within a second. Every method requires the scope `manage`; webhooks of other apps are `.notFound`.
+/// The directory has the authoritative records, and the snapshot follows them. A change through this registry takes
+/// effect at once, a change by another process within a second. Every method requires the scope `manage`. A webhook of
+/// another app is `.notFound`.
 public final class WebhookRegistry: Sendable {
-    /// The longest time for which both secrets may sign after a rotation.
+    /// The maximum time for which both secrets sign after a rotation.
     static let longestOverlap: Duration = .seconds(7 * 24 * 3600)
-    /// The maximum number of secrets that sign at once. A further rotation ends the oldest, because each costs an HMAC
-    /// per attempt.
+    /// The maximum number of secrets that sign at the same time. A further rotation ends the oldest secret, because
+    /// each secret costs an HMAC per attempt.
     static let mostSecrets = 4
 
     let service: ChatService
@@ -26,10 +26,10 @@ public final class WebhookRegistry: Sendable {
     let manualPosts = ManualPostLimit()
     let snapshot = Lock(RegistrySnapshot())
     let mirror: RecordMirror
-    /// Subscribers whose lanes ``updatePendingLanes()`` has to update.
+    /// The subscribers whose lanes ``updatePendingLanes()`` must update.
     let pendingLanes = AsyncStream<SubscriberID>.makeStream()
     let plannerWake = PlannerSignal()
-    /// A position that the planner has reached at least, by app.
+    /// For each app, a position up to which the planner has planned.
     let planned = Lock<[AppID: Timetoken]>([:])
     let published = Lock(PublishedKeys())
 
@@ -45,13 +45,15 @@ public final class WebhookRegistry: Sendable {
     var directory: any Directory { service.engine.directory }
     var queue: any DeliveryQueue { service.engine.deliveries }
 
-    /// Creates a webhook, enabled unless its receiver must consent first (``ReceiverVerification``). It matches every
-    /// event committed after this call returned, and possibly earlier ones committed after it began.
+    /// Creates a webhook. It is enabled unless its receiver must consent first (``ReceiverVerification``). It matches
+    /// every event that is committed after this call has returned. It may match events that are committed during the
+    /// call.
     ///
-    /// A caller may select only events that it may read itself: its channel and type patterns must cover the webhook's.
+    /// The caller's channel and type patterns must cover the webhook's patterns, because a caller may select only
+    /// events that it may read.
     ///
     /// - Throws: `.malformed` with the slug `url_refused` for a URL that the address guard rejects; `.forbidden` when
-    ///   it matches more than the caller may read; `.invalid` past `Limits.webhooksPerApp`.
+    ///   the webhook matches events that the caller may not read; `.invalid` above `Limits.webhooksPerApp`.
     public func create(_ settings: WebhookSettings, by caller: Caller) async throws(ChatError) -> IssuedWebhook {
         try caller.require(.manage)
         try check(settings, by: caller)
@@ -66,17 +68,17 @@ public final class WebhookRegistry: Sendable {
             secrets: [WebhookSecret(key: key)], since: try await service.engine.log.watermark(of: caller.app),
             created: now, updated: now)
         try await complete(&webhook, from: nil)
-        // The lane is set first: a lane without a webhook is harmless, but a webhook without its lane would wait for
-        // the next start.
+        // The lane is set before the record is written. A lane without a webhook is harmless, but a webhook without a
+        // lane would send nothing until the next start.
         try await queue.set(lane(of: webhook), of: webhook.subscriber)
         let stored = try await write(webhook, precondition: .absent)
         return IssuedWebhook(webhook: stored, secret: key.text)
     }
 
-    /// One webhook.
+    /// Returns a webhook.
     ///
-    /// - Throws: `.notFound` when the app has no such webhook; `.forbidden` when it matches more than the caller may
-    ///   read.
+    /// - Throws: `.notFound` when the app has no such webhook; `.forbidden` when the webhook matches events that the
+    ///   caller may not read.
     public func webhook(_ id: String, by caller: Caller) async throws(ChatError) -> Webhook {
         try caller.require(.manage)
         let webhook = try await current(SubscriberID(id, in: caller.app))
@@ -84,11 +86,11 @@ public final class WebhookRegistry: Sendable {
         return webhook
     }
 
-    /// The webhooks of the app that the caller may read, in the order of their ids unless the list asks for another
-    /// order. Of a webhook that cannot be read, a caller that may read everything gets the readable part. A page may
-    /// have fewer webhooks than its limit although a next page follows.
+    /// The webhooks of the app that the caller may read, in the order of their ids unless the list requests another
+    /// order. For an unreadable webhook, a caller who may read everything gets the readable part. A page may have fewer
+    /// webhooks than its limit although there is a next page.
     ///
-    /// - Parameter statuses: lists webhooks with one of these statuses; empty for all.
+    /// - Parameter statuses: the statuses of the webhooks to list; empty for all.
     /// - Throws: `.malformed` for an invalid cursor.
     public func list(
         _ list: RecordList, statuses: Set<Webhook.Status> = [], by caller: Caller
@@ -110,8 +112,8 @@ public final class WebhookRegistry: Sendable {
         }
     }
 
-    /// A webhook for display: from memory, or read from its record without compiling its filter. Nil when it cannot be
-    /// read.
+    /// The webhook in a record, for a list: from memory, or parsed without compiling its filter. Nil when the record
+    /// cannot be read.
     private func shown(_ record: Record) -> Webhook? {
         let subscriber = SubscriberID(record.key.id, in: record.key.app)
         let (known, isUnreadable) = snapshot.withLock { ($0[subscriber], $0.isUnreadable(subscriber)) }
@@ -122,9 +124,9 @@ public final class WebhookRegistry: Sendable {
 
     /// Changes some settings by a merge patch (RFC 7396).
     ///
-    /// - Parameter etag: the required version (`If-Match`); nil accepts any.
-    /// - Throws: `.notFound` when the app has no such webhook; `.stale` for another version than `etag`; what `create`
-    ///   throws.
+    /// - Parameter etag: the required version (`If-Match`); nil accepts any version.
+    /// - Throws: `.notFound` when the app has no such webhook; `.stale` when it does not have the version `etag`; the
+    ///   errors of `create`.
     public func patch(
         _ id: String, with patch: JSONDocument, ifMatch etag: String? = nil, by caller: Caller
     ) async throws(ChatError) -> Webhook {
@@ -135,9 +137,9 @@ public final class WebhookRegistry: Sendable {
         }
     }
 
-    /// Deletes a webhook; its waiting deliveries become dead.
+    /// Deletes a webhook. Its waiting deliveries become dead.
     ///
-    /// - Throws: `.notFound` when the app has no such webhook; `.stale` for another version than `etag`.
+    /// - Throws: `.notFound` when the app has no such webhook; `.stale` when it does not have the version `etag`.
     public func delete(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try caller.require(.manage)
         let subscriber = SubscriberID(id, in: caller.app)
@@ -153,14 +155,14 @@ public final class WebhookRegistry: Sendable {
         try await close(subscriber)
     }
 
-    /// The handling of held deliveries when a webhook is enabled.
+    /// The treatment of waiting deliveries when a webhook is enabled.
     public enum HeldDeliveryPolicy: Sendable { case deliver, discard }
 
-    /// Enables a webhook once its receiver has consented, when that is required. Held deliveries are sent or given up.
-    /// Does nothing when the webhook is already enabled.
+    /// Enables a webhook. If its receiver must consent, the webhook is enabled after the consent. The deliveries that
+    /// waited while it was disabled are sent or given up. The record of an enabled webhook is not changed.
     ///
-    /// - Throws: `.notFound` when the app has no such webhook; `.stale` for another version than `etag`; `.conflict`
-    ///   when held deliveries are to be given up before the receiver has consented.
+    /// - Throws: `.notFound` when the app has no such webhook; `.stale` when it does not have the version `etag`;
+    ///   `.conflict` when waiting deliveries are to be given up although the receiver has not consented.
     public func enable(
         _ id: String, held: HeldDeliveryPolicy = .deliver, ifMatch etag: String? = nil, by caller: Caller
     ) async throws(ChatError) -> Webhook {
@@ -174,23 +176,23 @@ public final class WebhookRegistry: Sendable {
             }
             let now = try await service.engine.log.watermark(of: caller.app)
             try await waitUntilPlanned(caller.app, through: now)
-            // Before the webhook is enabled, so that none of them is sent.
+            // The deliveries are given up before the webhook is enabled, so that none of them is sent.
             try await queue.skip(present.subscriber, through: now)
         }
         let enabled = try await change(id, ifMatch: etag, by: caller) { (webhook) throws(ChatError) in
             webhook.status = .enabled
             webhook.statusReason = nil
         }
-        // The request comes from a person, who may know more than the last failures show. So this also applies to a
-        // webhook that was enabled already.
+        // A user who enables a webhook may know that its receiver works again, so the circuit is closed. This also
+        // applies to a webhook that was already enabled.
         await resetCircuit(of: enabled.subscriber)
         return withHealth(enabled)
     }
 
-    /// Disables a webhook, so that its deliveries are held. Does nothing when it is already disabled.
+    /// Disables a webhook, so that its deliveries wait. A disabled webhook is not changed.
     ///
-    /// - Parameter reason: shown with the webhook and in `webhook.disabled`.
-    /// - Throws: `.notFound` when the app has no such webhook; `.stale` for another version than `etag`.
+    /// - Parameter reason: the reason that is shown with the webhook and in the event `webhook.disabled`.
+    /// - Throws: `.notFound` when the app has no such webhook; `.stale` when it does not have the version `etag`.
     public func disable(
         _ id: String, reason: String = "disabled by hand", ifMatch etag: String? = nil, by caller: Caller
     ) async throws(ChatError) -> Webhook {
@@ -201,11 +203,11 @@ public final class WebhookRegistry: Sendable {
     /// Replaces the secret. The present secret also signs for `overlap`, so that receivers can switch.
     ///
     /// - Parameters:
-    ///   - secret: `whsec_…`, to take over the secret of another gateway whose receivers stay unchanged; nil creates a
-    ///     new one.
+    ///   - secret: the new secret, `whsec_…`; nil to create one. A given secret may be that of another gateway, so that
+    ///     its receivers need no change.
     ///   - overlap: zero to ``longestOverlap``.
-    /// - Throws: `.malformed` for another overlap and for a secret that cannot be used; `.notFound` when the app has no
-    ///   such webhook; `.stale` for another version than `etag`.
+    /// - Throws: `.malformed` for an invalid overlap or an unusable secret; `.notFound` when the app has no such
+    ///   webhook; `.stale` when it does not have the version `etag`.
     public func rotateSecret(
         of id: String, to secret: String? = nil, overlap: Duration = .seconds(24 * 3600),
         ifMatch etag: String? = nil, by caller: Caller
@@ -226,7 +228,7 @@ public final class WebhookRegistry: Sendable {
         return IssuedWebhook(webhook: webhook, secret: key.text)
     }
 
-    /// - Parameter text: a shared secret of 24 to 64 bytes. Source: Standard Webhooks, "Signature scheme".
+    /// - Parameter text: a shared secret of 24 to 64 bytes (Standard Webhooks, "Signature scheme").
     private static func key(_ text: String) throws(ChatError) -> StandardSigningKey {
         if let key = try? StandardSigningKey(text), case .symmetric(let secret) = key, secret.bytes.count <= 64 {
             return key
@@ -235,9 +237,8 @@ public final class WebhookRegistry: Sendable {
             .malformed, "#/secret: expected whsec_ and the base64 of 24 to 64 bytes", slug: "bad_member")
     }
 
-    /// Explains for every webhook of the event's app, in the order of their ids, why it matches the event or not. For
-    /// dry runs and explanations; costs a filter evaluation for each webhook. Filters that the caller may not read are
-    /// not shown.
+    /// Explains for every webhook of the event's app why it matches the event or not, in the order of the ids. The
+    /// filter of each webhook is evaluated. Filters that the caller may not read are not shown.
     public func explain(_ event: Event, to caller: Caller) -> [WebhookMatch] {
         guard let matcher = snapshot.withLock({ $0.matcher(for: event.channel.app) }) else { return [] }
         return matcher.explain(event) { reaches($0, by: caller) }
@@ -254,6 +255,6 @@ public struct WebhookMatch: Sendable {
     public var webhook: String
     /// True when the webhook matches the event.
     public var matches: Bool
-    /// One sentence: the patterns that matched, or the first condition that did not hold.
+    /// One sentence with the patterns that matched, or the first condition that did not hold.
     public var why: String
 }

@@ -4,7 +4,7 @@ public import JSON
 import Signing
 
 extension WebhookSettings {
-    /// The members of a document with settings.
+    /// The member names of a document with settings.
     public static let members = [
         "url", "types", "channels", "filter", "description", "format", "template", "include", "signatures", "batch",
         "headers",
@@ -12,21 +12,21 @@ extension WebhookSettings {
         "tls", "concurrency", "retry", "timeout_seconds", "rate_per_second", "ordering", "verification",
     ]
 
-    /// Reads the body of `POST /v1/webhooks` and `PUT /v1/webhooks/{id}`.
+    /// Parses the body of `POST /v1/webhooks` and `PUT /v1/webhooks/{id}`.
     ///
-    /// Members: `url` (required) and those of `openapi.yaml`, schema `WebhookSettings`. Members that the gateway sets
-    /// (`id`, `status`, …) are ignored, so that a document that was read can be sent back.
+    /// The members are `url` (required) and the others of `openapi.yaml`, schema `WebhookSettings`. Members that the
+    /// gateway sets (`id`, `status`, …) are ignored, so that clients can send back a document that they have read.
     ///
-    /// - Throws: `.malformed` with an entry for each error. An unknown member is an error, because a misspelled member
-    ///   must not silently become a default.
+    /// - Throws: `.malformed` with an entry for each error. An unknown member is an error, so that a misspelled member
+    ///   does not become a default.
     public init(_ body: JSONDocument, limits: Limits = Limits()) throws(ChatError) {
         var reader = try WebhookSettingsReader(body, over: WebhookSettings(url: ""), limits: limits, readOnly: .ignored)
         self = try reader.read()
     }
 
-    /// These settings changed by a merge patch (RFC 7396): a member left out stays, and null restores the default.
+    /// The settings after a merge patch (RFC 7396). An absent member keeps its value, and null restores the default.
     ///
-    /// - Throws: as `init`; also when the patch contains members that the gateway sets.
+    /// - Throws: the errors of `init`. A member that the gateway sets is also an error.
     public func merging(_ patch: JSONDocument, limits: Limits = Limits()) throws(ChatError) -> WebhookSettings {
         var reader = try WebhookSettingsReader(patch, over: self, limits: limits, readOnly: .refused)
         return try reader.read()
@@ -34,9 +34,9 @@ extension WebhookSettings {
 }
 
 extension Webhook {
-    /// The webhook as the native API shows it.
+    /// The webhook as the API returns it.
     ///
-    /// - Parameter secret: given only when it was just created.
+    /// - Parameter secret: the secret, if it was just created; nil otherwise.
     public func printed(secret: String? = nil) -> JSONText {
         JSONText(capacity: 1024) { print(to: &$0, secret: secret) }
     }
@@ -114,7 +114,7 @@ extension WebhookSettings {
         }
     }
 
-    /// Prints the credentials without their secrets.
+    /// Prints the credentials. Their secrets are left out.
     fileprivate func printCredentials(to writer: inout JSONWriter) {
         writer.member("headers", headers.map(\.name))
         if let auth {
@@ -155,7 +155,7 @@ extension WebhookSettings {
 }
 
 extension WebhookAuth {
-    /// - Parameter secret: returns the printed form of a secret; nil leaves secrets out.
+    /// - Parameter secret: returns the printed form of a secret; nil to leave secrets out.
     func print(to writer: inout JSONWriter, secret: ((String) -> String)?) {
         writer.beginObject()
         switch self {
@@ -180,7 +180,7 @@ extension WebhookAuth {
 }
 
 extension WebhookTLS {
-    /// - Parameter secret: returns the printed form of the private key; nil leaves it out.
+    /// - Parameter secret: returns the printed form of the private key; nil to leave it out.
     func print(to writer: inout JSONWriter, secret: ((String) -> String)?) {
         writer.beginObject()
         if let certificate { writer.member("certificate", certificate) }
@@ -195,7 +195,7 @@ extension JSONWriter {
         if let value { member(name, value) } else { nullMember(name) }
     }
 
-    /// Prints a number without needless digits: `5`, `0.5`.
+    /// Prints a number without unneeded digits, for example `5` or `0.5`.
     mutating func number(_ value: Double) {
         if let whole = Int64(exactly: value) { integer(whole) } else { raw(JSONText(trusted: Array("\(value)".utf8))) }
     }
@@ -206,8 +206,8 @@ extension Duration {
 }
 
 extension Limits {
-    /// The limits for filters in records: a filter that was accepted once stays valid, even when the limits for new
-    /// ones have become narrower.
+    /// The limits for filters in stored records. A stored filter stays valid, even if the limits for new filters were
+    /// lowered.
     static let ofStored: Limits = {
         var limits = Limits()
         limits.filterBytes = .max
@@ -218,16 +218,16 @@ extension Limits {
 }
 
 extension Filter {
-    /// The filter of a stored record; nil when it no longer compiles.
+    /// Compiles the filter of a stored record. Nil when it no longer compiles.
     ///
-    /// - Parameter compiles: false for a record that is only shown. Compiling all filters of a page would delay every
-    ///   other request.
+    /// - Parameter compiles: false for a record that is only shown. Compiling the filters of a whole page would delay
+    ///   all other requests.
     init?(ofRecord text: String, compiles: Bool) {
         guard compiles else {
             self.init(uncompiled: text)
             return
         }
-        // The reason does not help a reader of the record.
+        // The error is discarded, because the reader of a record cannot use it.
         guard let filter = try? Filter(text, limits: .ofStored) else { return nil }
         self = filter
     }

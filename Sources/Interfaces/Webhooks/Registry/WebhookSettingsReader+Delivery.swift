@@ -4,7 +4,7 @@ import JSON
 import Signing
 import Templates
 
-/// The members for the form of deliveries and their schedule.
+/// The members for the form and the schedule of deliveries.
 extension WebhookSettingsReader {
     static let timeoutSeconds = 5.0...30.0
     static let mostRetries = 30
@@ -14,7 +14,7 @@ extension WebhookSettingsReader {
     static let batchBytes = 1024...8 * 1024 * 1024
     static let formatBytes = 1...64
 
-    /// Reads the member when it is one of these; returns true when it was.
+    /// Reads the member if it is one of these members. Returns true if it was.
     mutating func readDelivery(_ name: String) throws(ChatError) -> Bool {
         switch name {
         case "format": try readFormat()
@@ -33,14 +33,14 @@ extension WebhookSettingsReader {
         return true
     }
 
-    /// Checks members that depend on each other.
+    /// Checks the members whose validity depends on other members.
     mutating func checkTogether() {
         let isTemplate = settings.format == BuiltInFormat.template.rawValue
         if isTemplate, settings.template == nil {
             fault("template", "required", "the format 'template' needs the member template", slug: "member_missing")
         }
         if !isTemplate, settings.template != nil {
-            // Another format was chosen, so the earlier template is dropped.
+            // The document selects another format, so the template of the former settings is dropped.
             if !hasTemplate {
                 settings.template = nil
             } else {
@@ -136,12 +136,12 @@ extension DeliveryOrdering {
         ("none", .none), ("per_channel", .perChannel), ("strict", .strict),
     ]
 
-    /// Nil for an unknown word.
+    /// The ordering with a name of the API; nil for an unknown name.
     public init?(word: String) {
         guard let known = Self.words.first(where: { $0.word == word }) else { return nil }
         self = known.value
     }
 
-    /// The word used in the API.
+    /// The name of the ordering in the API.
     var word: String { Self.words.first { $0.value == self }?.word ?? "none" }
 }

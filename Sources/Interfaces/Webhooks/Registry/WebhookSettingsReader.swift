@@ -2,13 +2,13 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// Reads the members of a webhook's document one by one and collects every error, so that a sender gets all of them at
-/// once. `null` restores a member's default.
+/// Reads the members of a webhook's document and collects all errors, so that the client receives all of them at once.
+/// `null` restores the default of a member.
 struct WebhookSettingsReader {
     /// The treatment of members that the gateway sets.
     enum ReadOnlyMembers { case ignored, refused }
 
-    /// The permitted length of a URL. Addresses of receivers are no longer in practice; a longer one is a mistake or an
+    /// The permitted length of a URL in bytes. No practical receiver has a longer URL; a longer one is a mistake or an
     /// attack.
     static let urlBytes = 1...2048
     static let descriptionBytes = 0...1000
@@ -23,13 +23,13 @@ struct WebhookSettingsReader {
     private let limits: Limits
     private let readOnlyMembers: ReadOnlyMembers
     var settings: WebhookSettings
-    /// True when the document itself has a template.
+    /// True when the document contains a template.
     var hasTemplate = false
-    /// True when the document has every secret of `auth`.
+    /// True when the document contains every secret of `auth`.
     var hasAuthSecrets = false
-    /// The headers whose values the document has, in lower case.
+    /// The lower-case names of the header fields whose values the document contains.
     var headersWithValue: Set<String> = []
-    /// The URL before the document was read.
+    /// The URL of the settings before the document is applied.
     private let formerURL: String
     private var faults = ValidationErrors()
 
@@ -44,6 +44,8 @@ struct WebhookSettingsReader {
         readOnlyMembers = readOnly
     }
 
+    /// Reads all members.
+    ///
     /// - Throws: `.malformed` with an entry for each error.
     mutating func read() throws(ChatError) -> WebhookSettings {
         for member in fields.members {
@@ -76,8 +78,8 @@ struct WebhookSettingsReader {
     }
 
     private func refuseReadOnly(_ name: String) throws(ChatError) {
-        // A secret that was sent but not used would break every signature. The other members come with a copied
-        // document.
+        // A secret in the document would be ignored, and every signature would fail, so it is an error. The other
+        // read-only members may be in a document that was read from the API.
         if name == "secret" {
             throw fields.fault(name, "readOnly", "send a secret of your own to POST /v1/webhooks/{id}/rotate-secret")
         }
@@ -101,7 +103,7 @@ struct WebhookSettingsReader {
         }
     }
 
-    /// - Parameter member: its path.
+    /// - Parameter member: the path of the member.
     mutating func fault(_ member: String, _ keyword: String, _ detail: String, slug: String = "bad_member") {
         faults.add(fields.fault(member, keyword, detail, slug: slug))
     }

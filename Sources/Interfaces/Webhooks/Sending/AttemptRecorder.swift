@@ -21,7 +21,7 @@ struct AttemptRecorder: Sendable {
         table = RetryTable.standard.limited(toAttempts: service.limits.deliveryAttempts)
     }
 
-    /// A delivery of an attempt with the decision about it. A class for the same reason as ``PreparedDelivery``.
+    /// A delivery of an attempt, with the decision what follows. A class for the same reason as ``PreparedDelivery``.
     private final class DeliveryDecision: Sendable {
         let lease: Lease
         let decision: DeliveryState.Decision
@@ -34,7 +34,8 @@ struct AttemptRecorder: Sendable {
         var isDead: Bool { if case .dead = decision.next { true } else { false } }
     }
 
-    /// Records these results, in one commit with those of other calls. Returns when all their consequences are applied.
+    /// Records the results of attempts, in one commit with the results of other calls. Returns when all consequences
+    /// are applied.
     func process(_ all: [CompletedAttempt]) async {
         let short = all.filter(\.result.isOurShortage)
         if !short.isEmpty { await rest(short) }
@@ -42,8 +43,8 @@ struct AttemptRecorder: Sendable {
         if !made.isEmpty { await conclude(made) }
     }
 
-    /// Shortens the leases of attempts that were not made: nothing was sent because the gateway lacked resources, and
-    /// the receiver has no part in it.
+    /// Shortens the leases of attempts that were not made because the gateway lacked resources, so that they are soon
+    /// repeated. The result says nothing about the receivers.
     private func rest(_ short: [CompletedAttempt]) async {
         let leases = short.flatMap { $0.sent.map(\.lease) }
         logger.warning(
@@ -53,7 +54,7 @@ struct AttemptRecorder: Sendable {
         do throws(ChatError) {
             _ = try await service.engine.deliveries.renew(leases, for: registry.options.shortagePause)
         } catch {
-            // The leases run out later, at their usual time.
+            // The leases then end at their usual time.
             logger.warning("cannot shorten leases", metadata: ["error": "\(error.message)"])
         }
     }
@@ -61,7 +62,8 @@ struct AttemptRecorder: Sendable {
     private func conclude(_ made: [CompletedAttempt]) async {
         let now = service.clock.now
         let ended = made.map { decide($0, now) }
-        // Before the queue ends the attempts, because it would begin the next ones at once.
+        // The circuit breakers are updated before the attempts end in the queue, because the queue then starts the next
+        // attempts.
         for (attempt, ended) in zip(made, ended) {
             await runtime(for: attempt)?.recordReceiver(
                 ended[0].decision, begun: attempt.start, at: now, in: registry.queue, draw: registry.options.draw)
@@ -69,7 +71,7 @@ struct AttemptRecorder: Sendable {
         do throws(ChatError) {
             try await storeOutcomes(made, ended)
         } catch {
-            // The leases run out and the attempts are made again.
+            // The leases end without a result, so the attempts are repeated.
             logger.warning(
                 "cannot record attempts",
                 metadata: ["count": "\(ended.joined().count)", "error": "\(error.message)"])
@@ -81,8 +83,8 @@ struct AttemptRecorder: Sendable {
         }
     }
 
-    /// The state of the webhook, when a result concerns the webhook as it is now. A late result from the webhook's
-    /// previous address, or of a deleted webhook, counts for the delivery alone.
+    /// The runtime state of the webhook to which an attempt was sent. Nil when the webhook was deleted or now has
+    /// another URL: the result then counts only for the delivery.
     private func runtime(for attempt: CompletedAttempt) -> WebhookRuntime? {
         registry.snapshot.withLock { snapshot in
             let url = snapshot.known(attempt.subscriber)?.webhook.settings.url
@@ -90,7 +92,8 @@ struct AttemptRecorder: Sendable {
         }
     }
 
-    /// Decides each delivery of an attempt separately, because they may be at different points of their schedules.
+    /// Decides what follows for each delivery of an attempt. The deliveries may be at different points of their
+    /// schedules.
     private func decide(_ completed: CompletedAttempt, _ now: Timetoken) -> [DeliveryDecision] {
         let event = DeliveryState.AttemptEvent(completed.result, now: now)
         let table = completed.plan.retries ?? table
@@ -126,7 +129,7 @@ struct AttemptRecorder: Sendable {
         counters.addAttempts(ended.lazy.map { $0.decision.errorClass ?? "delivered" })
         let recorded = try await service.engine.deliveries.finish(ended.map { ($0.lease, $0.outcome) })
         for (one, isRecorded) in zip(ended, recorded) {
-            // False when the lease was lost: it has another holder, whose result counts.
+            // False when the lease had ended. The delivery then has another lease, whose result counts.
             if isRecorded, one.isDead { counters.addDead() }
         }
     }
@@ -161,7 +164,7 @@ struct AttemptRecorder: Sendable {
             do throws(ChatError) {
                 try await perform(effect, attempt, runtime, decision)
             } catch {
-                // Each later attempt repeats what is not done.
+                // The next attempt returns the same effect again.
                 guard error.code != .notFound else { return }
                 logger.warning(
                     "cannot store the webhook's state",
@@ -219,6 +222,6 @@ struct AttemptRecorder: Sendable {
 }
 
 extension OutboundResult {
-    /// True when nothing was sent because the gateway lacked something: connections to wait for, descriptors, memory.
+    /// True when nothing was sent because the gateway lacked connections, descriptors or memory.
     fileprivate var isOurShortage: Bool { status == nil && failure?.reason == .overloaded }
 }

@@ -1,12 +1,12 @@
 import ChatModel
 
-/// The recent results of one webhook's attempts, in a fixed number of bytes. Performs no I/O.
+/// The results of the recent attempts of one webhook, in a fixed amount of memory. Performs no I/O.
 struct AttemptStatistics: Sendable {
-    /// The counts of one interval.
+    /// The counts of one time interval.
     struct Tally: Sendable {
         var delivered = 0
         var failed = 0
-        /// Attempts by duration: up to 1 ms, 2 ms, 4 ms and so on; the last one has no bound.
+        /// The number of attempts by duration: up to 1 ms, 2 ms, 4 ms and so on. The last count has no upper bound.
         private var durations = [UInt32](repeating: 0, count: 17)
 
         var attempts: Int { delivered + failed }
@@ -23,8 +23,8 @@ struct AttemptStatistics: Sendable {
             for index in durations.indices { durations[index] &+= other.durations[index] }
         }
 
-        /// The duration that the given share of attempts did not exceed, rounded up to a power of two; nil without
-        /// attempts.
+        /// The duration, in milliseconds, that the given share of attempts did not exceed. It is rounded up to a power
+        /// of two. Nil without attempts.
         func milliseconds(ofShare share: Double) -> Int? {
             guard attempts > 0 else { return nil }
             var rest = Double(attempts) * share
@@ -36,7 +36,7 @@ struct AttemptStatistics: Sendable {
         }
     }
 
-    /// Intervals of one length; the oldest is reused.
+    /// The counts of the latest time intervals of one length. The oldest interval is overwritten.
     private struct Ring: Sendable {
         let seconds: UInt64
         private var tallies: [(interval: UInt64, tally: Tally)]
@@ -51,7 +51,7 @@ struct AttemptStatistics: Sendable {
         mutating func add(at now: Timetoken, isDelivered: Bool, milliseconds: Int) {
             let interval = interval(of: now)
             let index = Int(interval % UInt64(tallies.count))
-            // Changed in place: copying a tally copies its counts.
+            // The counts are changed in place, because a copy of a tally copies its array.
             if tallies[index].interval != interval { tallies[index] = (interval, Tally()) }
             tallies[index].tally.add(isDelivered: isDelivered, milliseconds: milliseconds)
         }
@@ -79,7 +79,7 @@ struct AttemptStatistics: Sendable {
         if isDelivered { lastSuccess = now } else { lastFailure = now }
     }
 
-    /// The last five minutes, hour and day, including the current interval.
+    /// The counts of the last five minutes, the last hour and the last day, including the current interval.
     func windows(at now: Timetoken) -> [(name: String, seconds: Int, tally: Tally)] {
         [
             ("5m", 300, minutes.sum(at: now)), ("1h", 3600, quarters.sum(at: now)),

@@ -1,26 +1,26 @@
 import ChatModel
 import Locking
 
-/// The attempts that have begun and not ended: their leases, their posts while no response has come, and the memory
-/// reserved for posts of several events.
+/// The attempts that have begun and not ended. Each has its leases, its post until a response arrives, and the memory
+/// reserved for the post.
 ///
-/// An attempt is known by ``Lease/attempt``. Its record is made by ``begin(_:)`` and removed with its last lease by
-/// ``end(_:)``, which also releases its memory.
+/// An attempt is identified by ``Lease/attempt``. ``begin(_:)`` adds an attempt. ``end(_:)`` removes the attempt with
+/// its last lease and releases its memory.
 final class AttemptsInFlight: Sendable {
     private struct Attempt {
-        /// The leases by their fences, which are unique.
+        /// The leases of the attempt, by their fence numbers, which are unique.
         var leases: [UInt64: Lease] = [:]
         let since: ContinuousClock.Instant
-        /// The post under way.
+        /// The post that is being sent; nil before it is sent and after its response.
         var post: PostRun.Post?
-        /// The bytes reserved for its post.
+        /// The bytes that are reserved for the attempt's post.
         var bytes = 0
     }
 
     private struct State {
         var attempts: [UInt64: Attempt] = [:]
         var leases = 0
-        /// The bytes that posts may still reserve, and those that each app has reserved.
+        /// The bytes that can still be reserved, and the bytes that each app has reserved.
         var freeBytes: Int
         var bytes: [AppID: Int] = [:]
         var isDraining = false
@@ -31,7 +31,7 @@ final class AttemptsInFlight: Sendable {
             return sleepers
         }
 
-        /// Changes the bytes that an attempt has reserved.
+        /// Sets the number of bytes that an attempt has reserved.
         mutating func setBytes(_ bytes: Int, of number: UInt64, _ app: AppID) {
             let added = bytes - (attempts[number]?.bytes ?? 0)
             guard added != 0, attempts[number] != nil else { return }
@@ -44,15 +44,15 @@ final class AttemptsInFlight: Sendable {
 
     private let state: Lock<State>
 
-    /// - Parameter bytes: the most bytes of posts of several events. Each body is in memory twice until the response
-    ///   comes, and with a thousand connections these would otherwise take gigabytes.
+    /// - Parameter bytes: the maximum total size of the posts with several events, in bytes. Each body is in memory
+    ///   twice until the response arrives. Without a limit, a thousand connections could use gigabytes.
     init(bytes: Int) { state = Lock(State(freeBytes: bytes)) }
 
-    /// The number of deliveries in the attempts.
+    /// The number of deliveries in all attempts.
     var count: Int { state.withLock { $0.leases } }
     var isDraining: Bool { state.withLock { $0.isDraining } }
 
-    /// Adds attempts; false when no more attempts may begin.
+    /// Adds attempts. Returns false while the gateway stops, when no more attempts may begin.
     func begin(_ leases: [Lease]) -> Bool {
         let now = ContinuousClock.now
         return state.withLock { state in
@@ -65,7 +65,7 @@ final class AttemptsInFlight: Sendable {
         }
     }
 
-    /// Ends the use of these leases. A lease that has ended already is ignored.
+    /// Removes leases from their attempts. A lease that was already removed is ignored.
     func end(_ leases: some Collection<Lease>) {
         let sleepers = state.withLock { state in
             for lease in leases {
@@ -80,7 +80,7 @@ final class AttemptsInFlight: Sendable {
         for sleeper in sleepers { sleeper.resume() }
     }
 
-    /// The leases of attempts that began at least this long ago, to renew those that take long.
+    /// The leases of the attempts that began at least `age` ago, which must be renewed.
     func heldAtLeast(_ age: Duration) -> [Lease] {
         let now = ContinuousClock.now
         return state.withLock { state in
@@ -88,8 +88,8 @@ final class AttemptsInFlight: Sendable {
         }
     }
 
-    /// Reserves the memory of an attempt's post when that leaves enough for other apps: an app alone gets seven
-    /// eighths, as with attempts. Posts of one event reserve nothing.
+    /// Reserves memory for an attempt's post. Returns false when too little would be left for other apps: a single app
+    /// may reserve seven eighths of the memory. Posts of one event reserve nothing.
     func reserve(_ bytes: Int, for lease: Lease) -> Bool {
         guard bytes > 0 else { return true }
         let app = lease.delivery.subscriber.app
@@ -100,7 +100,7 @@ final class AttemptsInFlight: Sendable {
         }
     }
 
-    /// Releases the part of an attempt's reserved memory that its post does not need.
+    /// Reduces the reserved memory of an attempt to the size of its post.
     func shrink(to bytes: Int, for lease: Lease) {
         state.withLock { state in
             guard let reserved = state.attempts[lease.attempt]?.bytes, bytes < reserved else { return }
@@ -108,14 +108,14 @@ final class AttemptsInFlight: Sendable {
         }
     }
 
-    /// Stores the posts that are sent now. Each attempt has one.
+    /// Stores the posts that are being sent, one for each attempt.
     func add(_ posts: [PostRun.Post]) {
         state.withLock { state in
             for post in posts { state.attempts[post.attempt]?.post = post }
         }
     }
 
-    /// Removes and returns the posts of these attempts, to which a response has come; nil for one without a post.
+    /// Removes and returns the posts of the attempts whose responses have arrived; nil for an attempt without a post.
     func removePosts(of attempts: some Collection<UInt64>) -> [PostRun.Post?] {
         state.withLock { state in
             attempts.map { attempt in
@@ -125,23 +125,23 @@ final class AttemptsInFlight: Sendable {
         }
     }
 
-    /// Permits no further attempts. Returns when all have ended, or when cancelled.
+    /// Permits no further attempts, and waits until all attempts have ended or the task is cancelled.
     func drain() async {
         state.withLock { $0.isDraining = true }
         await withTaskCancellationHandler {
             while !Task.isCancelled, count > 0 { await sleep { Task.isCancelled } }
         } onCancel: {
-            // Wakes every waiting task; each checks its condition again.
+            // Wakes all waiting tasks. Each of them checks its condition again.
             for sleeper in state.withLock({ $0.removeSleepers() }) { sleeper.resume() }
         }
     }
 
-    /// Returns when all attempts have ended. Cancelling the task does not end the wait.
+    /// Waits until all attempts have ended. Cancelling the task does not end the wait.
     func allEnded() async {
         while count > 0 { await sleep { false } }
     }
 
-    /// Returns when all attempts have ended or a waiting task was cancelled.
+    /// Waits until all attempts have ended or a task that waits in `drain()` is cancelled.
     private func sleep(unless isOver: () -> Bool) async {
         await withCheckedContinuation { continuation in
             let mustWait = state.withLock { state in

@@ -1,47 +1,49 @@
 import ChatModel
 
-/// Decides from the results of recent attempts whether a webhook may begin another. Performs no I/O.
+/// The circuit breaker of one webhook: decides from the results of recent attempts when the next attempts may begin.
+/// Performs no I/O.
 ///
-/// A receiver that is down would use up the attempts of all its deliveries. After some consecutive failures the lane is
-/// therefore closed for a while, then a single attempt tests the receiver. Deliveries that wait lose none of their
+/// A receiver that is down would use up the attempts of all its deliveries. After consecutive failures, no attempts are
+/// therefore made for some time. A single attempt then tests the receiver. Deliveries that wait lose none of their
 /// attempts.
 struct CircuitBreaker: Sendable {
-    /// The condition as the API shows it.
+    /// The state of the circuit, as the API shows it.
     enum Condition: String, Sendable {
         case closed, open
-        /// One attempt at a time, until one succeeds.
+        /// One attempt at a time is made, until an attempt succeeds.
         case halfOpen = "half_open"
     }
 
-    /// The limits to set in the queue. Nil: as in the webhook's settings.
+    /// The limits for the webhook's lane in the queue. Nil for the limit of the webhook's settings.
     struct LanePacing: Sendable, Equatable {
         var concurrency: Int?
         var notBefore: Timetoken?
     }
 
-    /// The number of consecutive failures that open the circuit: as many as may begin together by default.
+    /// The number of consecutive failures that open the circuit. It equals the default number of simultaneous attempts.
     static let failuresTolerated = 10
     static let shortestPause: Duration = .seconds(10)
     static let longestPause: Duration = .seconds(300)
-    /// The minimum pause for `Retry-After`: a receiver may ask for a short pause, but not for a burst of requests.
+    /// The minimum pause after `Retry-After`. A receiver may request a short pause, but not a burst of requests.
     static let shortestRetryAfter: Duration = .seconds(1)
-    /// The share of a pause by which it is randomly lengthened or shortened.
+    /// The share of a pause by which the pause is randomly lengthened or shortened.
     static let spread = 0.2
-    /// The number of responses from an overwhelmed receiver after which its webhook gets one attempt at a time. Each
-    /// good response cancels one of them.
+    /// The number of responses from an overloaded receiver after which its webhook makes one attempt at a time. Each
+    /// good response cancels one of these responses.
     static let slowAnswersTolerated = 3
-    /// The number of attempts at once at which the limit is removed and the webhook's settings apply again.
+    /// If the limit of simultaneous attempts would reach this number, it is removed, and the webhook's settings apply
+    /// again.
     static let fullPace = 64
 
     private var failures = 0
     private var slowAnswers = 0
-    /// The maximum number of attempts at once while the receiver recovers from being overwhelmed; nil: as in the
+    /// The maximum number of simultaneous attempts while an overloaded receiver recovers; nil for the limit of the
     /// settings.
     private var attemptLimit: Int?
-    /// Good responses since `attemptLimit` last changed.
+    /// The number of good responses since `attemptLimit` last changed.
     private var answers = 0
     private var pause = shortestPause
-    /// No attempt begins before this time; nil while the circuit is closed.
+    /// The time before which no attempt begins; nil while the circuit is closed.
     private(set) var openUntil: Timetoken?
 
     var isUntroubled: Bool { failures == 0 && slowAnswers == 0 && attemptLimit == nil && openUntil == nil }
@@ -53,16 +55,18 @@ struct CircuitBreaker: Sendable {
         return now < openUntil ? .open : .halfOpen
     }
 
+    /// Records a failed attempt.
+    ///
     /// - Parameters:
-    ///   - begun: the start of the attempt. An attempt that began before the pause says nothing about the time after
-    ///     it.
-    ///   - retryAfter: the delay that the receiver requested; it replaces the circuit's own pause.
-    ///   - isSlow: true when the receiver is overwhelmed. With `retryAfter`, attempts pause at once.
-    ///   - draw: a number in 0..<1 that randomizes the pause.
+    ///   - begun: the start of the attempt. If it began before the present pause, it says nothing about the time after
+    ///     the pause.
+    ///   - retryAfter: the delay that the receiver requested. It replaces the pause of the circuit.
+    ///   - isSlow: true when the receiver is overloaded. Together with `retryAfter`, attempts pause at once.
+    ///   - draw: a random number in 0..<1, which varies the pause.
     mutating func recordFailure(
         begun: Timetoken, at now: Timetoken, retryAfter: Duration?, isSlow: Bool, draw: Double
     ) {
-        // A single response must not delay everything for a day.
+        // A single response must not delay all deliveries for a day.
         let longest = failures + 1 < Self.failuresTolerated ? Self.longestPause : RetryTable.longestRetryAfter
         let requestedPause = retryAfter.map { min(max($0, Self.shortestRetryAfter), longest) }
         if let openUntil, begun < openUntil {
@@ -87,8 +91,8 @@ struct CircuitBreaker: Sendable {
         (slowAnswers, answers) = (0, 0)
     }
 
-    /// Records a response of a working receiver, even one that rejects the event. The load that overwhelmed the
-    /// receiver is not restored at once: `attemptLimit` doubles each time that as many responses have come.
+    /// Records a response of a working receiver, even a response that rejects the event. After an overload, the number
+    /// of simultaneous attempts grows slowly: `attemptLimit` doubles after as many good responses as its value.
     mutating func recordAnswer() {
         (failures, openUntil, pause) = (0, nil, Self.shortestPause)
         slowAnswers = max(0, slowAnswers - 1)

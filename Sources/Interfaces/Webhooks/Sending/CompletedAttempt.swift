@@ -2,14 +2,15 @@ import ChatCore
 import ChatModel
 import HTTPClient
 
-/// A delivery in an attempt. A class, because it is passed on often and has many fields.
+/// A delivery of an attempt. A class, because it has many fields and is passed between functions often.
 final class PreparedDelivery: Sendable {
     let lease: Lease
-    /// The bytes from which it is composed: the event's envelope, or what an earlier attempt has stored.
+    /// The bytes from which the content is composed: the event's envelope, or the content that an earlier attempt has
+    /// stored.
     let body: [UInt8]
     /// The composed content; nil when it could not be composed.
     let content: PostContent?
-    /// The event's trace context, when it is known separately from the body.
+    /// The event's trace context, if it is known and not part of the body.
     let trace: String?
 
     init(lease: Lease, body: [UInt8], content: PostContent? = nil, trace: String? = nil) {
@@ -19,18 +20,18 @@ final class PreparedDelivery: Sendable {
         self.content = content
     }
 
-    /// The bytes to store, so that a retry repeats them even when the event is deleted or the webhook changed in the
-    /// meantime. Nil when they are stored already.
+    /// The bytes to store, so that a retry sends the same bytes even if the event is deleted or the webhook is changed.
+    /// Nil when they are already stored.
     var bytesToStore: [UInt8]? { PostContent.isEnvelope(body) ? content?.stored : nil }
 }
 
 /// A finished attempt with its result. A class for the same reason as ``PreparedDelivery``.
 final class CompletedAttempt: Sendable {
-    /// The deliveries that it carried: one, or those of a batch; all for the same webhook.
+    /// The deliveries of the attempt: one delivery, or those of a batch. All are for the same webhook.
     let sent: [PreparedDelivery]
     let plan: PostPlan
     let start: Timetoken
-    /// The header fields as they were sent.
+    /// The header fields of the request.
     let requestHeaders: [OutboundRequest.Field]
     let result: OutboundResult
 
@@ -49,13 +50,13 @@ final class CompletedAttempt: Sendable {
 }
 
 extension PreparedDelivery {
-    /// The event's trace context; nil when it is not traced.
+    /// The event's trace context; nil when the event is not traced.
     var context: TraceContext? { content?.trace.flatMap { TraceContext(stored: $0) } }
 }
 
 extension Span {
-    /// The span of an attempt in the trace of the event it delivers. For several events, in the first one's trace with
-    /// links to the others. Nil when that trace is not recorded.
+    /// The trace span of an attempt, in the trace of its event. An attempt with several events belongs to the trace of
+    /// the first event, with links to the others. Nil when that trace is not recorded.
     init?(_ answered: CompletedAttempt, _ errorClass: String?) {
         let contexts = answered.sent.compactMap(\.context)
         guard let parent = contexts.first, parent.isSampled,

@@ -3,8 +3,7 @@ import HTTPClient
 import JSON
 
 extension DeliveryState.AttemptEvent {
-    /// Converts the result of an outbound call. A response counts as soon as its header is complete, whatever happens
-    /// to the body.
+    /// Converts the result of a request. A response counts once its header is complete, even if the body fails.
     init(_ result: OutboundResult, now: Timetoken) {
         if let status = result.status {
             let seconds = Int64(now.rawValue / Timetoken.ticksPerSecond)
@@ -25,9 +24,9 @@ extension DeliveryAttempt {
             responseBody: result.body, isTruncated: result.truncated, details: details)
     }
 
-    /// The details of an attempt: its timings, the address that answered, and both headers. Of the request's fields
-    /// only those that the gateway itself wrote are shown in full. The owner's fields are secrets, so only their names
-    /// are shown.
+    /// The details of an attempt: its durations, the address of the receiver, and the headers of request and response.
+    /// Of the request's fields, only those that the gateway adds have their values here. The fields of the webhook's
+    /// owner are secrets, so only their names are stored.
     static func details(_ answered: CompletedAttempt, _ error: String?) -> JSONText {
         let result = answered.result
         return JSONText(capacity: 1024) { writer in
@@ -51,20 +50,21 @@ extension DeliveryAttempt {
         }
     }
 
-    /// Replaces a value that must not appear in a log.
+    /// The text that replaces a secret value.
     static let masked = "(masked)"
-    /// The maximum number of bytes kept of each header.
+    /// The maximum size of each stored header, in bytes.
     private static let headerLimitBytes = 4096
 
     /// True for the fields that the gateway itself adds to a request.
     static func isShown(_ name: String) -> Bool {
-        // The gateway's own names are already in lower case.
+        // The names of the gateway's fields are in lower case.
         let hasCapitals = name.utf8.contains { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
         let name = hasCapitals ? name.lowercased() : name
         return name.hasPrefix("webhook-") || name.hasPrefix("ce-") || shown.contains(name)
     }
 
-    /// The gateway's own fields with other names. A list, because hashing a name costs more than searching the list.
+    /// Other names of fields that the gateway adds. An array, because hashing a name costs more than searching the
+    /// array.
     private static let shown = [
         "content-type", "user-agent", "traceparent", "x-hub-signature-256", "stripe-signature", "signature",
         "signature-input", "content-digest",
@@ -86,7 +86,7 @@ extension DeliveryAttempt {
         writer.endArray()
     }
 
-    /// Prints the received bytes directly: making strings of all fields would cost more than the rest of the report.
+    /// Prints the received bytes directly, because converting all fields to strings costs more than all other details.
     private static func print(_ fields: HeaderFields, to writer: inout JSONWriter) {
         writer.key("response_headers")
         writer.beginArray()

@@ -1,9 +1,9 @@
 import HTTPClient
 
-/// Decides the consequences of an attempt. Performs no I/O.
+/// Decides what follows an attempt to send a delivery. Performs no I/O.
 struct DeliveryState {
     enum AttemptEvent: Sendable {
-        /// The status line and the header arrived in time, whatever happened to the body.
+        /// The header of the response arrived in time, even if the body failed.
         case answered(status: Int, retryAfter: Duration?)
         /// No response arrived.
         case failed(OutboundFailure.Reason)
@@ -17,28 +17,28 @@ struct DeliveryState {
 
     struct Decision: Sendable, Equatable {
         var next: Next
-        /// The error class; nil on success.
+        /// The class of the error; nil on success.
         var errorClass: String?
         /// True when the receiver has said that it is gone permanently (410).
         var disablesWebhook = false
-        /// True when the receiver is overwhelmed or did not respond in time.
+        /// True when the receiver is overloaded or did not respond in time.
         var isSlow = false
-        /// The state of the receiver, whatever it answered to this event.
+        /// The state of the receiver, apart from its answer to this event.
         var receiver = Receiver.present
     }
 
-    /// The receiver's state as shown by an attempt, apart from the delivery.
+    /// The state of a receiver that an attempt shows, apart from the delivery.
     enum Receiver: Sendable, Equatable {
-        /// It answered, even if it rejected this event.
+        /// The receiver works, even if it rejected this event.
         case present
-        /// It could not be reached, is not at the URL, rejects the credentials, or said that it cannot work now. The
-        /// next delivery would fail in the same way.
+        /// The connection failed, or the response shows that the receiver is not at this URL, rejects the credentials
+        /// or cannot work now. The next delivery would fail in the same way.
         case absent(retryAfter: Duration?)
-        /// The attempt ended on the gateway's side.
+        /// The attempt failed on the gateway's side, so the state of the receiver is unknown.
         case unknown
     }
 
-    /// Stored reasons for a dead delivery; the queue adds `webhook_deleted` and `held_too_many`.
+    /// Reasons that are stored for a dead delivery. The queue also uses `webhook_deleted` and `held_too_many`.
     static let exhausted = "attempts_exhausted"
     static let eventGone = "event_not_kept"
     static let webhookDeleted = "webhook_deleted"
@@ -52,14 +52,17 @@ struct DeliveryState {
         self.table = table
     }
 
-    /// - Parameter draw: a number in 0..<1 that randomizes the next attempt; evaluated only when there is one.
+    /// Records an attempt and decides what follows.
+    ///
+    /// - Parameter draw: a random number in 0..<1, which varies the time of the next attempt. Evaluated only if there
+    ///   is one.
     mutating func record(_ event: AttemptEvent, draw: @autoclosure () -> Double) -> Decision {
         attempts += 1
         switch event {
         case .answered(200..<300, _):
             return Decision(next: .delivered, errorClass: nil)
         case .answered(410, _):
-            // The delivery is held while the webhook is disabled, and sent again when its owner enables it.
+            // The delivery waits while the webhook is disabled, and is sent again when its owner enables the webhook.
             return Decision(
                 next: next(nil, draw()), errorClass: "http_status", disablesWebhook: true)
         case .answered(300..<400, let retryAfter):
@@ -78,13 +81,13 @@ struct DeliveryState {
         }
     }
 
-    /// True for a status that does not depend on the event: the receiver would answer every event with it. The other
-    /// 4xx may concern what was sent.
+    /// True for a status that does not depend on the event, so that the receiver would answer every event with it. The
+    /// other 4xx may concern the content of the post.
     private static func isAbsence(_ status: Int) -> Bool {
         status >= 500 || [401, 403, 404, 405, 407, 429].contains(status)
     }
 
-    /// Never earlier than the schedule, even when the receiver asks for an earlier retry.
+    /// The next attempt is never earlier than the schedule, even if the receiver requests an earlier retry.
     private func next(_ retryAfter: Duration?, _ draw: Double) -> Next {
         guard let delay = table.delay(afterAttempt: attempts, draw: draw) else {
             return .dead(reason: Self.exhausted)
@@ -94,16 +97,16 @@ struct DeliveryState {
 }
 
 extension OutboundFailure.Reason {
-    /// True when the failure says nothing about the receiver.
+    /// True when the failure occurred on the gateway's side and says nothing about the receiver.
     fileprivate var isOurs: Bool { [.cancelled, .requestInvalid, .overloaded, .blockedAddress].contains(self) }
 }
 
 /// The schedule of retries. The default follows the example in the Standard Webhooks specification.
 struct RetryTable: Sendable {
-    /// The delays after the first, second, … attempt. When they are used up, the delivery is given up.
+    /// The delays after the first, second, … attempt. When no delay is left, the delivery is given up.
     let delays: [Duration]
-    /// The share of a delay by which it is randomly lengthened or shortened, so that a receiver that recovers does not
-    /// get all deliveries at the same moment.
+    /// The share of a delay by which the delay is randomly lengthened or shortened. A receiver that recovers therefore
+    /// does not get all deliveries at the same moment.
     let spread: Double
 
     static let standard = RetryTable(
@@ -112,19 +115,21 @@ struct RetryTable: Sendable {
             .seconds(10 * 3600), .seconds(14 * 3600), .seconds(20 * 3600), .seconds(24 * 3600),
         ], spread: 0.2)
 
-    /// The longest delay that a receiver may request.
+    /// The maximum delay that a receiver may request.
     static let longestRetryAfter: Duration = .seconds(24 * 3600)
 
+    /// The delay before the next attempt.
+    ///
     /// - Parameters:
     ///   - attempt: the number of attempts made, from 1.
-    ///   - draw: a number in 0..<1.
-    /// - Returns: nil when no attempt is left.
+    ///   - draw: a random number in 0..<1.
+    /// - Returns: nil when the schedule has no further attempt.
     func delay(afterAttempt attempt: Int, draw: Double) -> Duration? {
         guard delays.indices.contains(attempt - 1) else { return nil }
         return delays[attempt - 1] * (1 - spread + 2 * spread * draw)
     }
 
-    /// The table for a number of attempts: truncated, or with the last delay repeated.
+    /// The table for a given number of attempts. It is truncated, or its last delay is repeated.
     func limited(toAttempts attempts: Int) -> RetryTable {
         let wanted = max(attempts - 1, 0)
         let more = max(wanted - delays.count, 0)

@@ -1,22 +1,23 @@
 import ChatModel
 
-/// The content of the one post of an attempt: the first of its deliveries, as many as the webhook allows.
+/// The content of the only post of an attempt. It contains the first deliveries of the attempt, as many as the webhook
+/// allows in one post.
 ///
-/// The others are returned to the queue for another attempt: several posts started together could arrive in any order,
-/// yet would count as one.
+/// The other deliveries are returned to the queue for another attempt. Several posts of one attempt could arrive in any
+/// order, and the circuit breaker would count them as one.
 struct PostComposition {
     let plan: PostPlan
     private(set) var composed: [(sent: PreparedDelivery, content: PostContent)] = []
-    /// Deliveries that have no form in the webhook's format, with the reason.
+    /// The deliveries that cannot be converted to the webhook's format, each with the reason.
     private(set) var failed: [(sent: PreparedDelivery, detail: String)] = []
     private(set) var bytes = 0
 
     init(_ plan: PostPlan) { self.plan = plan }
 
-    /// Adds the next delivery. False when it does not fit into this post; then no later one may be added.
+    /// Adds the next delivery. Returns false when it does not fit into the post. No later delivery may then be added.
     mutating func add(_ one: PreparedDelivery) -> Bool {
         let keepsOrder = plan.webhook.settings.ordering != .none
-        // Deliveries after one that cannot be sent wait, as they do after one that fails.
+        // In an ordered webhook, a delivery that cannot be sent makes the deliveries after it wait.
         if keepsOrder, !failed.isEmpty { return false }
         do throws(FormatError) {
             let (sent, content) = try plan.compose(one)
@@ -30,10 +31,10 @@ struct PostComposition {
         return true
     }
 
-    /// Replaces the composed contents with those stored in the queue, so that every attempt sends the same bytes.
+    /// Replaces the composed contents by those that the queue has stored, so that all attempts send the same bytes.
     ///
-    /// - Parameter stored: the stored bytes by the leases' fences. A content that was to be stored and is missing is
-    ///   removed.
+    /// - Parameter stored: the stored bytes, by the fence numbers of the leases. A delivery whose content should have
+    ///   been stored and is missing here is removed.
     mutating func replaceContents(with stored: [UInt64: [UInt8]]) {
         composed = composed.compactMap { one in
             guard one.sent.bytesToStore != nil else { return one }
@@ -45,14 +46,14 @@ struct PostComposition {
 
     private func hasPlace(for content: PostContent) -> Bool {
         guard plan.isArray, let first = composed.first?.content else { return false }
-        // A delivery that was sent in another form before keeps it; one with header fields of its own is sent alone.
+        // A content that was sent in another form keeps that form. A content with header fields is sent alone.
         return content.contentType == first.contentType && content.headers.isEmpty && first.headers.isEmpty
             && bytes + content.body.count <= plan.webhook.settings.batch?.bytes ?? .max
     }
 }
 
 extension PostPlan {
-    /// A delivery with its composed content.
+    /// Composes the content of a delivery.
     func compose(_ one: PreparedDelivery) throws(FormatError) -> (sent: PreparedDelivery, content: PostContent) {
         var content = try content(of: one)
         if content.trace == nil { content.trace = one.trace }

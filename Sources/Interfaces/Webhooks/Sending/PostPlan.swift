@@ -3,22 +3,22 @@ import HTTPClient
 import Signing
 import Text
 
-/// The parts that all posts to a webhook share, built once for each state of the webhook: the format, the prepared
-/// keys, the constant fields, the schedule of retries. A class, because every post reads it.
+/// The parts that all posts to a webhook have in common: the format, the keys, the constant header fields and the
+/// schedule of retries. It is made once for each state of the webhook. A class, because every post reads it.
 final class PostPlan: Sendable {
     typealias Field = OutboundRequest.Field
 
     let webhook: Webhook
     let subscriber: SubscriberID
-    /// The webhook's own schedule; nil for the deployment's.
+    /// The webhook's own retry schedule; nil for the gateway's default.
     let retries: RetryTable?
-    /// True when a post carries a JSON array of events.
+    /// True when the body of a post is a JSON array of events.
     let isArray: Bool
-    /// Nil when the format belongs to an interface that this gateway does not have.
+    /// The format; nil when it belongs to an interface that this gateway does not have.
     private let format: (any WebhookFormat)?
     private let signer: OutboundSigner
     private let fixed: [Field]
-    /// The time at which the first of its secrets and keys ends.
+    /// The time at which the first of the webhook's secrets and keys ends; nil if none ends.
     private let end: Timetoken?
 
     init(_ webhook: Webhook, at now: Timetoken, _ options: WebhookOptions, _ formats: FormatTable) {
@@ -49,10 +49,11 @@ final class PostPlan: Sendable {
         self.fixed = fixed + settings.headers.map { ($0.name, $0.value) }
     }
 
-    /// True until the first secret or key of this plan expires. Then the plan must be made again.
+    /// True until the first secret or key of this plan ends. Then a new plan is needed.
     func isCurrent(at now: Timetoken) -> Bool { end.map { now < $0 } ?? true }
 
-    /// The content of one event. What was sent once is sent again unchanged, whatever the webhook's settings are now.
+    /// The content of a post about one event. A content that was sent once is sent unchanged, even if the webhook's
+    /// settings have changed.
     func content(of sent: PreparedDelivery) throws(FormatError) -> PostContent {
         guard PostContent.isEnvelope(sent.body) else {
             guard let content = PostContent(stored: sent.body) else {
@@ -65,9 +66,11 @@ final class PostPlan: Sendable {
         return try format.content(of: sent.body, trace: trace, for: subscriber)
     }
 
+    /// Makes the signed request of a post.
+    ///
     /// - Parameters:
-    ///   - id: the same for all attempts.
-    ///   - event: the type and channel for the header fields of one event; nil for several.
+    ///   - id: the `webhook-id` of the post, which is the same for all attempts.
+    ///   - event: the type and channel for the header fields of a post about one event; nil for several events.
     func request(
         _ content: PostContent, id: String, attempt: Int, event: (type: String, channel: String)?, at now: Timetoken,
         trace: TraceContext? = nil
@@ -98,7 +101,7 @@ final class PostPlan: Sendable {
     }
 }
 
-/// Builds plans.
+/// Makes the plans for the posts of webhooks.
 final class PostPlans: Sendable {
     let options: WebhookOptions
     private let formats: FormatTable
@@ -113,6 +116,6 @@ final class PostPlans: Sendable {
     /// True when several events may be sent in one post.
     func isBatchable(_ settings: WebhookSettings) -> Bool { formats.format(of: settings)?.isBatchable ?? false }
 
-    /// True when the webhook's format is available.
+    /// True when the gateway has the webhook's format.
     func knows(formatOf settings: WebhookSettings) -> Bool { formats.format(of: settings) != nil }
 }

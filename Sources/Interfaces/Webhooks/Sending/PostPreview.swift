@@ -3,19 +3,19 @@ public import ChatModel
 import HTTPClient
 public import JSON
 
-/// A post as it would be sent now.
+/// A post that a webhook would receive for an event, in its present form.
 public struct PostPreview: Sendable {
     /// The HTTP method.
     public var method: String
     /// The URL of the receiver.
     public var url: String
-    /// The header fields. The owner's secret values are masked, and so are the signatures: a valid signature over an
-    /// event that never happened could be used to impersonate the app.
+    /// The header fields. Secret values of the owner are masked. Signatures are masked too, because a valid signature
+    /// of an event that never happened could be used to impersonate the app.
     public var headers: [HeaderField]
     /// The body; always UTF-8.
     public var body: [UInt8]
 
-    /// Prints the post as the next value of `writer`. The body is always UTF-8.
+    /// Prints the post as the next value of `writer`.
     public func print(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("method", method)
@@ -42,8 +42,8 @@ public struct PostPreview: Sendable {
         return signatures.contains(name) ? withoutSignatures(value) : value
     }
 
-    /// Masks signatures and keeps the rest of the value. A signature is in hexadecimal or Base64, and longer than
-    /// everything else there.
+    /// Masks the signatures in a field's value and keeps the rest. A signature is recognized by its length: it is in
+    /// hexadecimal or Base64, and longer than the other parts.
     private static func withoutSignatures(_ value: String) -> String {
         var shown = ""
         var rest = value[...]
@@ -63,10 +63,11 @@ public struct PostPreview: Sendable {
 }
 
 extension WebhookRegistry {
-    /// The post that a webhook would receive for an event, whether it matches the event or not.
+    /// The post that a webhook would receive for an event, even if it does not match the event.
     ///
-    /// - Throws: `.notFound` when the app has no such webhook; `.forbidden` when it matches more than the caller may
-    ///   read; `.invalid` with the slug `not_composed` when the event has no form in the webhook's format.
+    /// - Throws: `.notFound` when the app has no such webhook; `.forbidden` when the webhook matches events that the
+    ///   caller may not read; `.invalid` with the slug `not_composed` when the event cannot be converted to the
+    ///   webhook's format.
     public func preview(_ id: String, of event: Event, by caller: Caller) async throws(ChatError) -> PostPreview {
         let webhook = try await self.webhook(id, by: caller)
         try requireReach(of: webhook.settings, by: caller)

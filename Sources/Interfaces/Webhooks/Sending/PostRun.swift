@@ -4,26 +4,26 @@ import HTTPClient
 import Locking
 import Signing
 
-/// Attempts that are begun together.
+/// The attempts that begin together.
 struct PostRun {
-    /// A request without its body, which the client has by then and which may be large.
+    /// A post that is being sent, without its body. The HTTP client has the body, which may be large.
     struct Post: Sendable {
-        /// The deliveries that it carries.
+        /// The deliveries that the post contains.
         let deliveries: [PreparedDelivery]
-        /// The plan from which it was made.
+        /// The plan from which the post was made.
         let plan: PostPlan
         let start: Timetoken
         let headers: [OutboundRequest.Field]
 
-        /// The number of its attempt.
+        /// The number of the post's attempt.
         var attempt: UInt64 { deliveries[0].lease.attempt }
     }
 
     let start: Timetoken
     private(set) var requests: [OutboundRequest] = []
-    /// One element for each request.
+    /// The posts, in the order of `requests`.
     private(set) var sent: [Post] = []
-    /// Attempts that could not be made and have ended before they began.
+    /// The attempts that failed before a request was made.
     private(set) var unsent: [CompletedAttempt] = []
 
     /// - Parameter count: the expected number of attempts.
@@ -48,11 +48,11 @@ struct PostRun {
         }
     }
 
-    /// Adds an attempt: its post, and those of its deliveries that could not be composed.
+    /// Adds an attempt: its post, and a failed attempt for each delivery that could not be composed.
     mutating func add(_ composition: PostComposition) {
         for (sent, detail) in composition.failed { fail([sent], detail, composition.plan) }
         let (composed, plan) = (composition.composed, composition.plan)
-        // A single event stored in binary mode before the webhook had batches cannot be put into an array.
+        // A single event that was stored in binary mode, before the webhook had batches, is not put into an array.
         if composed.count == 1, let (sent, content) = composed.first, !plan.isArray || !content.headers.isEmpty {
             post([sent], content, plan)
         } else if !composed.isEmpty {
@@ -68,7 +68,8 @@ struct PostRun {
             let request = try plan.request(
                 content, id: id, attempt: (batch.lazy.map(\.lease.delivery.attempts).max() ?? 0) + 1,
                 event: plan.isArray ? nil : (first.type, first.channel), at: start,
-                // An attempt is a span of its own. An attempt with several events belongs to the first one's trace.
+                // Each attempt is a trace span. The span of an attempt with several events is in the trace of the first
+                // event.
                 trace: trace.child(Tracer.spanID()))
             requests.append(request)
             sent.append(Post(deliveries: batch, plan: plan, start: start, headers: request.headers))
@@ -84,7 +85,8 @@ struct PostRun {
         unsent.append(CompletedAttempt(sent: batch, plan, start: start, requestHeaders: [], result: result))
     }
 
-    /// The event's id. For several events a digest of their ids, so that the same set always has the same id.
+    /// The id of a post: the event's id, or for several events a digest of their ids. Equal sets of events have equal
+    /// ids.
     private static func id(of batch: [PreparedDelivery]) -> String {
         guard batch.count > 1 else { return batch.first?.lease.delivery.event.eventID ?? "" }
         let ids = batch.map(\.lease.delivery.event.eventID)
@@ -93,8 +95,7 @@ struct PostRun {
 }
 
 extension WebhookRegistry {
-    /// A post of one event that is in no queue. Composed off the loop that all requests share, because a template may
-    /// take long.
+    /// Makes the post of a delivery that is not in the queue. Runs off the loop, because a template may take long.
     ///
     /// - Throws: the errors of the store.
     func preview(of event: Event, for webhook: Webhook, at start: Timetoken) async throws(ChatError) -> PostRun {
@@ -109,14 +110,14 @@ extension WebhookRegistry {
 }
 
 extension TraceContext {
-    /// The trace of an event without one, so that receivers find all attempts under one id: a digest of their
-    /// `webhook-id`. The gateway does not record it.
+    /// The trace context for the posts of an event that is not traced. It is a digest of the `webhook-id`, so that
+    /// receivers find all attempts under one trace id. The gateway does not record this trace.
     fileprivate convenience init(ofUntraced id: String) {
         let digest = sha256(Array(id.utf8))
         let (high, low) = digest.withUnsafeBytes {
             ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
         }
-        // Zero is not a valid span id (W3C Trace Context, 3.2.2.4); each attempt replaces this one.
+        // Zero would not be a valid span id (W3C Trace Context, 3.2.2.4). Each attempt replaces this id.
         self.init(traceID: TraceID(high: high, low: low | 1), spanID: 1, isSampled: false)
     }
 }

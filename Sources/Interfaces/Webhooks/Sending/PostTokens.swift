@@ -5,16 +5,16 @@ import Locking
 import Signing
 import Text
 
-/// Fetches access tokens for webhooks that use one (OAuth 2.0, client credentials) and sends the posts that carry them.
+/// Sends the posts of webhooks that need an access token, and fetches the tokens (OAuth 2.0, client credentials).
 ///
-/// Tokens are kept until shortly before they expire. Only one token request at a time is made per webhook and
-/// credentials; other callers wait for its result.
+/// A token is cached until shortly before it expires. For each webhook with the same credentials, one token request is
+/// made at a time, and other callers wait for its result.
 final class PostTokens: Sendable {
     typealias Credentials = WebhookAuth.ClientCredentials
     private typealias Outcome = Result<String, OutboundFailure>
 
-    /// A token is valid only for the credentials with which it was fetched: the webhook may have another receiver by
-    /// now.
+    /// The owner of a token: a webhook and its credentials. A token is used only with the credentials with which it was
+    /// fetched, because the webhook's receiver may change.
     private struct Owner: Hashable {
         let subscriber: SubscriberID
         let credentials: Credentials
@@ -32,14 +32,15 @@ final class PostTokens: Sendable {
         var waiting: [CheckedContinuation<Outcome?, Never>] = []
     }
 
-    /// A token is not used in its last seconds, because it must still be valid when it arrives.
+    /// The last part of a token's lifetime, in which the token is not used: a token must still be valid when it
+    /// arrives.
     private static let leeway: Duration = .seconds(30)
-    /// The assumed lifetime when the server does not state one (RFC 6749, 5.1 only recommends it).
+    /// The assumed lifetime if the server states none. RFC 6749, 5.1 only recommends that it does.
     private static let unsaidLifeSeconds = 300.0
-    /// A younger token is not replaced when the receiver rejects it. Otherwise a receiver that rejects every token
-    /// would cause a token request with each post.
+    /// The minimum age at which a rejected token is replaced. Otherwise a receiver that rejects every token would cause
+    /// a token request with each post.
     private static let replacedAfter: Duration = .seconds(60)
-    /// The number of tokens above which those not in use are discarded.
+    /// The number of cached tokens at which tokens that are not being fetched are removed.
     private static let most = 4096
 
     private let client: Client
@@ -51,9 +52,8 @@ final class PostTokens: Sendable {
         self.clock = clock
     }
 
-    /// Sends a request with the token that its webhook needs, if it needs one. A token that the receiver no longer
-    /// accepts is replaced once within the attempt. Fetching the token is part of the attempt and counts against its
-    /// timeout.
+    /// Sends a request, with an access token if the webhook needs one. A token that the receiver rejects is replaced at
+    /// most once in the attempt. Fetching the token is part of the attempt and counts towards its timeout.
     func send(_ request: OutboundRequest, to webhook: Webhook) async -> OutboundResult {
         guard case .oauth2(let credentials) = webhook.settings.auth else { return await client.send(request) }
         let owner = Owner(subscriber: webhook.subscriber, credentials: credentials)
@@ -80,8 +80,8 @@ final class PostTokens: Sendable {
         .timeout, detail: "token endpoint: no time is left for the post",
         sentence: "The token endpoint took all the time of the attempt. Nothing was sent to the receiver.")
 
-    /// Discards a token that was rejected. True when another one should be tried, also when another caller has
-    /// discarded it.
+    /// Removes a rejected token. Returns true when another token should be tried, also if another caller has already
+    /// removed this token.
     private func drop(_ token: String, of owner: Owner) -> Bool {
         let now = clock.now
         return entries.withLock { entries in
@@ -102,8 +102,8 @@ final class PostTokens: Sendable {
         return outcome
     }
 
-    /// Resumes with the token that is available, later with the one that is being fetched, or with nil: then the caller
-    /// must fetch it.
+    /// Resumes the continuation with the cached token, or later with the token that is being fetched. Resumes with nil
+    /// when the caller itself must fetch a token.
     private func join(_ owner: Owner, _ continuation: CheckedContinuation<Outcome?, Never>) {
         let now = clock.now
         let known = entries.withLock { entries -> Outcome?? in
@@ -142,8 +142,8 @@ final class PostTokens: Sendable {
         var request = Self.request(credentials)
         request.totalTimeout = max(end - .now, .milliseconds(1))
         var result = await client.send(request)
-        // The token endpoint may be public or use the webhook's own authorities. The secret is sent only when one of
-        // these verifies it.
+        // The certificate of the token endpoint may be from a public authority or from the webhook's own authorities.
+        // The secret is sent only after one of these has verified the endpoint.
         if result.failure?.reason == .tls, let identity = tls?.ownAuthorities {
             request.tls = identity
             request.totalTimeout = max(end - .now, .milliseconds(1))
@@ -167,7 +167,7 @@ final class PostTokens: Sendable {
         return (.success(token), life - min(Self.leeway, life / 2))
     }
 
-    /// A failure that names the token endpoint in the attempt log, because the receiver is not at fault.
+    /// A failure of the token endpoint, for the attempt log. The text states that the receiver is not at fault.
     private static func failure(
         _ reason: OutboundFailure.Reason, _ problem: String, _ detail: String = ""
     ) -> Outcome {

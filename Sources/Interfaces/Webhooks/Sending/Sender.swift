@@ -5,14 +5,15 @@ import JSON
 import Locking
 import Logging
 
-/// Makes the attempts that are due: signs and posts the deliveries that were leased together.
+/// Makes the attempts that are due: composes, signs and sends the posts of the leased deliveries.
 final class Sender: Sendable {
-    /// The maximum number of attempts requested at a time.
+    /// The maximum number of attempts that are leased from the queue at a time.
     private static let leasesPerRequest = 64
-    /// The interval at which leases are renewed. A lease lasts 60 s; attempts that wait long for a connection keep
-    /// theirs.
+    /// The interval at which leases are renewed. A lease lasts 60 seconds, and an attempt may wait longer for a
+    /// connection.
     private static let renewalInterval: Duration = .seconds(20)
-    /// Responses within this time are processed together: handing them between threads costs as much as the posts.
+    /// Responses that arrive within this time are processed together, because passing a response between threads costs
+    /// as much as a post.
     private static let linger: Duration = .milliseconds(1)
 
     private let service: ChatService
@@ -49,37 +50,39 @@ final class Sender: Sendable {
                 group.addTask { await self.keepLeases() }
                 while !Task.isCancelled, !inFlight.isDraining {
                     let leases = await leaseDue()
-                    // Leases that come too late stay leased and are given up with the engine.
+                    // Leases that arrive while the gateway stops are not used. They end when the engine closes.
                     guard !leases.isEmpty, inFlight.begin(leases) else { continue }
-                    // Attempts that need no lookup and are cheap do not wait for the others.
+                    // Cheap attempts that need no lookup were sent in this call. The others run in tasks of their own.
                     for (attempt, priority) in attemptAtOnce(leases, outbound) {
                         group.addTask(priority: priority) { await self.attempt(attempt, outbound) }
                     }
                 }
-                // Draining, or cancelled. Attempts under way end first, then the group's other tasks.
+                // The sender drains or was cancelled. It waits for the attempts in progress and then cancels its other
+                // tasks.
                 await inFlight.drain()
                 group.cancelAll()
             }
         } onCancel: {
             outbound.cancel()
         }
-        // An attempt that was answered is better recorded than sent again.
+        // The sender waits until the results are recorded, because an attempt without a recorded result would be sent
+        // again.
         await inFlight.allEnded()
     }
 
     private func leaseDue() async -> [Lease] {
         let started = ContinuousClock.now
         do throws(ChatError) {
-            // At most as many as the client has connections: further attempts would hold a lease while they wait in the
-            // client, which does not share connections fairly.
+            // The queue leases at most as many attempts as the client has connections. Further attempts would only wait
+            // in the client, which does not divide its connections fairly.
             let leases = try await queue.lease(
                 Self.leasesPerRequest, capacity: client.options.maxConnections, wait: registry.options.leaseWait)
             if !leases.isEmpty { return leases }
         } catch {
             logger.warning("cannot take deliveries; trying again", metadata: ["error": "\(error.message)"])
         }
-        // An empty result long before the time is over means that the queue is closed or out of order. The pause
-        // prevents a busy loop until this task is stopped; the caller's loop checks for cancellation.
+        // An early empty result means that the queue is closed or has failed. The pause prevents a busy loop. The
+        // caller's loop checks for cancellation.
         if ContinuousClock.now - started < registry.options.leaseWait / 2 {
             try? await Task.sleep(for: .milliseconds(200))
         }
@@ -88,14 +91,14 @@ final class Sender: Sendable {
 
     private func keepLeases() async {
         while !Task.isCancelled {
-            // The head of the loop checks for cancellation.
+            // The loop's condition checks for cancellation.
             try? await Task.sleep(for: Self.renewalInterval)
             let long = inFlight.heldAtLeast(Self.renewalInterval)
             guard !long.isEmpty else { continue }
             do {
                 try await queue.renew(long)
             } catch {
-                // The leases run out, and the attempts are made again: delivery is at least once.
+                // The leases end, and the attempts are repeated. Each delivery is sent at least once.
                 logger.warning("cannot renew leases", metadata: ["error": "\(error.message)"])
             }
         }
@@ -103,8 +106,8 @@ final class Sender: Sendable {
 
     // MARK: Attempts
 
-    /// Sends the attempts whose webhook and body are in memory and which are quick to compose. Returns the others, each
-    /// with its priority.
+    /// Sends the attempts that are cheap to compose and whose webhook and envelope are in memory. Returns the other
+    /// attempts, each with the priority of its task.
     private func attemptAtOnce(
         _ leases: [Lease], _ outbound: OutboundGroup
     ) -> [(attempt: ArraySlice<Lease>, priority: TaskPriority?)] {
@@ -122,7 +125,7 @@ final class Sender: Sendable {
             {
                 batch.add(sent, known.plan(at: now, registry.plans))
             } else {
-                // A template may take long, and a batch has many events: other attempts come first.
+                // A template may take long, so its task has a low priority.
                 rest.append((attempt, isCostly ? .low : nil))
             }
         }
@@ -130,8 +133,8 @@ final class Sender: Sendable {
         return rest
     }
 
-    /// Looks up and composes deliveries one after the other until the post is full, so that memory holds no more than
-    /// one post carries.
+    /// Looks up and composes the deliveries of an attempt one by one until the post is full. The memory therefore
+    /// contains at most one post.
     private func attempt(_ leases: ArraySlice<Lease>, _ outbound: OutboundGroup) async {
         guard let known = await webhook(of: leases) else { return inFlight.end(leases) }
         let webhook = known.webhook
@@ -154,7 +157,7 @@ final class Sender: Sendable {
                     break
                 }
             }
-            // Lets other tasks run.
+            // Lets other tasks run between two deliveries.
             await Task.yield()
         }
         if !webhook.settings.included.isEmpty { await storeContents(of: &post) }
@@ -168,8 +171,8 @@ final class Sender: Sendable {
         }
     }
 
-    /// Stores a content that is sent for the first time before it is sent. Included objects may have changed by the
-    /// next attempt, which must send the same bytes even when the outcome of this one is never known.
+    /// Stores contents before they are sent for the first time. The next attempt must send the same bytes, but included
+    /// objects may have changed by then, and the result of this attempt may never be known.
     private func storeContents(of post: inout PostComposition) async {
         let new = post.composed.filter { $0.sent.bytesToStore != nil }
         guard !new.isEmpty else { return }
@@ -184,12 +187,12 @@ final class Sender: Sendable {
             return await release(leases[...], after: registry.options.shortagePause)
         }
         post.replaceContents(with: stored)
-        // A content that is not stored was deleted since it was looked up.
+        // A content that was not stored belongs to a delivery that was deleted after its lookup.
         for lease in leases where stored[lease.fence] == nil {
             do throws(ChatError) {
                 try await markDead(lease, DeliveryState.eventGone)
             } catch {
-                // The lease runs out, and the delivery is looked up again.
+                // The lease ends, and the delivery is looked up again.
                 logger.warning(
                     "cannot mark the delivery as dead",
                     metadata: ["delivery": "\(lease.delivery.id)", "error": "\(error.message)"])
@@ -198,12 +201,12 @@ final class Sender: Sendable {
         }
     }
 
-    /// Makes the deliveries due for another attempt.
+    /// Returns leases to the queue, so that their deliveries are due again after `pause`.
     private func release(_ leases: ArraySlice<Lease>, after pause: Duration = .zero) async {
         do throws(ChatError) {
             _ = try await queue.renew(Array(leases), for: pause)
         } catch {
-            // The leases run out.
+            // The leases then end at their usual time.
             logger.warning("cannot return leases", metadata: ["error": "\(error.message)"])
         }
         inFlight.end(leases)
@@ -222,7 +225,7 @@ final class Sender: Sendable {
         }
     }
 
-    /// Handles results, on the thread that drives all transfers.
+    /// Handles results. Called on the thread that drives all transfers.
     private func receive(_ results: [OutboundGroup.Result]) {
         startRecording(
             zip(inFlight.removePosts(of: results.map(\.number)), results).compactMap { post, result in
@@ -230,20 +233,20 @@ final class Sender: Sendable {
             })
     }
 
-    /// The attempt with its result; nil when it was cancelled in the middle, so that whether the post arrived is
-    /// unknown. Nothing is recorded then, and it is sent again with the same id.
+    /// The completed attempt of a post. Nil when the attempt was cancelled, so that nobody knows whether the post
+    /// arrived. Such an attempt is not recorded, and the delivery is sent again with the same id.
     private func completed(_ post: PostRun.Post, _ result: OutboundResult) -> CompletedAttempt? {
         if result.status == nil, result.failure?.reason == .cancelled {
             inFlight.end(post.deliveries.map(\.lease))
             return nil
         }
-        // A failure with its own sentence occurred before anything was sent.
+        // A failure with a sentence of its own occurred before the request was sent.
         let headers = result.failure?.sentence == nil ? post.headers : []
         return CompletedAttempt(
             sent: post.deliveries, post.plan, start: post.start, requestHeaders: headers, result: result)
     }
 
-    /// Records results in a task of their own, because the caller must not wait. ``run()`` waits for it.
+    /// Records results in a task, because the caller must not wait. ``run()`` waits for such tasks.
     private func startRecording(_ completed: [CompletedAttempt]) {
         if !completed.isEmpty { Task { await recordNow(completed) } }
     }
@@ -253,7 +256,8 @@ final class Sender: Sendable {
         inFlight.end(completed.flatMap { $0.sent.map(\.lease) })
     }
 
-    /// The webhook, when posts may be sent to it. When nil, its lane has been updated, or the leases run out.
+    /// The webhook of an attempt, if posts may be sent to it. Nil otherwise; the lane was then updated, or the leases
+    /// end unused.
     private func webhook(of attempt: ArraySlice<Lease>) async -> CachedWebhook? {
         let subscriber = attempt[attempt.startIndex].delivery.subscriber
         do throws(ChatError) {
@@ -262,7 +266,8 @@ final class Sender: Sendable {
             }
             if let enabled { return enabled }
             if !isKnown { return try await webhookFromDirectory(subscriber, attempt) }
-            // Disabled or unreadable since the leases began. They run out at once, and the deliveries are held.
+            // The webhook was disabled or became unreadable after the deliveries were leased. The leases end at once,
+            // and the deliveries wait.
             try await registry.updateLane(of: subscriber)
             try await queue.renew(Array(attempt), for: .zero)
         } catch {
@@ -272,7 +277,8 @@ final class Sender: Sendable {
         return nil
     }
 
-    /// A webhook that was created a moment ago on another node; nil when it is deleted or posts may not be sent to it.
+    /// The webhook of an attempt from the directory, because another process may have just created it. Nil when the
+    /// webhook was deleted or posts may not be sent to it.
     private func webhookFromDirectory(
         _ subscriber: SubscriberID, _ attempt: ArraySlice<Lease>
     ) async throws(ChatError) -> CachedWebhook? {
@@ -291,12 +297,12 @@ final class Sender: Sendable {
         }
     }
 
-    /// The delivery to send for a lease, with the objects included beside its event; nil when nothing is to be sent.
+    /// The delivery of a lease, with its included objects. Nil when it cannot be sent.
     private func prepare(_ lease: Lease, including objects: Set<IncludedObject>) async -> PreparedDelivery? {
         do throws(ChatError) {
             return try await preparedDelivery(of: lease)?.including(objects, from: service)
         } catch {
-            // The lease runs out and the attempt is made again.
+            // The lease ends, and the attempt is repeated.
             logger.warning(
                 "cannot make the attempt", metadata: ["delivery": "\(lease.delivery.id)", "error": "\(error.message)"])
         }
@@ -313,13 +319,13 @@ final class Sender: Sendable {
         return nil
     }
 
-    /// The same without reading the log.
+    /// The delivery of a lease, if its envelope is in memory; nil otherwise.
     private func prepareFromMemory(_ lease: Lease) -> PreparedDelivery? {
         let recent = recent.entry(at: lease.delivery.event, deletions: service.deletions)
         return (lease.body ?? recent?.body).map { PreparedDelivery(lease: lease, body: $0, trace: recent?.trace) }
     }
 
-    /// Gives up a delivery that cannot be attempted.
+    /// Marks a delivery as dead that cannot be sent.
     private func markDead(_ lease: Lease, _ reason: String) async throws(ChatError) {
         counters.addDead()
         let attempt = DeliveryAttempt(
@@ -330,7 +336,7 @@ final class Sender: Sendable {
 }
 
 extension [Lease] {
-    /// The leases grouped by attempt (``Lease/attempt``); those of one attempt are adjacent.
+    /// The leases grouped by their attempts (``Lease/attempt``). Leases of one attempt are adjacent.
     fileprivate var attempts: [ArraySlice<Lease>] {
         var attempts: [ArraySlice<Lease>] = []
         var start = startIndex

@@ -1,41 +1,41 @@
 import ChatModel
 
-/// The failures of a webhook since its last success, and how much of that is stored. Performs no I/O.
+/// The failures of a webhook since its last success, and the part of them that is stored. Performs no I/O.
 ///
-/// Each attempt returns the effects that are not done yet, so that a temporary failure of the store only delays them.
+/// Each recorded attempt returns all effects that were not performed yet. A temporary failure of the store therefore
+/// only delays them.
 struct WebhookFailureState: Sendable {
-    /// After failing this long without a success, the webhook is reported on `$system`. Retries handle shorter
-    /// failures.
+    /// The duration of failures after which the webhook is reported on `$system`. Retries handle shorter failures.
     static let noticeAge: Duration = .seconds(30 * 60)
-    /// After failing this long, the webhook is disabled.
+    /// The duration of failures after which the webhook is disabled.
     static let disableAge: Duration = .seconds(5 * 24 * 3600)
-    /// A failure stored by an earlier run disables a webhook only after it has also failed this long in this run: the
-    /// end of the earlier run may have prevented a recovery from being stored.
+    /// The duration of failures in this run after which a failure from an earlier run can disable the webhook. The
+    /// earlier run may have ended before it could store a recovery.
     static let confirmationAge: Duration = .seconds(12 * 3600)
 
     enum Effect: Sendable, Equatable {
-        /// Notify the operators of a change and store it for the next start.
+        /// To report a change to the operators, and to store it for the next start.
         case notify
         case disable(reason: String)
     }
 
-    /// The content of a notice to the operators.
+    /// The change that is reported to the operators.
     enum OperatorNotice: Sendable, Equatable {
         case failing(since: Timetoken)
         case recovered
     }
 
-    /// The first failure since the last success; nil while deliveries succeed.
+    /// The time of the first failure since the last success; nil while deliveries succeed.
     private(set) var failingSince: Timetoken?
-    /// The first failure of this run since then.
+    /// The time of the first failure in this run of the gateway since the last success.
     private var seenSince: Timetoken?
-    /// `failingSince`, once the failure has lasted long enough for a notice to the operators.
+    /// The value of `failingSince` once the failures have lasted for `noticeAge`; nil before.
     private(set) var noticedSince: Timetoken?
-    /// The stored value of it.
+    /// The stored value of `noticedSince`.
     private var written: WrittenValue<Timetoken?>
-    /// Deliveries given up since the last success.
+    /// The number of deliveries given up since the last success.
     private var deadOnEnd = 0
-    /// The newest failure since the last success; also nil after a restart until an attempt fails again.
+    /// The newest failure since the last success. Nil after a restart until an attempt fails.
     private(set) var lastError: AttemptError?
 
     /// - Parameter writtenSince: the value stored by an earlier run of the gateway.
@@ -48,9 +48,11 @@ struct WebhookFailureState: Sendable {
     /// True when the webhook works and nothing is left to store.
     var isOver: Bool { failingSince == nil && written.value == nil && !written.isWriting }
 
+    /// Records a failed attempt. Returns the effects to perform.
+    ///
     /// - Parameters:
-    ///   - dead: deliveries given up with this attempt.
-    ///   - deadTolerated: deliveries given up without a success in between before the webhook is disabled.
+    ///   - dead: the number of deliveries that were given up with this attempt.
+    ///   - deadTolerated: the number of deliveries given up without a success at which the webhook is disabled.
     ///   - error: the failure of the attempt.
     mutating func recordFailure(
         at now: Timetoken, dead: Int = 0, deadTolerated: Int = .max, error: AttemptError? = nil
@@ -78,15 +80,16 @@ struct WebhookFailureState: Sendable {
 
     // MARK: Storing
 
-    /// The notice to store next; `endWriting` must follow. Nil when there is none or a write is under way.
+    /// Begins to store the next change, and returns it. `endWriting` must follow. Nil when there is no change, or
+    /// another write is in progress.
     mutating func beginWriting() -> OperatorNotice? {
-        // The end of an earlier failure is reported before the next failure.
+        // The end of a stored failure is reported before the next failure.
         let isNext = written.value == nil || noticedSince == written.value
         guard let since = written.begin(isNext ? noticedSince : nil) else { return nil }
         return since.map { .failing(since: $0) } ?? .recovered
     }
 
-    /// - Parameter notice: the stored notice; nil when it could not be stored.
+    /// - Parameter notice: the change that was stored; nil when it could not be stored.
     mutating func endWriting(_ notice: OperatorNotice?) {
         switch notice {
         case .failing(let since): written.end(.some(since))
@@ -102,6 +105,6 @@ struct AttemptError: Sendable, Equatable {
     let at: Timetoken
     /// The class of the error, as in the delivery's `attempt_log`.
     let error: String
-    /// The response's status, if there was a response.
+    /// The status of the response; nil if there was no response.
     let status: Int?
 }

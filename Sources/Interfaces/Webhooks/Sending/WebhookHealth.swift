@@ -2,15 +2,14 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// The stored part of the failures of webhooks: the start of a failure, once the operators were notified.
+/// The stored start of a webhook's failures. It is stored once the operators were notified.
 ///
-/// Stored beside the webhook's record and not in it, so that failures of the receiver do not change the etag that its
-/// owner holds.
+/// It is not part of the webhook's record, so that failures of the receiver do not change the record's etag.
 struct WebhookHealth: Sendable {
     let directory: any Directory
 
-    /// Stores a change together with the event that reports it. False when another node or an earlier run has stored it
-    /// already.
+    /// Stores a change together with the event that reports it. Returns false when another process or an earlier run
+    /// has already stored it.
     func write(
         _ notices: WebhookFailureState.OperatorNotice, of subscriber: SubscriberID, _ event: EventDraft
     ) async throws(ChatError) -> Bool {
@@ -37,7 +36,7 @@ struct WebhookHealth: Sendable {
         }
     }
 
-    /// Reads the failing webhooks that earlier runs have stored, each with the start of its failure.
+    /// The failing webhooks that earlier runs have stored, each with the start of its failures.
     func load(_ app: AppID) async throws(ChatError) -> [(subscriber: SubscriberID, since: Timetoken)] {
         var query = RecordQuery(.setting, in: app, limit: 500)
         query.idPrefix = Self.idPrefix

@@ -1,18 +1,18 @@
 import ChatModel
 import Locking
 
-/// The state of a webhook since the start of the gateway, beside its record: its circuit breaker, its failures, the
-/// statistics of its attempts, and the notices of lost deliveries.
+/// The state of a webhook that is not part of its record and begins with the start of the gateway: its circuit breaker,
+/// its failures, the statistics of its attempts, and the notices of lost deliveries.
 ///
-/// Held by the ``RegistrySnapshot``, which frees it with the webhook. A pull subscription has one as well, for the notices
-/// of lost deliveries alone.
+/// The ``RegistrySnapshot`` owns it and frees it with the webhook. A pull subscription also has one, which is used only
+/// for the notices of lost deliveries.
 final class WebhookRuntime: Sendable {
     private struct State: Sendable {
         var breaker = CircuitBreaker()
-        /// The limits that the queue uses at present.
+        /// The limits that are set in the queue.
         var pacing = WrittenValue(CircuitBreaker.LanePacing())
         var failures = WebhookFailureState()
-        /// Nil before the first attempt.
+        /// The statistics of attempts; nil before the first attempt.
         var statistics: AttemptStatistics?
         var overflow = OverflowNotice()
     }
@@ -22,12 +22,12 @@ final class WebhookRuntime: Sendable {
 
     init(_ subscriber: SubscriberID) { self.subscriber = subscriber }
 
-    /// Writes changes one after the other until none is left. Only one caller at a time does so, because two writes
-    /// could arrive in the wrong order; a caller that finds another at work leaves its change to it.
+    /// Writes changes one after the other until none is left. Only one caller writes at a time, because two writes
+    /// could arrive in the wrong order. The caller that writes also writes the changes of other callers.
     ///
     /// - Parameters:
-    ///   - begin: returns the next change; nil when there is none, or another caller is writing.
-    ///   - end: takes the change that was written; nil when it could not be.
+    ///   - begin: returns the next change; nil when there is none, or when another caller is writing.
+    ///   - end: receives the change that was written; nil when the write failed.
     private func writeInTurn<Change: Sendable, Failure: Error>(
         begin: (inout State) -> Change?, end: (inout State, Change?) -> Void,
         _ write: (Change) async throws(Failure) -> Void
@@ -45,17 +45,17 @@ final class WebhookRuntime: Sendable {
 
     // MARK: Circuit
 
-    /// True when the webhook gets no attempt, or only a single test attempt.
+    /// True when the webhook gets no attempts, or only one attempt at a time as a test.
     var isCircuitOpen: Bool { state.withLock { $0.breaker.openUntil != nil } }
 
-    /// The condition of the circuit; `until` is set while no attempt may begin.
+    /// The state of the circuit. `until` is the time before which no attempt begins; nil unless the circuit is open.
     func circuit(at now: Timetoken) -> (condition: CircuitBreaker.Condition, until: Timetoken?) {
         let breaker = state.withLock { $0.breaker }
         let condition = breaker.condition(at: now)
         return (condition, condition == .open ? breaker.openUntil : nil)
     }
 
-    /// Records in the circuit breaker how the receiver behaved, and updates the limits in the queue.
+    /// Records the state of the receiver in the circuit breaker, and updates the limits in the queue.
     func recordReceiver(
         _ decision: DeliveryState.Decision, begun: Timetoken, at now: Timetoken, in queue: any DeliveryQueue,
         draw: () -> Double
@@ -72,7 +72,7 @@ final class WebhookRuntime: Sendable {
     }
 
     /// Closes the circuit, so that deliveries are attempted at once. Called when the webhook is enabled or gets another
-    /// URL, when a delivery is retried by hand, when a replay starts, and after a successful test.
+    /// URL, when a delivery is retried manually, when a replay starts, and after a successful test.
     func resetCircuit(in queue: any DeliveryQueue) async { await changeCircuit(in: queue) { $0 = CircuitBreaker() } }
 
     private func changeCircuit(in queue: any DeliveryQueue, _ change: (inout CircuitBreaker) -> Void) async {
@@ -88,10 +88,10 @@ final class WebhookRuntime: Sendable {
 
     // MARK: Failures
 
-    /// The first failure since the last success; nil while deliveries succeed.
+    /// The time of the first failure since the last success; nil while deliveries succeed.
     var failingSince: Timetoken? { state.withLock { $0.failures.failingSince } }
 
-    /// The newest failure since the last success.
+    /// The newest failure since the last success; nil if there was none.
     var lastError: AttemptError? { state.withLock { $0.failures.lastError } }
 
     /// Sets the start of a failure that an earlier run of the gateway has stored.
@@ -113,8 +113,8 @@ final class WebhookRuntime: Sendable {
 
     /// Stores each change that is not stored yet, together with the event that reports it.
     ///
-    /// - Returns: what was stored, without what another node or an earlier run had stored already.
-    /// - Throws: a failure of the store; the write is repeated after the webhook's next attempt.
+    /// - Returns: the stored changes, without those that another process or an earlier run had already stored.
+    /// - Throws: the errors of the store. The write is repeated after the webhook's next attempt.
     func writeNotices(
         to store: WebhookHealth, _ event: (WebhookFailureState.OperatorNotice) -> EventDraft
     ) async throws(ChatError) -> [WebhookFailureState.OperatorNotice] {
@@ -140,26 +140,30 @@ final class WebhookRuntime: Sendable {
         }
     }
 
-    /// Counts lost deliveries. Returns the number to report; nil while the last notice is too recent.
+    /// Counts lost deliveries. Returns the number to report; nil when the last report is less than
+    /// `OverflowNotice.interval` ago.
     func addLost(_ count: Int, at now: Timetoken) -> Int? { state.withLock { $0.overflow.add(count, at: now) } }
 }
 
-/// A value that is also kept elsewhere and written there by one task at a time. Performs no I/O.
+/// A value with a copy elsewhere, which one task at a time updates. Performs no I/O.
 struct WrittenValue<Value: Equatable & Sendable>: Sendable {
-    /// The value as last written.
+    /// The value that was last written.
     private(set) var value: Value
     private(set) var isWriting = false
 
     init(_ value: Value) { self.value = value }
 
-    /// The value to write; `end` must follow. Nil when it is written already, or another task is writing.
+    /// Begins to write a value, and returns it. `end` must follow. Nil when the value is already written, or another
+    /// task is writing.
     mutating func begin(_ wanted: Value) -> Value? {
         guard !isWriting, wanted != value else { return nil }
         isWriting = true
         return wanted
     }
 
-    /// - Parameter written: nil when the value could not be written.
+    /// Ends a write.
+    ///
+    /// - Parameter written: the value that was written; nil when the write failed.
     mutating func end(_ written: Value?) {
         guard isWriting else { return }
         isWriting = false
@@ -167,10 +171,10 @@ struct WrittenValue<Value: Equatable & Sendable>: Sendable {
     }
 }
 
-/// Decides when operators are notified of a webhook or subscription that has reached its limit of waiting deliveries:
-/// at the first lost delivery, then at intervals with the number lost since.
+/// Decides when operators are notified that a webhook or subscription has reached its limit of waiting deliveries:
+/// after the first lost delivery, and then at intervals with the number of further losses.
 struct OverflowNotice: Sendable {
-    /// The interval between two notices. A queue at its limit loses a delivery with each event.
+    /// The minimum interval between two notices. A queue at its limit loses a delivery with each event.
     static let interval: Duration = .seconds(3600)
 
     private var notified: Timetoken?
@@ -185,7 +189,7 @@ struct OverflowNotice: Sendable {
 }
 
 extension WebhookRegistry {
-    /// The state of a webhook or subscription since the start; nil when it is unknown or deleted.
+    /// The runtime state of a webhook or subscription; nil when it is unknown or deleted.
     func runtime(of subscriber: SubscriberID) -> WebhookRuntime? { snapshot.withLock { $0.runtime(of: subscriber) } }
 
     func resetCircuit(of subscriber: SubscriberID) async { await runtime(of: subscriber)?.resetCircuit(in: queue) }

@@ -9,13 +9,13 @@ public struct ReceiverVerification: Sendable {
     let registry: WebhookRegistry
     let tokens: PostTokens
 
-    /// Asks the receiver once, and enables the webhook when it consents. A disabled webhook stays disabled, and its
-    /// receiver need not be asked again when it is enabled.
+    /// Asks the receiver once, and enables the webhook if the receiver consents. A disabled webhook stays disabled; its
+    /// receiver is not asked again when it is enabled.
     ///
-    /// - Throws: `.notFound` when the app has no such webhook; `.forbidden` when it matches more than the caller may
-    ///   read; `.invalid` with the slug `verification_failed` when the receiver does not consent; `.conflict` when no
-    ///   consent is required, or the webhook has changed in the meantime; `.tooMany` while too many receivers are being
-    ///   asked.
+    /// - Throws: `.notFound` when the app has no such webhook; `.forbidden` when the webhook matches events that the
+    ///   caller may not read; `.invalid` with the slug `verification_failed` when the receiver does not consent;
+    ///   `.conflict` when no consent is required, or the webhook was changed in the meantime; `.tooMany` while too many
+    ///   receivers are being asked.
     public func verify(_ id: String, by caller: Caller) async throws(ChatError) -> Webhook {
         let webhook = try await registry.webhook(id, by: caller)
         try registry.requireReach(of: webhook.settings, by: caller)
@@ -37,8 +37,8 @@ public struct ReceiverVerification: Sendable {
         }
     }
 
-    /// Posts a challenge, signed like a delivery. The response must be a success and repeat the challenge, as its text
-    /// or as the member `challenge`.
+    /// Posts a challenge that is signed like a delivery. The response must be a success, and its body must be the
+    /// challenge or an object with the challenge as the member `challenge`.
     private func requestEcho(from webhook: Webhook) async throws(ChatError) {
         let random = registry.options.random
         let challenge = random.token(prefix: "")
@@ -68,12 +68,13 @@ public struct ReceiverVerification: Sendable {
         }
     }
 
-    /// Performs the handshake of CloudEvents webhooks: its headers count, not its status.
+    /// Performs the handshake of CloudEvents webhooks. The header fields of the response count, and its status does
+    /// not.
     ///
-    /// - Returns: the posts per minute that the receiver accepts; nil for no limit.
+    /// - Returns: the posts per minute that the receiver permits; nil for no limit.
     private func requestConsent(from webhook: Webhook) async throws(ChatError) -> Int? {
         let origin = registry.options.origin
-        // Requests the webhook's rate; a rate below one per minute is requested as one.
+        // The request asks for the webhook's rate, which is rounded to at least one post per minute.
         let rate = webhook.settings.ratePerSecond.map { max(1, Int($0 * 60)) }
         var request = OutboundRequest(
             method: "OPTIONS", url: webhook.settings.url,
@@ -98,8 +99,8 @@ public struct ReceiverVerification: Sendable {
         ChatError(.invalid, "the receiver has not consented: \(why)", slug: "verification_failed")
     }
 
-    /// The error for a missing response. Details that the library reports about internal addresses stay in the log;
-    /// only the class of the failure is returned.
+    /// The error for a missing response. It contains only the class of the failure. Details about internal addresses
+    /// are logged and not returned.
     private static func unanswered(_ result: OutboundResult) -> ChatError {
         refused("there was no answer (\(result.failure?.reason.rawValue ?? "reset"))")
     }
