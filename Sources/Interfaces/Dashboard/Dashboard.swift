@@ -2,18 +2,18 @@ import CAssets
 public import HTTPServer
 import Locking
 
-/// The dashboard, its reference of the API, and the guides. The pages use only the public native API; the server only
-/// delivers them.
+/// The dashboard, the API reference and the guides. The pages use only the public native API. The server only delivers
+/// files.
 public enum Dashboard {
-    /// Adds `/`, `/docs`, the guides below it, `/parley.js` and the files that these load.
+    /// Adds the routes of `/`, `/docs`, the guides below `/docs`, `/parley.js`, and the files that these pages load.
     ///
-    /// - Parameter isDevelopment: true when the page may sign in by itself with the well-known development key.
+    /// - Parameter isDevelopment: true to let the page sign in without input, with the well-known development key.
     public static func addRoutes(to router: inout Router, isDevelopment: Bool = false) {
         for file in SiteFile.all {
             let answer =
                 isDevelopment && file.name == "index.html"
                 ? developmentPage(file) : Answer(file.tag, .fixed(file.bytes))
-            // Pages of other sites may load the library from here. It contains no user's data.
+            // Pages of other sites may load the library `parley.js` from here. It contains no user's data.
             var routeOptions = RouteOptions(
                 cors: file.name.hasPrefix("parley") ? CORSPolicy(origins: isDevelopment ? .loopback : .any) : nil)
             routeOptions.isPage = file.name.hasSuffix(".html")
@@ -24,7 +24,7 @@ public enum Dashboard {
         var options = RouteOptions()
         options.isPage = true
         for guide in Guide.all {
-            // Made by the first request, because all of them together would delay the start.
+            // A guide is converted by its first request, because converting all guides would delay the start.
             let page = Lock<Answer?>(nil)
             router.add(.get, RoutePattern(guide.path), options: options) { request in
                 let answer = page.withLock { page in
@@ -64,8 +64,8 @@ public enum Dashboard {
 
     private static let headers: [(name: String, value: String)] = [
         ("Cache-Control", "no-cache"),
-        // The pages load nothing from other sites, run no inline script, create no markup from texts, and cannot be
-        // framed.
+        // The pages load nothing from other sites, run no inline scripts, create no markup from texts, and cannot be
+        // shown in a frame.
         (
             "Content-Security-Policy",
             "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -81,7 +81,7 @@ public enum Dashboard {
 struct SiteFile: Sendable {
     /// The path below `Site`.
     let name: String
-    /// A tag that changes with the bytes.
+    /// A text that changes with the bytes of the file, for the entity tag.
     let tag: String
     let bytes: StaticBytes
 
@@ -101,7 +101,7 @@ struct SiteFile: Sendable {
         return "text/javascript; charset=utf-8"
     }
 
-    /// The path at which it is served: pages and the library for other pages at the top, all other files under
+    /// The path of the URL. Pages and the library `parley.js` are at the top level, and all other files are under
     /// `/dashboard/`.
     var path: String {
         switch name {
@@ -114,7 +114,8 @@ struct SiteFile: Sendable {
 }
 
 extension StaticBytes {
-    /// FNV-1a with 64 bits: distinguishes versions of a file. Not secure against deliberate collisions.
+    /// A digest that distinguishes the versions of a file (FNV-1a with 64 bits). It is not secure against deliberate
+    /// collisions.
     fileprivate static func tag(of bytes: some Sequence<UInt8>) -> String {
         let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
         return String(hash, radix: 16)

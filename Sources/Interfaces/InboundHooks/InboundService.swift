@@ -19,7 +19,8 @@ public final class InboundService: Sendable {
 
     /// Loads the sources and follows their changes until the task is cancelled or the engine closes. The chat service
     /// must be running, with its keyring loaded.
-    /// - Parameter whenReady: called once, when every source is loaded.
+    ///
+    /// - Parameter whenReady: called once, when all sources are loaded.
     public func run(whenReady: @escaping @Sendable () -> Void = {}) async throws {
         let revision = try await registry.load()
         whenReady()
@@ -32,11 +33,11 @@ public final class InboundService: Sendable {
 }
 
 extension PostReceiver {
-    /// Tests a post without storing anything. Requires the scope `manage`.
+    /// Processes a post as its source would, and stores nothing. Requires the scope `manage`.
     ///
-    /// - Parameter draft: a mapping to use instead of the source's.
-    /// - Throws: `.notFound` when there is no such source; `.forbidden` without `manage`; `.tooLarge` for a long body;
-    ///   `.malformed` for a draft with errors. Errors of the body or the mapping are part of the result.
+    /// - Parameter draft: the mapping to use; nil for the source's own mapping.
+    /// - Throws: `.notFound` when there is no such source; `.forbidden` without `manage`; `.tooLarge` for a body above
+    ///   the limit; `.malformed` for a draft with errors. Errors of the body or of the mapping are part of the result.
     public func test(
         _ post: InboundPost, for id: String, mapping draft: JSONText? = nil, by caller: Caller
     ) async throws(ChatError) -> MappingTestResult {
@@ -53,9 +54,10 @@ extension PostReceiver {
         return trial
     }
 
-    /// Tests a logged request, whose signature was verified when it arrived. For callers who may change the source.
+    /// Processes a logged request again and stores nothing. The signature is not verified again. The caller must have
+    /// the right to change the source.
     ///
-    /// - Throws: also `.invalid` with the slug `not_replayable` when the body was too long to be kept complete.
+    /// - Throws: also `.invalid` with the slug `not_replayable` when the log contains only a part of the body.
     public func test(
         request: InboundRequest, for id: String, mapping draft: JSONText?, by caller: Caller
     ) async throws(ChatError) -> MappingTestResult {
@@ -77,7 +79,8 @@ extension PostReceiver {
             return .none
         }
         do throws(SignatureRejection) {
-            // Settings are compiled before they are stored. Settings that do not compile verify nothing.
+            // Settings are checked before they are stored, so this fails only for an invalid record. Its posts are
+            // never verified.
             let verifiers = try? source.settings.verifiers()
             guard let verifiers else { throw .mismatch }
             let proof = try SignatureProof(post.message, verifiers, at: seconds)
@@ -95,7 +98,7 @@ extension PostReceiver {
         return try Mapping(draft, at: "#/mapping")
     }
 
-    /// Renders the events even when the signature is invalid, because the owner may have only the body at hand.
+    /// Renders the events even if the signature is invalid, because the owner of a source may test a body without one.
     private func render(
         _ post: InboundPost, _ source: Source, _ mapping: Mapping, _ identity: DeliveryIdentity,
         _ trial: inout MappingTestResult

@@ -12,9 +12,9 @@ public final class PostReceiver: Sendable {
     let registry: SourceRegistry
     private let logger: Logger
     private let counters = Lock<[String: UInt64]>([:])
-    /// Limits log lines about invalid signatures to one per minute and source, because anyone can send them.
+    /// Limits the log lines about invalid signatures to one per minute and source, because anyone can cause them.
     private let rejectionLines = LogRateLimit(burst: 1, interval: .seconds(60))
-    /// Limits events about rejected posts, because even the errors of a verified sender must not fill the app's log.
+    /// Limits the events about rejected posts, so that a verified sender cannot fill the app's log with errors.
     private let rejectionEvents = LogRateLimit(burst: 10, interval: .seconds(6))
 
     init(registry: SourceRegistry, logger: Logger) {
@@ -24,7 +24,7 @@ public final class PostReceiver: Sendable {
 
     var service: ChatService { registry.service }
 
-    /// The largest permitted body, in bytes. Enforce it before reading the body.
+    /// The maximum size of a body in bytes. The HTTP server should enforce it before it reads the body.
     public var bodyLimitBytes: Int { service.limits.inboundBodyBytes }
 
     /// The number of requests since the start, by `InboundRequest.Outcome`.
@@ -32,11 +32,11 @@ public final class PostReceiver: Sendable {
 
     /// Accepts a post. Its events are durable when this method returns.
     ///
-    /// - Parameter app: the app in the path; nil for the first app. The same applies to the other methods.
-    /// - Throws: `.notFound` for an unknown source; `.unauthorized` with the slug `signature_invalid` for any problem
-    ///   of the signature, in which case nothing is stored; `.tooLarge` for a body, mapped data or a work of mapping
-    ///   beyond its limit; `.malformed` for an invalid body; `.invalid` with the slug `mapping_failed` and one fault
-    ///   for each reference without a value; the errors of `ChatAccess.emit`.
+    /// - Parameter app: the app in the path; nil for the first app. The other methods have the same parameter.
+    /// - Throws: `.notFound` for an unknown source; `.unauthorized` with the slug `signature_invalid` for any invalid
+    ///   signature, in which case no event is stored; `.tooLarge` when the body, the mapped data or the work of the
+    ///   mapping exceeds its limit; `.malformed` for an invalid body; `.invalid` with the slug `mapping_failed` and one
+    ///   fault for each reference without a value; the errors of `ChatAccess.emit`.
     public func accept(
         _ post: InboundPost, for source: String, in app: String? = nil
     ) async throws(ChatError) -> InboundReceipt {
@@ -59,7 +59,8 @@ public final class PostReceiver: Sendable {
             finish(request, receiver.source) { $0.record(refusal) }
             throw refusal
         }
-        // Counted only after verification, so that unverified requests do not use up the app's rate.
+        // The request is counted after its verification, so that unverified requests do not count against the app's
+        // rate.
         do throws(ChatError) {
             try service.keyring.app(receiver.source.app)?.meters?.admitRequest(at: service.clock.now)
         } catch {
@@ -69,7 +70,9 @@ public final class PostReceiver: Sendable {
         return try await receive(post, receiver.source, request)
     }
 
-    /// Logs a post that was not read because it is larger than ``bodyLimitBytes``. Nothing of its body is kept.
+    /// Logs a post that was not read because it is larger than ``bodyLimitBytes``. The log contains nothing of its
+    /// body.
+    ///
     /// - Parameter bytes: the size of the body; nil when unknown.
     public func recordTooLarge(_ post: InboundPost, bytes: Int?, for source: String, in app: String? = nil) {
         guard let source = registry.receiver(source, in: app)?.source else { return }
@@ -81,9 +84,9 @@ public final class PostReceiver: Sendable {
         }
     }
 
-    /// Returns true, and logs the post, when it has a `Content-Encoding` but its source verifies signatures over the
-    /// body. The sender signed the encoded bytes, and only the decoded ones are available. Such a post must not be
-    /// accepted.
+    /// Returns true, and logs the post, when it has a `Content-Encoding` and its source verifies signatures of the
+    /// body. Such a post must be rejected: the sender signed the encoded bytes, and only the decoded bytes are
+    /// available.
     public func refusesEncoding(of post: InboundPost, for source: String, in app: String? = nil) -> Bool {
         guard let source = registry.receiver(source, in: app)?.source, Self.isEncoded(post, for: source) else {
             return false
@@ -92,8 +95,9 @@ public final class PostReceiver: Sendable {
         return true
     }
 
-    /// Answers a provider's handshake that is a `GET` or `OPTIONS` request. Returns nil when the source has no such
-    /// handshake, or the request is not one.
+    /// Answers a handshake: a `GET` or `OPTIONS` request with which a provider verifies a URL. Returns nil when the
+    /// source has no such handshake, or the request is not a handshake.
+    ///
     /// - Throws: `.notFound` for an unknown source.
     public func answerChallenge(
         _ post: InboundPost, for source: String, in app: String? = nil
@@ -107,10 +111,11 @@ public final class PostReceiver: Sendable {
         return answer
     }
 
-    /// The latest requests of a source, the newest first. They contain complete posts, so the caller must be permitted
-    /// to change the source.
-    /// - Throws: `.notFound` for an unknown source; `.forbidden` when the caller does not reach everything that the
-    ///   source may emit.
+    /// The latest requests of a source, the newest first. The caller must have the right to change the source, because
+    /// the requests contain complete posts.
+    ///
+    /// - Throws: `.notFound` for an unknown source; `.forbidden` when the caller's channels and types do not cover
+    ///   those of the source.
     public func requests(of source: String, by caller: Caller) async throws(ChatError) -> [InboundRequest] {
         registry.requests.requests(of: try await reached(source, by: caller).recordKey)
     }
@@ -118,7 +123,7 @@ public final class PostReceiver: Sendable {
     /// Returns a logged request of a source.
     ///
     /// - Throws: `.notFound` for an unknown source, and for a request that is no longer in the log; `.forbidden` when
-    ///   the caller does not reach everything that the source may emit.
+    ///   the caller's channels and types do not cover those of the source.
     public func request(
         _ id: String, of source: String, by caller: Caller
     ) async throws(ChatError) -> InboundRequest {
@@ -129,11 +134,11 @@ public final class PostReceiver: Sendable {
         return request
     }
 
-    /// Replays a logged request with the source's current mapping. Its signature is not verified again. Events that
-    /// already exist are returned as duplicates.
+    /// Processes a logged request again, with the source's current mapping. The signature is not verified again. Events
+    /// that already exist are returned as duplicates.
     ///
-    /// - Throws: `.invalid` for a request that was never verified, for a handshake, and for a body that was too long to
-    ///   be kept complete; `.forbidden` for a caller who may not change the source; the errors of `accept`.
+    /// - Throws: `.invalid` for a request that was never verified, for a handshake, and for a request whose body was
+    ///   not logged completely; `.forbidden` for a caller who may not change the source; the errors of `accept`.
     public func replay(
         _ id: String, of sourceID: String, url: String?, by caller: Caller
     ) async throws(ChatError) -> InboundReceipt {
@@ -156,7 +161,7 @@ public final class PostReceiver: Sendable {
 extension PostReceiver {
     var seconds: Int64 { Int64(service.clock.now.rawValue / Timetoken.ticksPerSecond) }
 
-    /// A source that the caller may change.
+    /// Reads a source and requires that the caller may change it.
     ///
     /// - Throws: `.notFound`, `.forbidden`.
     func reached(_ id: String, by caller: Caller) async throws(ChatError) -> Source {
@@ -165,7 +170,7 @@ extension PostReceiver {
         return source
     }
 
-    /// The reason for rejecting a post with a `Content-Encoding` to a source whose signatures cover the body.
+    /// The error text for a post with a `Content-Encoding` to a source whose signatures cover the body.
     public static let encodingRefusal =
         "posts to this source are signed as sent; send the body without a Content-Encoding"
 
@@ -185,7 +190,7 @@ extension PostReceiver {
     static let notReplayable = ChatError(
         .invalid, "only posts whose whole body was kept can be replayed or tried", slug: "not_replayable")
 
-    /// Rejects a request whose body was truncated, because a part of a body is a different body.
+    /// Rejects a request whose body was truncated, because a mapping of a part of the body would give wrong events.
     static func requireComplete(_ request: InboundRequest) throws(ChatError) {
         guard !request.isTruncated else { throw notReplayable }
     }
@@ -211,7 +216,8 @@ extension PostReceiver {
             if let answer = Greeting(source.settings).answerVerified(post) {
                 receipt = InboundReceipt(handshake: answer)
             } else {
-                // Runs off the event loop that all requests share: even a small post may be long work for a mapping.
+                // Runs off the event loop, which all requests share, because the mapping of even a small post may take
+                // long.
                 var drafts = try await asLongWork {
                     () async throws(ChatError) -> [EventDraft] in
                     try self.drafts(of: post, source, request.identity ?? .none)
@@ -242,7 +248,7 @@ extension PostReceiver {
         return drafts
     }
 
-    /// The bodies to map. Only a batch of CloudEvents has more than one.
+    /// The bodies of a post that are mapped separately. Only a batch of CloudEvents has more than one.
     func bodies(
         of post: InboundPost, _ source: Source, _ mapping: Mapping, _ identity: DeliveryIdentity
     ) throws(ChatError) -> [MappedPost] {
@@ -259,23 +265,26 @@ extension PostReceiver {
         do throws(ChatError) {
             return InboundReceipt(events: try await service.chat(for: caller).emit(drafts).events)
         } catch {
-            // The name comes from the sender's body: the request was understood, but its content is rejected.
+            // The invalid name comes from the sender's body. The body itself is well-formed, so the error is not
+            // `.malformed`.
             guard error.code == .malformed else { throw error }
             throw ChatError(
                 .invalid, "the mapping gives an event that is refused: \(error.message)", slug: "mapping_failed")
         }
     }
 
-    /// Sets the deduplication keys of events from the sender's id of the delivery, so that a repeat is recognized.
+    /// Derives the deduplication keys of the events from the sender's delivery id, so that a repeated delivery is
+    /// recognized.
     private static func named(
         _ drafts: [EventDraft], _ identity: DeliveryIdentity, _ body: PostBody, _ source: String
     ) -> [EventDraft] {
         guard let id = body.cloudEvent?.identity ?? id(identity, body), !id.isEmpty else { return drafts }
-        // An id may have any length, but the key is limited.
+        // An id may have any length, but the length of a key is limited.
         let short = id.utf8.count <= 128 ? id : Hex.encode(sha256(Array(id.utf8)))
         return drafts.enumerated().map { index, draft in
             var draft = draft
-            // The id is last, because it may contain slashes and could otherwise imitate an index.
+            // The id is the last part. It may contain slashes, so in front of the index it would make the key
+            // ambiguous.
             draft.deduplicationKey = "in/\(source)/\(index)/\(short)"
             return draft
         }
@@ -317,24 +326,23 @@ extension PostReceiver {
         do throws(ChatError) {
             try await service.report("source.rejected", data: data, in: source.app)
         } catch {
-            // The sender gets its response in any case; only the operators' notice is lost.
+            // The sender gets its response in any case. Only the event for the operators is missing.
             logger.warning(
                 "cannot report source.rejected", metadata: ["source": "\(source.id)", "error": "\(error.message)"])
         }
     }
 }
 
-/// Limits messages per name: a burst, then one per interval, with the number of suppressed messages. Prevents strangers
-/// from filling the log.
+/// Limits the messages about each name: a burst, then one message per interval. Strangers therefore cannot fill the
+/// log. A message states how many messages were suppressed before it.
 final class LogRateLimit: Sendable {
     private struct Bucket {
-        /// The state of the name's ``GenericCellRate``.
+        /// The state of the name's rate limit; see ``GenericCellRate``.
         var fullAt: UInt64 = 0
         var suppressed = 0
     }
 
-    /// The maximum number of names kept. Above this number all are forgotten, which at worst permits a few more
-    /// messages.
+    /// The maximum number of names. When there are more, all names are removed, which permits a few more messages.
     private static let mostNames = 4096
 
     private let buckets = Lock<[String: Bucket]>([:])
@@ -343,12 +351,12 @@ final class LogRateLimit: Sendable {
 
     /// - Parameters:
     ///   - burst: the number of messages permitted in succession.
-    ///   - interval: the time after which one more is permitted.
+    ///   - interval: the time after which a further message is permitted.
     init(burst: Int, interval: Duration) {
         rate = GenericCellRate(window: UInt64(burst) * interval.nanoseconds, cost: interval.nanoseconds)
     }
 
-    /// Returns the number of messages suppressed before this one; nil when this one must be suppressed.
+    /// Returns the number of messages that were suppressed before this one; nil when this message must be suppressed.
     func admit(_ name: String, at now: ContinuousClock.Instant = .now) -> Int? {
         buckets.withLock { buckets in
             if buckets.count >= Self.mostNames, buckets[name] == nil { buckets.removeAll() }

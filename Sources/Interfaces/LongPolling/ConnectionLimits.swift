@@ -3,25 +3,25 @@ public import ChatModel
 public import HTTPServer
 import Locking
 
-/// The owner of streams and held polls: one object for all those of one credential, so that a stream stores only a
-/// reference.
+/// The owner of streams and waiting polls. All streams and polls of one caller share one object, so that a stream
+/// stores only a reference.
 public final class ConnectionOwner: Sendable {
-    /// The caller whose streams and polls these are.
+    /// The caller that has opened the streams and polls.
     public let caller: Caller
 
     init(_ caller: Caller) { self.caller = caller }
 
-    /// The key under which all callers of one credential are found.
+    /// The key of the caller's credential. Several callers may have the same credential.
     public var key: Key { Key(app: caller.app, id: caller.credential) }
 
-    /// The credential itself, without the narrowing by a ticket.
+    /// The identity of a credential. All tickets and tokens of the credential have the same key.
     public struct Key: Hashable, Sendable {
         /// The app to which the credential belongs.
         public var app: AppID
         /// The credential's id.
         public var id: String
 
-        /// The key of a credential of an app.
+        /// Creates the key of a credential of an app.
         public init(app: AppID, id: String) {
             self.app = app
             self.id = id
@@ -29,13 +29,13 @@ public final class ConnectionOwner: Sendable {
     }
 }
 
-/// The open streams and held polls by owner, with their counts per address, app, key and user. All interfaces share it.
+/// Counts the open streams and waiting polls by owner, address, app, key and user. All interfaces share one object.
 public final class ConnectionLimits: Sendable {
     private struct User: Hashable {
         var app: AppID
         var name: ExactText
 
-        /// Nil for a caller that acts for no particular user.
+        /// The user of a caller; nil for a caller without a user.
         init?(_ caller: Caller) {
             guard let user = caller.user else { return nil }
             app = caller.app
@@ -46,14 +46,14 @@ public final class ConnectionLimits: Sendable {
     private struct Entry {
         let owner: ConnectionOwner
         var count = 0
-        /// The time at which the credential ends, as far as it is known now.
+        /// The time at which the credential ends, as far as it is known; nil for no end.
         var expires: Timetoken?
     }
 
     private struct Table {
         var entries: [Caller: Entry] = [:]
         var expiries = Expiries()
-        /// The owners whose credentials have ended, until their last stream or poll has left.
+        /// The owners whose credentials have ended and that still have streams or polls.
         var ended: [Caller: ConnectionOwner] = [:]
         var count = 0
         var perKey: [ConnectionOwner.Key: Int] = [:]
@@ -66,14 +66,14 @@ public final class ConnectionLimits: Sendable {
     private var limits: Limits { liveLimits.current }
     private let table = Lock(Table())
 
-    /// - Parameter limits: read at every check, so that a reload of the settings applies at once.
+    /// - Parameter limits: read at every check, so that reloaded settings apply at once.
     public init(limits: LiveLimits) { liveLimits = limits }
 
-    /// The reason for which the caller may not open another stream or held poll; nil while there is room.
+    /// The error for a caller that may not open another stream or poll; nil while no limit is reached.
     ///
     /// - Parameters:
     ///   - address: the caller's address, if known.
-    ///   - replaced: the address of a stream of the same caller that ends when the new one opens, if there is one.
+    ///   - replaced: the address of a stream of the same caller that ends when the new stream opens, if there is one.
     public func refusal(
         of caller: Caller, from address: RemoteAddress?, replacing replaced: RemoteAddress? = nil
     ) -> ChatError? {
@@ -109,7 +109,7 @@ public final class ConnectionLimits: Sendable {
             limit: limit, retryAfter: .seconds(5))
     }
 
-    /// Counts one more stream or poll.
+    /// Adds one stream or poll to the counts.
     public func enter(_ caller: Caller, from address: RemoteAddress) -> ConnectionOwner {
         table.withLock { table in
             var entry = table.entries[caller] ?? Entry(owner: ConnectionOwner(caller), expires: caller.expires)
@@ -119,14 +119,14 @@ public final class ConnectionLimits: Sendable {
             table.count += 1
             if limits.streamsPerAddress > 0 { table.perAddress[address, default: 0] += 1 }
             table.perKey[entry.owner.key, default: 0] += 1
-            // Counted without a limit too, because a reload of the settings may introduce one.
+            // The counts are kept even without a limit, because reloaded settings may set one.
             table.perApp[caller.app, default: 0] += 1
             if let user = User(caller) { table.perUser[user, default: 0] += 1 }
             return entry.owner
         }
     }
 
-    /// Counts one stream or poll less.
+    /// Removes one stream or poll from the counts.
     ///
     /// - Parameter address: the address passed to `enter`.
     public func leave(_ owner: ConnectionOwner, from address: RemoteAddress) {
@@ -152,12 +152,12 @@ public final class ConnectionLimits: Sendable {
         counts[key] = count > 1 ? count - 1 : nil
     }
 
-    /// Records the new end of a credential. Returns false when the credential has no open stream or poll.
+    /// Records a new end of a credential. Returns false when the credential has no open stream or poll.
     public func change(_ key: ConnectionOwner.Key, expires: Timetoken?) -> Bool {
         table.withLock { table in
             guard table.perKey[key] != nil else { return false }
             for (caller, var entry) in table.entries where entry.owner.key == key {
-                // A token or ticket may end before the key with which it was created.
+                // A token or ticket may end earlier than the key with which it was created.
                 entry.expires = [expires, caller.expires].compactMap(\.self).min()
                 table.entries[caller] = entry
                 table.ended[caller] = nil
@@ -167,7 +167,7 @@ public final class ConnectionLimits: Sendable {
         }
     }
 
-    /// Records the end of a secret that has signed tokens.
+    /// Records the end of an app secret that has signed tokens.
     func recordEnd(of secretPrint: String, in app: AppID, _ end: Timetoken) {
         table.withLock { table in
             for (caller, var entry) in table.entries
@@ -182,8 +182,8 @@ public final class ConnectionLimits: Sendable {
     private static func record(_ entry: Entry, in table: inout Table) {
         guard let expires = entry.expires else { return }
         table.expiries.insert(entry.owner, expires)
-        // An owner that left stays in the heap until its end. If many come and go, such owners would be nearly all of
-        // it.
+        // The entry of an owner without streams stays in the heap until its end. If most entries are of such owners,
+        // the heap is built again.
         guard table.expiries.count > 2 * table.entries.count + 64 else { return }
         table.expiries = Expiries()
         for entry in table.entries.values {
@@ -191,12 +191,11 @@ public final class ConnectionLimits: Sendable {
         }
     }
 
-    /// The owners whose credentials have ended by now and that still have streams or polls.
+    /// The owners whose credentials have ended and that still have streams or polls.
     public func ended(at now: Timetoken) -> [ConnectionOwner] {
         table.withLock { table in
             while let (owner, expires) = table.expiries.removeFirst(upTo: now) {
-                // The owner may have left since, may have returned as another object, or may end later than this entry
-                // says.
+                // The entry may be outdated: the owner has left, has returned as another object, or ends later.
                 guard let entry = table.entries[owner.caller], entry.owner === owner, entry.expires == expires
                 else { continue }
                 table.ended[owner.caller] = owner
@@ -205,7 +204,7 @@ public final class ConnectionLimits: Sendable {
         }
     }
 
-    /// The number of remembered ends, for tests.
+    /// The number of entries in the heap, for tests.
     var expiryCount: Int { table.withLock { $0.expiries.count } }
 }
 
@@ -213,7 +212,7 @@ extension ConnectionOwner.Key {
     fileprivate init(_ caller: Caller) { self.init(app: caller.app, id: caller.credential) }
 }
 
-/// The ends of credentials, the earliest first: a heap, so that a second in which none ends costs nothing.
+/// The ends of credentials in a heap, the earliest first. A check costs almost nothing while no credential has ended.
 struct Expiries {
     private var heap: [(owner: ConnectionOwner, expires: Timetoken)] = []
 

@@ -24,19 +24,21 @@ public actor GroupObserver {
         service.observeGroups { [weak self] in await self?.reach($0) }
     }
 
+    /// Adds an observer.
+    ///
     /// - Parameter body: called on the loop with the keys of the changed groups.
     public nonisolated func observe(_ body: @escaping @Sendable (Set<RecordKey>) async -> Void) {
         observers.withLock { $0.append(body) }
     }
 
-    /// The number of changes so far. The first call starts the observation.
+    /// The number of changes so far. The first call starts following the directory.
     ///
     /// - Throws: the errors of the store at the first call.
     public func version() async throws(ChatError) -> UInt64 {
         if task == nil {
             let directory = service.engine.directory
             let revision = try await directory.revision()
-            // Another caller may have started it meanwhile.
+            // Another caller may have started the task in the meantime.
             if task == nil {
                 seen = revision
                 task = Task { await self.watch(directory, from: revision) }
@@ -57,7 +59,8 @@ public actor GroupObserver {
         wake(upTo: .max)
     }
 
-    /// Returns once the observers have processed every change up to a revision; at once when no group is followed.
+    /// Waits until the observers have processed all changes up to a revision. Returns at once while no group is
+    /// followed.
     private func reach(_ revision: Revision) async {
         guard task != nil, seen < revision else { return }
         _ = await waiters.wait(for: revision)

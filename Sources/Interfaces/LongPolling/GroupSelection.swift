@@ -1,17 +1,17 @@
 public import ChatCore
 public import ChatModel
 
-/// The part of a stream's or poll's request that names channel groups. The selection changes when one of the groups
-/// does.
+/// The channel groups in the request of a stream or poll. When one of the groups changes, the selection changes too.
 public struct GroupSelection: Sendable {
     /// The names of the groups.
     public let names: [String]
-    /// The channels and patterns that were named in addition to the groups.
+    /// The channels and patterns that the request names in addition to the groups.
     public let channels: [String]
-    /// The number of group changes before the groups were looked up.
+    /// The observer's number of group changes, read before the groups. A higher number later means that the channels
+    /// may be outdated.
     public var version: UInt64
 
-    /// A request that names groups, and the number of group changes at that time.
+    /// Creates the groups of a request, with the observer's number of group changes.
     public init(names: [String], channels: [String], version: UInt64) {
         self.names = names
         self.channels = channels
@@ -28,7 +28,7 @@ public struct GroupSelection: Sendable {
 }
 
 extension ChatService {
-    /// The present channels of groups, by key; none for a group that does not exist.
+    /// The present channels of groups, by the keys of the groups. A group that does not exist has no entry.
     ///
     /// - Throws: the errors of the store.
     public func channels(ofGroups keys: Set<RecordKey>) async throws(ChatError) -> [RecordKey: [String]] {
@@ -44,11 +44,12 @@ extension ChatService {
 }
 
 extension ChatAccess {
-    /// A selection of the named channels and the groups' channels, limited to those that the caller may read. Types and
-    /// filter are those of `other`.
+    /// Makes a selection of the channels that the request names and the channels of its groups, within the caller's
+    /// rights. Types and filter are those of `other`.
     ///
-    /// - Parameter isOfDevice: true when a user's device listens with it.
-    /// - Throws: `.malformed` past `Limits.groupChannelsPerRequest`; the errors of the store.
+    /// - Parameter isOfDevice: true for the stream or poll of a user's device.
+    /// - Throws: `.malformed` when the groups have more channels than `Limits.groupChannelsPerRequest`; the errors of
+    ///   the store.
     public func selection(
         of groups: GroupSelection, like other: Selection, isOfDevice: Bool = false
     ) async throws(ChatError) -> Selection {
@@ -58,12 +59,12 @@ extension ChatAccess {
             filter: other.filter, isOfUser: other.isOfUser)
     }
 
-    /// The same channels, given the present contents of the groups.
+    /// The channels that the request names and the channels of its groups, given the present contents of the groups.
     ///
-    /// A group's channel that the credential does not cover, or that its user may not read, is left out. For a channel
-    /// that is named directly, other code refuses the request.
+    /// A group's channel is left out if the credential does not cover it, or if its user may not read it. Channels that
+    /// the request names are not checked here; other code refuses the request.
     ///
-    /// - Throws: `.malformed` for groups that hold too many channels.
+    /// - Throws: `.malformed` when the groups have too many channels.
     public func channels(
         of groups: GroupSelection, holding held: [RecordKey: [String]], isOfDevice: Bool
     ) async throws(ChatError) -> ChannelSet {

@@ -2,21 +2,21 @@ import ChatCore
 import ChatModel
 import HTTPServer
 
-/// A poll without a result yet. It is attached to the feed of its selection until the first events arrive, its time is
-/// over, its credential ends, or its client disconnects.
+/// A poll that waits for events. It is attached to the hub until the first events arrive, its time is over, its
+/// credential ends, or its client disconnects.
 ///
-/// An actor on the loop, because the hub calls it as a sink. `LongPollTable` manages the rest of its state.
+/// An actor on the loop, because the hub calls it there. `LongPollTable` manages the other state of the poll.
 actor LongPoll: FeedSink {
     nonisolated let polls: LongPollTable
     nonisolated let order: PollRequest
     nonisolated var unownedExecutor: UnownedSerialExecutor { polls.unownedExecutor }
 
-    /// Its number among the held polls.
+    /// The poll's number in the table; nil before the poll waits.
     private var number: UInt64?
     private var arrived: [Event] = []
-    /// Events that have arrived and that were not yet shown to the formatter, the oldest first.
+    /// Events that have arrived and that the formatter has not examined yet, the oldest first.
     private var unseen: [Event] = []
-    /// The maximum number of such events. Past it, the poll ends and the next one reads the log.
+    /// The maximum number of unexamined events. When there are more, the poll ends, and the next poll reads the log.
     private static let unseenMost = 256
     private var reply: DeferredResponse?
     private var isOver = false
@@ -28,8 +28,8 @@ actor LongPoll: FeedSink {
 
     nonisolated func receive(_ events: [Event]) { assumeIsolated { $0.arrive(events) } }
 
-    /// Handles arriving events. The first batch is the response; the next poll finds later events. The hub may not yet
-    /// have handed out everything that the client knows when the poll begins.
+    /// Handles events from the hub. The first batch is the response; the next poll returns later events. Events up to
+    /// the client's position are ignored, because the hub may still distribute them when the poll begins.
     private func arrive(_ events: [Event]) {
         guard !isOver else { return }
         let new = events.filter { $0.timetoken > order.after }
@@ -44,7 +44,7 @@ actor LongPoll: FeedSink {
 
     /// Asks the formatter about the arrived events one by one until the deadline.
     ///
-    /// - Returns: true when there are more events to ask about.
+    /// - Returns: true when unexamined events remain.
     func poll(until deadline: ContinuousClock.Instant) -> Bool {
         var seen = 0
         while !isOver, seen < unseen.count, arrived.count < order.limit, seen == 0 || ContinuousClock.now < deadline {
@@ -65,8 +65,8 @@ actor LongPoll: FeedSink {
         finish()
     }
 
-    /// Starts the wait of the client. Returns false when the response was sent at once, because events arrived
-    /// meanwhile.
+    /// Begins to wait with the client's response. Returns false when the response was sent at once, because events had
+    /// arrived in the meantime.
     func wait(with reply: DeferredResponse) -> Bool {
         self.reply = reply
         guard arrived.isEmpty, !isOver else {
@@ -79,7 +79,7 @@ actor LongPoll: FeedSink {
 
     func held(as number: UInt64) { self.number = number }
 
-    /// Sends the response with the events available.
+    /// Sends a response with the events that have arrived.
     func finish() {
         guard !isOutdated else { return sendAgain() }
         let position =
@@ -88,15 +88,15 @@ actor LongPoll: FeedSink {
         answer(PollBatch(arrived, limit: order.limit, upTo: max(order.after, position)))
     }
 
-    /// True when a group that the poll follows has changed since it was looked up. Events may then have occurred on
-    /// channels to which the poll does not listen, and its response must not move the client past them.
+    /// True when a group of the poll has changed since it was looked up. Events may then have occurred on channels that
+    /// the poll does not follow, so its response must not move the client's position.
     private var isOutdated: Bool {
         guard let followed = order.groups else { return false }
         return followed.version != polls.groups.assumeIsolated { $0.changes }
     }
 
-    /// Sends an empty response because the channels to follow have changed. The next poll begins where this one did,
-    /// since this one has not seen the events of the new channels.
+    /// Sends an empty response because the channels to follow have changed. The next poll begins at the same position,
+    /// because this poll has not received the events of the new channels.
     func sendAgain() { answer(PollBatch([], limit: order.limit, upTo: order.after)) }
 
     func sendAgain(with reply: DeferredResponse) {
@@ -117,7 +117,7 @@ actor LongPoll: FeedSink {
         reply = nil
     }
 
-    /// Detaches the poll from the hub.
+    /// Detaches the poll from the hub and removes it from the table.
     func leave() {
         guard !isOver else { return }
         isOver = true

@@ -3,18 +3,19 @@ public import ChatModel
 public import HTTPServer
 import Locking
 
-/// The polls that wait for events, each until its due beat. All interfaces share it.
+/// The polls that wait for events, each until the beat (second) at which it is due. All interfaces share one table.
 ///
-/// An actor on the streaming loop, where the hub and the waiting sockets are.
+/// An actor on the streaming loop, on which the hub also runs.
 public actor LongPollTable {
-    /// The time for which a poll may read the log. After that, the response contains the position it has reached.
+    /// The maximum time for which a poll reads the log. After that, the response contains the position that was
+    /// reached.
     private static let readingTime: Duration = .seconds(2)
 
     struct Entry {
         let poll: LongPoll
         let owner: ConnectionOwner
         let address: RemoteAddress
-        /// The beat at which the poll's time is over.
+        /// The beat at which the poll must be answered.
         let due: UInt64
     }
 
@@ -24,7 +25,7 @@ public actor LongPollTable {
     public nonisolated let loop: Loop
     /// The timer that ends polls at their due beat.
     public nonisolated let secondTimer: SecondTimer
-    /// The owners of streams and polls, which count towards the same limits.
+    /// The counts of streams and polls, which have common limits.
     public nonisolated let owners: ConnectionLimits
     /// Notifies streams and polls of group changes.
     public nonisolated let groups: GroupObserver
@@ -35,12 +36,12 @@ public actor LongPollTable {
     /// The numbers of the polls that are due at each beat.
     private var dueAt: [UInt64: Set<UInt64>] = [:]
     private var isDraining = false
-    /// The polls whose formatters have still to be asked about arrived events, in order.
+    /// The polls with events that their formatters have not examined yet, in order.
     private var looking: [LongPoll] = []
     /// The number of polls that had to wait, since the start.
     public private(set) var heldSinceStart: UInt64 = 0
 
-    /// - Parameter secondTimer: the source of the beats; tests set it.
+    /// - Parameter secondTimer: the source of the beats. Tests trigger the beats themselves.
     public init(service: ChatService, loop: Loop, secondTimer: SecondTimer.Source = .everySecond) {
         self.service = service
         self.loop = loop
@@ -76,7 +77,7 @@ public actor LongPollTable {
 
     func hubPosition(of app: AppID) -> Timetoken { service.hub.assumeIsolated { $0.position(of: app) } }
 
-    /// Answers all waiting polls. Later ones are refused.
+    /// Answers all waiting polls. Later polls are refused.
     public func drain() {
         isDraining = true
         for entry in waiting.values { entry.poll.assumeIsolated { $0.finish() } }
@@ -84,8 +85,9 @@ public actor LongPollTable {
 }
 
 extension LongPollTable {
-    /// The number of audience changes that the hub has handed out, once these include all that the app has made so far.
-    /// Read it before looking up what a user may read.
+    /// The hub's count of audience changes, read after the hub has distributed all events of the app's log. Read the
+    /// count before looking up the channels that a user may read: a higher count later means that the result may be
+    /// outdated.
     ///
     /// - Throws: `.unavailable` while the gateway starts or stops.
     public nonisolated func audienceChanges(in chat: ChatAccess) async throws(ChatError) -> UInt64 {
@@ -93,7 +95,7 @@ extension LongPollTable {
         return await onLoop { $0.service.hub.assumeIsolated { $0.audienceChanges } }
     }
 
-    /// Returns once the hub has handed out everything that the app's log holds now.
+    /// Waits until the hub has distributed everything that the app's log contains now.
     private nonisolated func catchUpWithLog(of chat: ChatAccess) async throws(ChatError) {
         let known = try await chat.watermark()
         let app = chat.app
@@ -102,7 +104,7 @@ extension LongPollTable {
         }
     }
 
-    /// True when the poll's groups, or what its user may read, have changed since they were looked up.
+    /// True when the poll's groups, or the channels that its user may read, have changed since they were looked up.
     private func isOutdated(_ order: PollRequest) -> Bool {
         if let followed = order.groups, followed.version != groups.assumeIsolated({ $0.changes }) { return true }
         guard let changes = order.audienceChanges else { return false }
@@ -115,7 +117,7 @@ extension LongPollTable {
         }
     }
 
-    /// Sends empty responses to the polls that the closure selects, before their time.
+    /// Ends the polls that the closure selects. Their responses contain the events that have arrived, if any.
     public func finish(_ isConcerned: (PollRequest) -> Bool) {
         for entry in waiting.values where isConcerned(entry.poll.order) {
             entry.poll.assumeIsolated { $0.finish() }
@@ -126,17 +128,17 @@ extension LongPollTable {
 // MARK: - Following
 
 extension LongPollTable {
-    /// Reads the events that the client has missed, and attaches the poll to the hub when there are none.
+    /// Reads the events that the client has missed. If there are none, attaches the poll to the hub.
     ///
     /// - Parameters:
-    ///   - chat: reads the log with the rights of the request's caller.
-    ///   - waits: false for a poll that must be answered at once, because it has a gap.
-    /// - Throws: `.tooMany` past a limit, `.unavailable` while the gateway starts or stops.
+    ///   - chat: the app with the rights of the request's caller.
+    ///   - waits: false for a poll that must be answered at once, because it reports a gap.
+    /// - Throws: `.tooMany` when a limit is reached, `.unavailable` while the gateway starts or stops.
     public nonisolated func follow(
         _ order: PollRequest, in chat: ChatAccess, waits: Bool = true
     ) async throws(ChatError) -> PollOutcome {
-        // A client that already received the response to its emit gets the event here without a wait, even if the hub
-        // has not handed it out yet.
+        // A client that has emitted an event and received the response gets the event here without a wait, even if the
+        // hub has not distributed the event yet.
         try await catchUpWithLog(of: chat)
         let poll = LongPoll(self, order)
         let place = try await onLoop { polls throws(ChatError) in try polls.attach(poll) }
@@ -161,8 +163,8 @@ extension LongPollTable {
             })
     }
 
-    /// The events that were in the log already. Read off the loop unless the range is short and no filter applies,
-    /// because a filter over a long range is expensive and the loop serves all connections.
+    /// The events that were already in the log. A long range, or a filter, is read off the loop, because the read may
+    /// take long and the loop serves all connections.
     private nonisolated func missed(
         _ order: PollRequest, _ chat: ChatAccess, at place: Place
     ) async throws(ChatError) -> (events: [Event], reached: Timetoken) {
@@ -194,17 +196,18 @@ extension LongPollTable {
         return ([], position)
     }
 
-    /// The hub's position when a poll was attached to it, and the channels that its viewer may read, if it has a
-    /// viewer.
+    /// The hub's position at which a poll was attached, and the channels that the poll's device may read (nil for a
+    /// poll that is not a device's).
     struct Place {
         let position: Timetoken
         let audienceSnapshot: AudienceSnapshot?
-        /// True when the data with which the poll was begun had changed by then. The next poll looks it up again.
+        /// True when the looked-up data of the poll had changed before it was attached. The next poll looks it up
+        /// again.
         let isOutdated: Bool
     }
 
-    /// Attaches a poll to the hub. The poll receives every event after the returned place and must read the log up to
-    /// there.
+    /// Attaches a poll to the hub. The poll receives every event after the returned position and must read the log up
+    /// to that position.
     func attach(_ poll: LongPoll) throws(ChatError) -> Place {
         if let refusal = refusal(of: poll.order.caller, from: nil) { throw refusal }
         let isOutdated = isOutdated(poll.order)
@@ -223,8 +226,8 @@ extension LongPollTable {
         isDraining ? ChatError.notListening : owners.refusal(of: caller, from: address)
     }
 
-    /// Starts the wait of the poll's client. The checks are repeated, because their results may have changed while the
-    /// log was read.
+    /// Begins to wait with the response of the poll's client. The checks are repeated, because their results may have
+    /// changed while the log was read.
     private func hold(_ poll: LongPoll, _ reply: DeferredResponse) {
         guard !isOutdated(poll.order) else { return poll.assumeIsolated { $0.sendAgain(with: reply) } }
         guard poll.assumeIsolated({ $0.wait(with: reply) }) else { return }
@@ -243,7 +246,7 @@ extension LongPollTable {
         secondTimer.start()
     }
 
-    /// Removes a poll that has ended.
+    /// Removes a poll that has ended from the hub and the table.
     func forget(_ poll: LongPoll, number: UInt64?) {
         service.hub.assumeIsolated { $0.detach(poll, from: poll.order.selection) }
         guard let number, let entry = waiting.removeValue(forKey: number) else { return }
@@ -251,7 +254,7 @@ extension LongPollTable {
         owners.leave(entry.owner, from: entry.address)
     }
 
-    /// Schedules asking a poll's formatter about arrived events in one of the next turns of the loop.
+    /// Adds a poll to those whose formatters examine arrived events in one of the next turns of the loop.
     func pollLater(_ poll: LongPoll) {
         looking.append(poll)
         if looking.count == 1 { postPoll() }
@@ -259,8 +262,8 @@ extension LongPollTable {
 
     private func postPoll() { loop.post { self.assumeIsolated { $0.poll() } } }
 
-    /// Asks some formatters; all other work on the loop waits meanwhile. Checks the clock after each, because one may
-    /// take one to two milliseconds.
+    /// Lets formatters examine events for one turn. The clock is checked after each poll, because one may take two
+    /// milliseconds while all other work on the loop waits.
     private func poll() {
         let deadline = ContinuousClock.now + service.limits.hubTurn
         var asked = 0
@@ -275,7 +278,7 @@ extension LongPollTable {
         if !looking.isEmpty { postPoll() }
     }
 
-    /// Runs a closure on the loop; without suspension when the request is handled there anyway.
+    /// Runs a closure on the loop. It does not suspend if the caller is already on the loop.
     private nonisolated func onLoop<Value: Sendable, Failure: Error>(
         _ body: @Sendable (isolated LongPollTable) throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -302,7 +305,7 @@ extension LongPollTable {
     static let endedCredential = ChatError(
         .unauthorized, "the API key is unknown or has expired", slug: "credential_invalid")
 
-    /// Answers the polls that are due. Returns whether any poll still waits.
+    /// Answers the polls that are due. Returns true while polls wait.
     private func tick(_ tick: UInt64) -> Bool {
         let ended = Set(owners.ended(at: service.clock.now).map { ObjectIdentifier($0) })
         if !ended.isEmpty { recheck { ended.contains(ObjectIdentifier($0)) } }
@@ -312,7 +315,7 @@ extension LongPollTable {
         return !waiting.isEmpty
     }
 
-    /// Ends the polls whose credential is no longer valid.
+    /// Ends the selected polls whose credentials are no longer valid or must be checked again.
     private func recheck(_ isConcerned: (ConnectionOwner) -> Bool) {
         for entry in waiting.values where isConcerned(entry.owner) {
             let formatter = entry.poll.order.formatter

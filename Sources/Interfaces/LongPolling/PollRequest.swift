@@ -7,23 +7,23 @@ import Locking
 public struct PollRequest: Sendable {
     /// The caller, which is checked again while the poll waits.
     public var caller: Caller
-    /// The channels, types and filter of the events that it waits for.
+    /// The channels, types and filter of the events for which the poll waits.
     public var selection: Selection
-    /// The channel groups that it follows, if any.
+    /// The channel groups that the poll follows; nil for none.
     public var groups: GroupSelection?
     /// The maximum number of events in a response.
     public var limit: Int
-    /// The position up to which its client has received events.
+    /// The position up to which the client has received events.
     public var after: Timetoken
-    /// The maximum time for which it is held without events, in whole seconds.
+    /// The maximum time for which the poll waits for events, in whole seconds.
     public var hold: Duration
     /// Formats the response for the interface that received the request.
     public var formatter: any PollFormatter
-    /// The number of audience changes before its user's channels were looked up
-    /// (``LongPollTable/audienceChanges(in:)``); nil where the poll has no user.
+    /// The hub's count of audience changes, read before the user's channels were looked up
+    /// (``LongPollTable/audienceChanges(in:)``); nil for a poll without a user.
     public var audienceChanges: UInt64?
 
-    /// A poll that follows no groups.
+    /// Creates a poll that follows no groups.
     public init(
         caller: Caller, selection: Selection, limit: Int, after: Timetoken, hold: Duration, formatter: any PollFormatter
     ) {
@@ -36,18 +36,18 @@ public struct PollRequest: Sendable {
     }
 }
 
-/// Formats poll responses for one interface. All calls are made on the loop and must not block.
+/// Formats poll responses for one interface. All methods are called on the loop, so they must not block.
 public protocol PollFormatter: Sendable {
-    /// True when its readers see the event; a poll does not end for an event that they do not see.
+    /// True when the readers of the interface see the event. A poll does not end for other events.
     func shows(_ event: Event) -> Bool
-    /// True when `shows` may be expensive, so that not all waiting polls are asked in one turn of the loop.
+    /// True when `shows` may take long. The events of many polls are then examined in several turns of the loop.
     var hasFilter: Bool { get }
-    /// True when the conditions under which the poll began still hold.
+    /// True while the credential of the poll is valid and covers its selection.
     func isInForce(_ order: PollRequest) -> Bool
-    /// True when the next poll of the same client may be refused although this one was accepted. This poll then gets an
-    /// empty response.
+    /// True when the rights of the client must be checked again although its credential is valid. The poll then gets an
+    /// empty response, and the next poll is checked.
     var needsRecheck: Bool { get }
-    /// Sends the events of a batch, which may be empty, as the response.
+    /// Sends the events of a batch as the response. The batch may be empty.
     func answer(_ batch: PollBatch, to reply: DeferredResponse)
     /// Sends an error as the response.
     func refuse(_ error: ChatError, to reply: DeferredResponse)
@@ -65,12 +65,12 @@ extension PollFormatter {
 }
 
 extension PollBatch {
-    /// The maximum size in bytes of events that are printed on the loop. Printing a few times as much takes a
+    /// The maximum size, in bytes, of events that are printed on the loop. Printing several times this size takes a
     /// millisecond.
     private static let printedAtOnce = 64 * 1024
 
-    /// The batch as an interface prints it. A long batch is printed on the worker threads, because all connections wait
-    /// for the loop.
+    /// Returns the batch as an interface prints it. A large batch is printed on the worker threads, because all
+    /// connections wait for the loop.
     public func printed<Answer: Sendable>(_ print: @Sendable (PollBatch) -> Answer) async -> Answer {
         var weight = 0
         for event in events { weight += event.draft.weight }
@@ -81,8 +81,8 @@ extension PollBatch {
 
 /// The result of starting a poll.
 public enum PollOutcome: Sendable {
-    /// The response is available: there are events, or the poll does not wait.
+    /// The response is available, because there are events or the poll does not wait.
     case now(PollBatch)
-    /// The poll waits. The response is sent later, as the request's formatter prints it.
+    /// The poll waits. The request's formatter sends the response later.
     case deferred(DeferredStart)
 }

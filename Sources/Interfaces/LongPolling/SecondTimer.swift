@@ -2,14 +2,15 @@ public import HTTPServer
 import Locking
 import Synchronization
 
-/// A counter of seconds on the loop for periodic work: heartbeats, long polls, expiries.
+/// A counter of seconds on the loop, for periodic work such as heartbeats, long polls and expiries. A step of the
+/// counter is called a beat.
 ///
-/// Runs only while an observer needs it.
+/// The timer runs only while an observer needs it.
 public final class SecondTimer: Sendable {
     /// The source of the beats.
     public enum Source: Sendable {
         case everySecond
-        /// Calls of `tick()`, in tests.
+        /// Calls of `tick()`, for tests.
         case manual
     }
 
@@ -29,15 +30,17 @@ public final class SecondTimer: Sendable {
         self.source = source
     }
 
-    /// The number of seconds since the start.
+    /// The number of beats since the start.
     public var now: UInt64 { count.load(ordering: .relaxed) }
 
-    /// - Parameter body: called on the loop at every beat; returns true while it needs further beats.
+    /// Adds an observer.
+    ///
+    /// - Parameter body: called on the loop at every beat. Returns true while it needs further beats.
     public func observe(_ body: @escaping @Sendable (UInt64) -> Bool) {
         state.withLock { $0.parts.append(body) }
     }
 
-    /// Starts the timer because there is periodic work.
+    /// Starts the timer if it is stopped. Call this when there is periodic work.
     public func start() {
         guard source == .everySecond else { return }
         let wasBeating = state.withLock { state in

@@ -2,28 +2,29 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// The error format of a resource. PubNub's resources differ in it.
+/// The format of a resource's errors. PubNub uses different formats for different resources.
 enum ErrorFamily: Sendable {
     /// `[0,"<text>","<timetoken>"]`
     case publish
-    /// An object with the members `message`, `error`, `service` and `status`. The associated value is the content of
+    /// An object with the members `message`, `error`, `service` and `status`. The associated value is the text of
     /// `service`.
     case generic(String)
-    /// The generic format. Temporary failures are a 500, because one SDK ends its loop on a 503 but retries on a 500.
+    /// The generic format of a subscribe call. Temporary failures get status 500, because one SDK ends its loop on a
+    /// 503 but retries on a 500.
     case subscribe
     case history
     /// The history format without the channels.
     case deletion
-    /// The generic format with a number for `error`.
+    /// The generic format with a number instead of a boolean for `error`.
     case presence
     case registry
-    /// `{"status":..,"error":{"message":..,"source":..}}` with the named source.
+    /// `{"status":..,"error":{"message":..,"source":..}}`. The associated value is the text of `source`.
     case structured(String)
-    /// The structured format with the name of the service.
+    /// The structured format. The associated value is the name of the service.
     case access(String)
 
-    /// True when the resources return stored records. Printing a page of them takes milliseconds, too long for the
-    /// event loop.
+    /// True when the resource returns stored records. Printing a page of records takes milliseconds, which is too long
+    /// for the event loop.
     var readsRecords: Bool {
         switch self {
         case .publish, .generic, .subscribe, .presence: false
@@ -32,25 +33,25 @@ enum ErrorFamily: Sendable {
     }
 }
 
-/// Maps errors of the modules below to PubNub's status codes and texts. Clients compare some of the texts byte for
-/// byte.
+/// An error of the PubNub API: the errors of the lower modules with PubNub's status codes and texts. Clients compare
+/// some of the texts byte for byte.
 struct WireError: Error, Sendable, Equatable {
-    /// One invalid field, for the resources that report fields.
+    /// One invalid field, for resources whose errors list the invalid fields.
     struct Detail: Sendable, Equatable {
         var message: String
         var location: String
-        /// `body`, `query` or `path`.
+        /// The part of the request: `body`, `query` or `path`.
         var kind: String
     }
 
     var status: Int
     var text: String
-    /// The reporting service, if it is not the resource's own. Such an error uses the generic format, whatever the
-    /// family.
+    /// The service that reports the error, if it is not the service of the resource. An error with this property always
+    /// uses the generic format.
     var service: String?
-    /// True when the client should retry soon.
+    /// True for a temporary error, after which the client should retry soon.
     var isPassing = false
-    /// True for an invalid argument. History has one text for all of these.
+    /// True for an invalid argument. History reports all invalid arguments with the same text.
     var isArgument = false
     var details: [Detail] = []
     /// True for a denied access.
@@ -73,7 +74,7 @@ struct WireError: Error, Sendable, Equatable {
     static let reservedCharacter = WireError(status: 400, text: "Reserved character in input parameters.")
     static let unknownPath = WireError(status: 404, text: "Not Found", service: "Balancer")
     static let fullGroup = WireError(status: 400, text: "Maximum channel group count exceeded.")
-    /// SDKs check for this status.
+    /// Malformed filters have status 481, because SDKs check for it.
     static let malformedFilter = WireError(status: 481, text: "Malformed filter expression", service: "Balancer")
 }
 
@@ -103,7 +104,7 @@ extension WireError {
         return "Schema violation: \(first.place) \(first.detail)"
     }
 
-    /// An error that the server itself reports before, or instead of, the resource.
+    /// Converts an error that the HTTP server reports instead of the resource.
     init(_ problem: Problem) {
         let text =
             switch problem.status {

@@ -8,8 +8,8 @@ import Locking
 /// The HTTP API of PubNub. Its SDKs work with this gateway when their `origin` is set to it; see
 /// `docs/pubnub-migration.md`.
 ///
-/// Translates only, and stores nothing itself: parses a request, calls `ChatCore`, and prints the result. This file
-/// holds the table of routes. Each resource has its own file, and `Errors.swift` holds all error texts.
+/// A translator without state: it parses a request, calls `ChatCore` and prints the result. This file contains the
+/// table of routes. Each resource has its own file, and `Errors.swift` contains all error texts.
 public struct PubNubAPI: Sendable {
     let service: ChatService
     let polls: LongPollTable
@@ -22,8 +22,8 @@ public struct PubNubAPI: Sendable {
 
     /// - Parameters:
     ///   - service: must be running (`ChatService.run`) before the first request.
-    ///   - polls: the waiting long polls, on the event loop where `service` runs its hub.
-    ///   - origins: the web origins that may call from a browser. The default allows all, as PubNub does, since its
+    ///   - polls: the table of waiting long polls. It must use the event loop on which `service` runs its hub.
+    ///   - origins: the web origins whose pages may call the API. All origins by default, as at PubNub, because the
     ///     keys are public.
     public init(service: ChatService, polls: LongPollTable, origins: CORSPolicy.Origins = .any) {
         self.service = service
@@ -31,7 +31,7 @@ public struct PubNubAPI: Sendable {
         self.origins = origins
     }
 
-    /// Adds every route. Paths that begin like one of them and match none are answered in PubNub's format.
+    /// Adds every route. Unknown paths with the same beginning as a route get an error in PubNub's format.
     public func addRoutes(to router: inout Router) {
         let others = router.routes.count
         addOwnRoutes(to: &router)
@@ -43,7 +43,7 @@ public struct PubNubAPI: Sendable {
         }
     }
 
-    /// The first segment of a path, and the second one too after a version: `/publish`, `/v2/subscribe`.
+    /// The first segment of a path or, if that is a version, the first two segments: `/publish`, `/v2/subscribe`.
     private static func beginning(of path: String) -> Substring {
         let segments = path.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: true)
         guard let first = segments.first, segments.count > 1 else { return path[...] }
@@ -105,8 +105,10 @@ public struct PubNubAPI: Sendable {
             to: &router, getCounts)
     }
 
+    /// Adds a route.
+    ///
     /// - Parameters:
-    ///   - family: the resource's error format.
+    ///   - family: the format of the resource's errors.
     ///   - rule: the permissions that a token must grant if the app requires tokens; nil when the call needs none.
     func add(
         _ method: HTTPMethod, _ pattern: RoutePattern, _ body: BodyPolicy = .none, in family: ErrorFamily,
@@ -118,7 +120,8 @@ public struct PubNubAPI: Sendable {
                 var request = try WireRequest(request)
                 request.token = try await admit(request, rule)
                 if request.request.isLarge || request["channel-group"] != nil {
-                    // A long filter takes milliseconds to compile, and groups may hold thousands of channels.
+                    // Runs off the loop, because a long filter takes milliseconds to compile, and groups may contain
+                    // thousands of channels.
                     return try await asLongWork { [request] in try await action(request) }
                 }
                 guard family.readsRecords else { return try await action(request) }
@@ -131,21 +134,21 @@ public struct PubNubAPI: Sendable {
         }
     }
 
-    /// The time in the response of `/time/0`, and the third element of a rejected publish. It is the clock, which
-    /// reveals nothing about anybody's events.
+    /// The time in the response of `/time/0` and in the error of a rejected publish. It is the clock's time and not a
+    /// position of the log, which would reveal that other users have sent events.
     static func now(_ service: ChatService) -> Timetoken { service.clock.now }
 
     private func routeOptions(_ family: ErrorFamily) -> RouteOptions {
         var routeOptions = RouteOptions(
             cors: CORSPolicy(
                 origins: origins,
-                // Named individually for browsers that do not support `*`, and because `*` does not cover
+                // The fields are listed for browsers that do not support `*`, and because `*` does not cover
                 // `Authorization`.
                 allowedHeaders: ["Content-Type", "If-Match", "Content-Encoding", "Accept", "Authorization", "*"],
                 exposedHeaders: ["ETag", "Retry-After", "X-Request-Id"]),
             decodesPath: false,
-            // All resources share one format for these errors, with two exceptions: a subscribe call never gets a 503,
-            // and a publish that is too large gets the same error wherever its size was noticed.
+            // All resources share one format for these errors, with two exceptions. A subscribe call never gets a 503.
+            // A publish that is too large gets the same error from the server and from the route.
             refusal: { [clock = service.clock] problem in
                 switch family {
                 case .subscribe: WireError(problem).response(in: family, at: .zero)
@@ -154,15 +157,15 @@ public struct PubNubAPI: Sendable {
                 default: WireError(problem).response(in: .generic("Balancer"), at: .zero)
                 }
             })
-        // One SDK posts plain JSON and may label it as compressed.
+        // One SDK posts plain JSON with a header that declares it as compressed.
         routeOptions.trustsContentEncoding = false
         return routeOptions
     }
 }
 
 extension PubNubAPI {
-    /// `GET /time/0`: returns an array of one integer. Clients use it to check whether the service is back. Reads only
-    /// the clock, not the store.
+    /// `GET /time/0`: returns an array of one integer. Clients use the call to check whether the service is available.
+    /// It reads only the clock, not the store.
     func getTime() async throws -> Response {
         let now = Self.now(service)
         return .wire { writer in
@@ -173,7 +176,7 @@ extension PubNubAPI {
     }
 }
 
-/// PubNub services that this gateway does not offer. Their calls are rejected with texts that SDKs understand.
+/// Calls to PubNub services that this gateway does not offer. The errors have texts that SDKs understand.
 extension PubNubAPI {
     func addUnservedRoutes(to router: inout Router) {
         for method in [HTTPMethod.get, .post, .delete] {

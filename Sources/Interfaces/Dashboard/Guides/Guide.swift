@@ -5,7 +5,7 @@ import HTTPServer
 struct Guide: Sendable {
     /// The name of the file without `.md`; `README` for the list of the guides.
     let name: String
-    /// The text of the first line, a heading.
+    /// The text of the guide's first line, which is a heading.
     let title: String
     private let markdown: StaticBytes
 
@@ -26,7 +26,7 @@ struct Guide: Sendable {
 
     private static func path(of name: String) -> String { name == "README" ? "/docs/" : "/docs/" + name }
 
-    /// The address for the target of a link in a guide; nil for a file that the gateway does not serve.
+    /// The URL for the target of a link in a guide; nil for a file that the gateway does not serve.
     static func address(of target: String) -> String? {
         if ["#", "https://", "http://"].contains(where: target.hasPrefix) { return target }
         let parts = target.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
@@ -40,7 +40,7 @@ struct Guide: Sendable {
     /// Converts the guide to HTML, without the frame of the page.
     func converted() -> MarkdownPage { MarkdownPage(markdown.buffer, resolve: Self.address) }
 
-    /// Makes the page: the title, a menu of all guides, and the guide. It takes a millisecond or more.
+    /// Makes the page, with the title, a menu of all guides, and the guide. This takes a millisecond or more.
     func page() -> [UInt8] {
         let menu = Self.all.map { guide in
             let current = guide.name == name ? " aria-current=\"page\"" : ""

@@ -1,13 +1,13 @@
-/// HTML made from the Markdown of the guides: headings, paragraphs, fenced code, lists and tables, and in a line code,
-/// emphasis and links. Anything else is text, and all text is escaped.
+/// Converts the Markdown of the guides to HTML. It supports headings, paragraphs, fenced code, lists and tables; inside
+/// lines it supports code, emphasis and links. Everything else is text. All text is escaped.
 struct MarkdownPage {
-    /// The ids of the headings, as GitHub makes them.
+    /// The ids of the headings, in the form that GitHub gives them.
     private(set) var anchors: [String] = []
     private(set) var html: [UInt8] = []
     private let resolve: (String) -> String?
     private var lines: ArraySlice<ArraySlice<UInt8>> = []
 
-    /// - Parameter resolve: returns the address for the target of a link; nil to write the link's text only.
+    /// - Parameter resolve: returns the URL for the target of a link; nil to print only the link's text.
     init(_ text: some Collection<UInt8>, resolve: @escaping (String) -> String?) {
         self.resolve = resolve
         lines = Array(text).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)[...]
@@ -35,7 +35,7 @@ struct MarkdownPage {
         }
     }
 
-    /// Writes fenced code. Inside an item of a list all of its lines are indented.
+    /// Prints fenced code. Inside a list item, all lines of the code are indented.
     private mutating func writeCode() {
         let indent = lines.removeFirst().indent
         append("<pre class=\"json\" tabindex=\"0\">")
@@ -133,7 +133,7 @@ struct MarkdownPage {
         }
     }
 
-    /// Writes the code span with which a text begins, and returns its end; nil without one.
+    /// Prints the code span at the start of a text, and returns its end; nil when the text does not start with one.
     private mutating func writeCodeSpan(_ text: ArraySlice<UInt8>) -> Int? {
         guard let span = text.codeSpan else { return nil }
         append("<code>")
@@ -202,23 +202,24 @@ extension ArraySlice<UInt8> {
     fileprivate var indent: Int { prefix { $0 == UInt8(ascii: " ") }.count }
     fileprivate var isRow: Bool { first == UInt8(ascii: "|") }
 
-    /// True for the line between the head and the rows of a table.
+    /// True for the line between the header and the rows of a table.
     fileprivate var isRule: Bool { isRow && allSatisfy { "|-: ".utf8.contains($0) } }
 
-    /// The level of a heading, 1...6; nil for another line.
+    /// The level of a heading, 1...6; nil for a line that is not a heading.
     fileprivate var headingLevel: Int? {
         let level = prefix { $0 == UInt8(ascii: "#") }.count
         return (1...6).contains(level) && dropFirst(level).first == UInt8(ascii: " ") ? level : nil
     }
 
-    /// The length of the marker with which an item of a list begins: 2 for `- `, more for `1. `; nil for another line.
+    /// The length of the marker at the start of a list item: 2 for `- `, more for `1. `. Nil for a line that is not an
+    /// item.
     fileprivate var listMarker: Int? {
         if starts(with: "- ".utf8) { return 2 }
         let digits = prefix { (0x30...0x39).contains($0) }.count
         return (1...3).contains(digits) && dropFirst(digits).starts(with: ". ".utf8) ? digits + 2 : nil
     }
 
-    /// The cells of a row. `\|` is a bar in a cell.
+    /// The cells of a table row. `\|` stands for a bar inside a cell.
     fileprivate var cells: [ArraySlice<UInt8>] {
         var cells: [[UInt8]] = []
         var cell: [UInt8] = []
@@ -237,7 +238,7 @@ extension ArraySlice<UInt8> {
         return cells.map { $0.trimmed }
     }
 
-    /// The code span with which the text begins, and its end; nil without one.
+    /// The code span at the start of the text, and its end; nil when the text does not start with one.
     fileprivate var codeSpan: (content: ArraySlice<UInt8>, end: Int)? {
         let fence = prefix { $0 == UInt8(ascii: "`") }.count
         guard fence > 0 else { return nil }
@@ -254,7 +255,7 @@ extension ArraySlice<UInt8> {
         return nil
     }
 
-    /// The place of a mark outside code spans; nil without one.
+    /// The first position of a mark outside code spans; nil when there is none.
     fileprivate func find(_ mark: String, from start: Int) -> Int? {
         var index = start
         while index < endIndex {
@@ -273,7 +274,7 @@ extension ArraySlice<UInt8> {
 }
 
 extension [UInt8] {
-    /// The text without white space at its ends.
+    /// The text without leading and trailing white space.
     fileprivate var trimmed: ArraySlice<UInt8> {
         var text = self[...]
         while text.first?.isSpace == true { text.removeFirst() }

@@ -97,7 +97,7 @@ function enter(who) {
   show();
 }
 
-/** Opens a page's stream, which ends when the user leaves the page. Tabs with the same selection share one. */
+/** Opens a page's stream, which ends when the user leaves the page. All tabs of the same sign-in share one stream. */
 function follow(options, signal) {
   const stream = new Parley({
     url: location.origin,
@@ -142,7 +142,7 @@ addEventListener("signed-out", () => {
 
 const opened = () => location.hash.replace(/^#\/?/, "").split("?");
 
-/** The decoded segments of a page's path; empty for an invalid encoding, which matches no page. */
+/** The decoded segments of a page's path; an empty list, which matches no page, for an invalid encoding. */
 function parts(path) {
   try {
     return path.split("/").map(decodeURIComponent);

@@ -9,7 +9,7 @@ function draw(name, attributes) {
   return element;
 }
 
-/** `add(value)` appends a step, of which `steps` are shown; null leaves a gap. `text(value)` formats a value. */
+/** A chart of the last `steps` values. `add(value)` appends one, null leaves a gap. `text(value)` formats a value. */
 export function chart(title, text, { steps = 60 } = {}) {
   const values = [];
   const figure = h("span", { class: "figure" }, "–");
@@ -43,7 +43,7 @@ export function chart(title, text, { steps = 60 } = {}) {
       if (index === 0 || values[index - 1] === null) runs.push({ start: from + index, points: [] });
       runs.at(-1).points.push(`${from + index} ${(20 - 19 * (most ? value / most : 0)).toFixed(2)}`);
     });
-    // A run of one value is a dot: a line of zero length with round ends.
+    // A single value between gaps is drawn as a dot: a line of zero length with round ends.
     line.setAttribute("d", runs.map(({ points }) => `M${points.join("L")}h0`).join(""));
     const under = ({ start, points }) => `M${start} 20L${points.join("L")}L${start + points.length - 1} 20Z`;
     area.setAttribute("d", runs.map(under).join(""));

@@ -51,7 +51,7 @@ function operation(one) {
       h("code", {}, one.path),
     ),
   );
-  // There are two hundred operations, so each is rendered when it is opened.
+  // An operation is rendered when it is opened, because there are about two hundred operations.
   details.addEventListener("toggle", () => {
     if (details.open && details.children.length === 1) details.append(...body(one));
   });
@@ -221,7 +221,7 @@ function member(name, schema = {}, isRequired, more = []) {
   );
 }
 
-/** A schema of the list below, expanded in place. Its members are rendered when it is opened. */
+/** A reference to a schema, which can be expanded in place. Its members are rendered when it is opened. */
 function unfolding(ref, isOpen = false) {
   const schema = resolve({ $ref: ref });
   const isListed = nameOf(ref) in api.components.schemas;
@@ -372,7 +372,7 @@ function find() {
   $("none").hidden = any;
 }
 
-/** Opens the part that the address names. */
+/** Opens the part of the page that the fragment of the URL names. */
 function go() {
   const target = $(decodeURIComponent(location.hash.slice(1)));
   if (!target) return;

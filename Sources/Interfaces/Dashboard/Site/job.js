@@ -38,7 +38,7 @@ export function job(first, { receiver, onEnd } = {}) {
   };
   const watch = async (one) => {
     show(one);
-    // Polled only while the element is in the page.
+    // The job is read again only while the element is in the page.
     while (!isOver(one)) {
       await new Promise((done) => setTimeout(done, 700));
       if (!box.isConnected) return;

@@ -8,7 +8,7 @@ export const after = (a, b) => !b || (a.length === b.length ? a > b : a.length >
 export const tabLock = (id) => "parley tab " + id;
 const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
-/** A refusal by the gateway, and whether to retry. */
+/** An error response of the gateway. `isFinal` is true when a retry is useless. */
 class Refusal extends Error {
   constructor(status, problem, retryAfter) {
     super(problem.detail ?? problem.title ?? `status ${status}`);
@@ -16,7 +16,7 @@ class Refusal extends Error {
   }
 }
 
-/** Holds the one stream of all tabs and sends its events to them. */
+/** Opens one stream for all tabs and sends its events to the tabs. */
 export class Hub {
   #scope;
   #watches;
@@ -37,7 +37,7 @@ export class Hub {
   #settling = false;
   #isChanging = false;
 
-  /** `watches`: true to observe the tabs' locks, in order to notice tabs that are closed. */
+  /** `watches`: true to wait for the locks of the tabs, which shows when a tab is closed. */
   constructor(scope, post, watches = true) {
     this.#scope = scope;
     this.#watches = watches;
@@ -98,7 +98,7 @@ export class Hub {
     this.#wake();
   }
 
-  /** Adjusts the stream to the tabs' selections, once all tabs that connected together have sent theirs. */
+  /** Adjusts the stream to the tabs' selections, after a short wait for the selections of other tabs. */
   async #settle() {
     if (this.#settling || this.#isChanging) return;
     this.#settling = true;
@@ -114,7 +114,7 @@ export class Hub {
     this.#settle();
   }
 
-  /** The union of all tabs' selections; a tab that names nothing selects everything. */
+  /** The union of all tabs' selections. An empty list in a selection selects everything. */
   #union() {
     const all = (name) => {
       const lists = [...this.#tabs.values()].map((wish) => wish[name]);
@@ -288,7 +288,7 @@ export class Hub {
     return retry_ms || 1;
   }
 
-  /** True when a page can provide another credential. It cannot for a cookie or for a token given as a fixed text. */
+  /** True when a page can provide another credential: not for a cookie, and not for a token that is a fixed text. */
   get #canRenew() {
     const { credential, who } = this.#scope;
     return credential === "ticket" || (credential === "token" && !who[0]);
@@ -298,7 +298,7 @@ export class Hub {
     return this.#scope.credential === "token" ? { authorization: "Bearer " + await this.#ask() } : {};
   }
 
-  /** Asks a tab for a credential: first the tab that sent a message last, because it is most likely active. */
+  /** Asks the tabs for a credential, beginning with the tab that sent the last message, which is probably active. */
   async #ask() {
     let reason = "no tab answered";
     for (const tab of [...this.#tabs.keys()].reverse()) {

@@ -15,7 +15,7 @@ export const fits = (pattern, name) =>
 const fitsAny = (patterns, name) => !patterns?.length || patterns.some((pattern) => fits(pattern, name));
 
 /**
- * A tab's end of the stream. Dispatches `event` (detail: the envelope), `state` (detail: `{state, reason, retryAt}`)
+ * The stream of one tab. Dispatches `event` (detail: the envelope), `state` (detail: `{state, reason, retryAt}`)
  * and `gap` (detail: the part of the log that is no longer available).
  */
 export class Parley extends EventTarget {
@@ -28,9 +28,9 @@ export class Parley extends EventTarget {
   #leave = () => {};
   #let = () => {};
 
-  /** `connecting`, `live`, `waiting` before a retry, or `closed` for good. */
+  /** The state of the stream: `connecting`, `live`, `waiting` before a retry, or `closed` for good. */
   state = "connecting";
-  /** The reason for which it waits or is closed. */
+  /** The reason why the stream waits or is closed; null in other states. */
   reason = null;
   /** The timetoken up to which this tab has received every event. */
   cursor = null;
@@ -42,7 +42,7 @@ export class Parley extends EventTarget {
     this.#options = { ...options, url: String(options.url ?? new URL(import.meta.url).origin).replace(/\/$/, "") };
     this.#wish = wishOf(options);
     this.cursor = options.cursor ?? null;
-    // The shared stream of the other tabs may be at an earlier position.
+    // The stream that other tabs share may be at an earlier position, so events up to here are skipped.
     this.#skip = this.cursor;
     this.#connect();
   }
@@ -62,7 +62,7 @@ export class Parley extends EventTarget {
     this.#send({ say: "wish", wish: this.#wish });
   }
 
-  /** Stops following; the stream ends when its last tab does. */
+  /** Stops following. The shared stream ends when no tab follows it. */
   close() {
     if (this.#closed) return;
     this.#closed = true;
@@ -79,7 +79,7 @@ export class Parley extends EventTarget {
     // A different fixed token, or a different `share` name, is a different user and gets a stream of its own.
     scope.who = [typeof token === "string" ? token : "", share === true ? "" : String(share)];
     if (share === false || !globalThis.navigator?.locks) return this.#alone(scope);
-    // The lock is released when the tab ends, for whatever reason; this is how the hub notices.
+    // The browser releases the lock when the tab ends for any reason, which shows the hub that the tab has ended.
     navigator.locks.request(tabLock(this.#id), () =>
       new Promise((go) => {
         this.#let = go;
@@ -99,7 +99,7 @@ export class Parley extends EventTarget {
     if (!globalThis.SharedWorker) return false;
     let worker;
     try {
-      // Throws when the file comes from another origin.
+      // This call throws when the file of the worker comes from another origin.
       worker = new SharedWorker(trusted(new URL("parley-hub.js", import.meta.url).href), {
         type: "module",
         name: JSON.stringify(scope),
@@ -180,7 +180,7 @@ export class Parley extends EventTarget {
     if (this.#skip && !after(event.timetoken, this.#skip)) return;
     if (after(event.timetoken, this.cursor)) this.cursor = event.timetoken;
     const { channels, types } = this.#wish;
-    // Only the gateway knows the channels of a group.
+    // With groups, channels are not compared, because only the gateway knows the channels of a group.
     if (!fitsAny(types, event.type) || !(this.#options.groups || fitsAny(channels, event.channel))) return;
     this.dispatchEvent(new CustomEvent("event", { detail: event }));
   }

@@ -1,4 +1,4 @@
-// Names of receivers as people know them: addresses instead of ids.
+// Shows receivers to users by their addresses instead of their ids.
 import { get } from "./api.js";
 import { h, link, time } from "./ui.js";
 

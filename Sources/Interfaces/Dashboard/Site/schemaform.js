@@ -11,7 +11,7 @@ export function schemaForm(schema, { label = "Data", example } = {}) {
 
 const first = (schema) => schema?.default ?? schema?.examples?.[0];
 
-/** The schema to which `$ref`s within the same document lead. */
+/** The schema to which a `$ref` within the same document refers. */
 function resolved(schema, root) {
   for (let turns = 0; schema?.$ref?.startsWith("#") && turns < 10; turns++) {
     const names = schema.$ref.slice(1).split("/").slice(1).map((name) =>

@@ -21,7 +21,7 @@ export const fill = (element, ...children) => {
   return element;
 };
 
-/** The title of a page and its tools. */
+/** The header of a page: its title and its buttons. */
 export const head = (title, ...tools) =>
   h(
     "div",
@@ -62,7 +62,7 @@ const KINDS = {
   rejected: "bad",
   cancelled: "warn",
 };
-/** A badge for a state word of the API. */
+/** A badge for a status or state of the API, such as `enabled`. */
 export const status = (word) => badge(String(word).replaceAll("_", " "), KINDS[word]);
 
 export function button(text, action, kind, more = {}) {
@@ -184,7 +184,7 @@ export const choice = (name, options, value) =>
     }),
   );
 
-/** The gateway's refusal, with its individual errors. */
+/** An error response of the gateway, with a list of its errors. */
 export const fault = (error) =>
   h(
     "div",

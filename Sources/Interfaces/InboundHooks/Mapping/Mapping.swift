@@ -4,28 +4,29 @@ public import JSON
 import Signing
 import Templates
 
-/// The rules by which a post becomes events, as the owner of the source wrote them. `docs/sources.md` describes the
-/// language.
+/// The rules of a source that make events from a post. The owner of the source writes them as JSON; `docs/sources.md`
+/// describes the language.
 ///
-/// A mapping is an object with `channel`, `type`, `data` and optionally `user`, `meta`, `store`, `when`, `each` with
-/// `as`; a list of 1 to 16 such objects; or a choice, `{"$switch":"header/X-Event","cases":{…},"default":null}`, where
-/// `null` means no event. The members are templates. They are compiled once.
+/// A mapping has one of three forms. An object describes one event; it has the members `channel`, `type`, `data` and
+/// optionally `user`, `meta`, `store`, `when`, and `each` with `as`. A list contains 1 to 16 mappings. A choice selects
+/// a mapping by a value, `{"$switch":"header/X-Event","cases":{…},"default":null}`, where `null` stands for no event.
+/// The members of an object are templates. They are compiled once.
 public struct Mapping: Sendable {
     /// The original text of the mapping.
     let text: JSONText
-    /// The parts of the post that the mapping uses. Other parts may be absent or invalid.
+    /// The parts of the post to which the mapping refers. Other parts may be absent or invalid.
     let needs: Set<PostRoot>
     let node: MappingNode
 
     /// The result for one body of a post.
     struct Rendering {
-        /// In the order of the mapping.
+        /// The events or their errors, in the order of the mapping.
         var events: [Result<EventDraft, ChatError>] = []
-        /// The number of places where a condition of the mapping excluded an event.
+        /// The number of events that a condition of the mapping excluded.
         var dropped = 0
     }
 
-    /// The default mapping for CloudEvents. It takes over the type and the data, and uses the subject as the channel.
+    /// The default mapping for CloudEvents. It copies the type and the data, and uses the subject as the channel.
     static let cloudEvents: Mapping = {
         let text =
             #"{"channel":"{cloudevent/subject}","type":"{cloudevent/type}","data":{"$":"cloudevent/data","default":null},"#
@@ -40,8 +41,8 @@ public struct Mapping: Sendable {
 
     /// Compiles a mapping.
     ///
-    /// - Parameter pointer: the JSON Pointer of the mapping in the request body.
-    /// - Throws: `.malformed` with one fault for each error and its pointer. Constant names are checked against the
+    /// - Parameter pointer: the JSON Pointer of the mapping in the request body, for the errors.
+    /// - Throws: `.malformed` with the pointer of each error. Names without references are also checked against the
     ///   rules for names.
     public init(_ mapping: JSONText, at pointer: String = "#") throws(ChatError) {
         var compiler = MappingCompiler()
@@ -58,7 +59,7 @@ public struct Mapping: Sendable {
         self.node = node
     }
 
-    /// Renders the mapping for each body of one post.
+    /// Renders the mapping for each body of one post. The bodies share the limits of one post.
     func render(_ bodies: [MappedPost], limits: Limits) -> [Rendering] {
         guard let first = bodies.first else { return [] }
         var renderer = MappingRenderer(first, limits)
@@ -70,13 +71,13 @@ public struct Mapping: Sendable {
     }
 }
 
-/// The first part of a reference into a post.
+/// The first segment of a reference, which names a part of the post.
 enum PostRoot: String, Sendable, CaseIterable {
     /// The body as JSON; see `PostBody`.
     case body
     /// The fields of an HTML form.
     case form
-    /// The CloudEvent of the post, or one of its batch: attributes and `data`, in whichever content mode it was sent.
+    /// A CloudEvent of the post: its attributes and `data`, whatever its content mode. A batch has several.
     case cloudevent
     case header
     case query

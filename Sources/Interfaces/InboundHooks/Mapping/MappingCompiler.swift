@@ -15,7 +15,7 @@ struct MappingCompiler {
         templates.faults.map { ChatError.FieldError(pointer: "#" + $0.pointer, keyword: $0.keyword, detail: $0.detail) }
     }
 
-    /// Compiles the whole mapping. Returns nil after an error that prevents going on.
+    /// Compiles the whole mapping. Returns nil after an error that makes further compilation impossible.
     mutating func mapping(_ text: JSONText) -> MappingNode? {
         guard templates.isReadable(text) else { return nil }
         return Self.node(&templates, text, "")
@@ -62,7 +62,7 @@ struct MappingCompiler {
         return parts.map { .event($1($0, nil)) }
     }
 
-    /// Compiles the members of an event. The result creates the event from its repetition and condition.
+    /// Compiles the members of an event. Returns a function that adds the repetition and the condition to the template.
     private static func fields(
         _ templates: inout TemplateCompiler, _ value: (String) -> JSONText?, _ pointer: String
     ) -> ((TemplateRepetition?, TemplateCondition?) -> EventTemplate)? {
@@ -106,7 +106,7 @@ struct MappingCompiler {
         return templates.template(value, at: "\(pointer)/\(name)")
     }
 
-    /// Checks a member without references, whose value is already known.
+    /// Checks the text of a member that has no references, so that the text is the same for every post.
     private static func checkConstant(
         _ templates: inout TemplateCompiler, _ template: Template?, _ pointer: String,
         _ check: (String) throws(ChatError) -> Void
@@ -122,18 +122,18 @@ struct MappingCompiler {
 
 /// A compiled mapping.
 indirect enum MappingNode: Sendable {
-    /// A branch without an event.
+    /// A branch that produces no event.
     case nothing
     case event(EventTemplate)
     case list([MappingNode])
     case choice(TemplateChoice<MappingNode>, at: String)
 }
 
-/// The template of one event, or of one event for each element of an array.
+/// The template of an event. With a repetition, it produces an event for each element of an array.
 struct EventTemplate: Sendable {
     let pointer: String
     let repetition: TemplateRepetition?
-    /// Evaluated for each element when there is a repetition.
+    /// The condition of a single event; nil for an event without a condition. A repetition has its own condition.
     let condition: TemplateCondition?
     let channel: Template
     let type: Template

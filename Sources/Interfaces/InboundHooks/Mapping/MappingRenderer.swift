@@ -5,18 +5,18 @@ import Templates
 
 /// Renders a mapping for one post.
 struct MappingRenderer {
-    /// The maximum number of failures reported for one post; its sender receives the first.
+    /// The maximum number of errors that are reported for one post. The sender receives only the first.
     private static let mostFailures = 16
-    /// Steps that each further body of the post may use, in addition to what the bodies before it left over.
+    /// The number of steps that each further body of the post may use. Steps that earlier bodies did not use are added.
     private static let stepsPerBody = 1000
 
     private(set) var rendering = Mapping.Rendering()
-    /// The number of events of the preceding bodies.
+    /// The number of events of the earlier bodies.
     private var eventsBefore = 0
     private let limits: Limits
     private var run: TemplateRenderer
-    /// Bytes that further events may take. Each element of a post may become an event, but their total is limited to
-    /// that of a batch.
+    /// The bytes that further events may use. Each element of a post may become an event, so the total is limited to
+    /// the size of a batch.
     private var bytesLeft: Int
     private var failures = 0
 
@@ -26,7 +26,7 @@ struct MappingRenderer {
         bytesLeft = limits.batchBodyBytes
     }
 
-    /// Continues with another body of the same post. All bodies share the limits of one post.
+    /// Continues with the next body of the same post. All bodies share the limits of one post.
     mutating func turn(to body: MappedPost) {
         eventsBefore += rendering.events.count
         rendering = Mapping.Rendering()
@@ -97,7 +97,7 @@ struct MappingRenderer {
     }
 }
 
-/// Renders the members of one event and collects the missing values of all of them.
+/// Renders the members of one event. It collects the missing values of all members before it fails.
 private struct EventRenderer {
     var run: TemplateRenderer
     let limits: Limits
@@ -123,7 +123,8 @@ private struct EventRenderer {
         guard gaps.isEmpty else { throw ChatError(.missing(gaps), in: "mapping") }
         return EventDraft.event(
             channel: channel, type: type, data: data,
-            // An empty text means that the event has no user, as for a post without one: `{body/sender/login|}`.
+            // An empty text means that the event has no user, for example `{body/sender/login|}` in a post without a
+            // sender.
             user: user?.isEmpty == false ? user : nil, meta: meta, retention: template.isStored ? .kept : .passing)
     }
 

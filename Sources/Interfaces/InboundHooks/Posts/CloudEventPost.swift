@@ -3,18 +3,20 @@ import ChatModel
 import JSON
 import Signing
 
-/// A posted CloudEvent, in the same form for every content mode.
+/// A CloudEvent of a post, in a form that does not depend on its content mode.
 struct CloudEventPost {
     /// The event in the structured JSON format.
     let text: JSONText
     /// The data of the event; nil without data.
     let data: JSONText?
-    /// True when it was sent in structured or batched mode.
+    /// True when the event was sent in structured or batched mode, false for binary mode.
     let isStructured: Bool
-    /// The source and the id together, which identify a repeated event.
+    /// The source and the id in one text. Two events with the same identity are repeats.
     let identity: String
 
-    /// The events of a post; an empty array for an empty batch, nil when the post is not a CloudEvent.
+    /// Parses the CloudEvents of a post. Returns an empty array for an empty batch, and nil when the post is not a
+    /// CloudEvent.
+    ///
     /// - Throws: `.malformed` with the slug `bad_cloud_event` for an invalid CloudEvent.
     static func read(
         _ post: InboundPost, _ media: MediaName, _ limits: Limits
@@ -85,7 +87,7 @@ struct CloudEventPost {
             throw fault("it has no \(name)")
         }
         let source = attributes["source"] ?? ""
-        // The length makes the combination of source and id unambiguous.
+        // The length of the source makes the combination unambiguous.
         return "\(source.utf8.count):\(source)\(attributes["id"] ?? "")"
     }
 
@@ -97,7 +99,7 @@ struct CloudEventPost {
         }
     }
 
-    /// JSON unchanged, text as a JSON string, empty data as nil.
+    /// Converts data to JSON. JSON is returned unchanged, text as a JSON string, and empty data as nil.
     private static func data(_ bytes: [UInt8], _ media: MediaName, _ limits: Limits) throws(ChatError) -> JSONText? {
         if bytes.isEmpty { return nil }
         guard media.isOtherThanJSON else {

@@ -4,10 +4,11 @@ import Text
 
 /// Bodies of type `application/x-www-form-urlencoded` (WHATWG URL, 5.1).
 enum FormFields {
-    /// The maximum number of fields of a form: more than any service sends. Bounds the cost of a hostile body.
+    /// The maximum number of fields of a form. No service sends as many, and the limit bounds the work for a hostile
+    /// body.
     static let mostFields = 1000
 
-    /// The fields in order. Nil for a broken escape, invalid UTF-8, or too many fields.
+    /// The fields of a form in their order. Nil for an invalid percent-encoding, invalid UTF-8, or too many fields.
     static func read(_ body: [UInt8]) -> [InboundPost.Field]? {
         var fields: [InboundPost.Field] = []
         for pair in body.split(separator: UInt8(ascii: "&")) {
@@ -20,12 +21,13 @@ enum FormFields {
         return fields
     }
 
-    /// The form as JSON: the content of the field `payload` if that is JSON (GitHub, Slack), otherwise an object of
-    /// strings. The value of a repeated name is an array.
-    /// - Throws: the error of a JSON body, for a field `payload` that starts like JSON but is invalid.
+    /// Converts a form to JSON. If the field `payload` contains JSON (GitHub, Slack), the result is that JSON.
+    /// Otherwise it is an object of strings, in which a repeated name has an array of strings.
+    ///
+    /// - Throws: the error of a JSON body, when the field `payload` starts like JSON but is invalid.
     static func json(_ fields: [InboundPost.Field], _ limits: Limits) throws(ChatError) -> JSONText {
         let payloads = fields.filter { $0.name == "payload" }
-        // A field of that name without JSON is an ordinary field.
+        // A field `payload` without JSON is an ordinary field.
         if payloads.count == 1, let value = payloads.first?.value, PostBody.looksLikeJSON(value.utf8) {
             do {
                 return try PostBody.document(Array(value.utf8), limits)

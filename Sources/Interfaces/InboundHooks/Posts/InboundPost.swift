@@ -8,13 +8,13 @@ public struct InboundPost: Sendable {
     /// A header, query parameter or form field.
     public typealias Field = (name: String, value: String)
 
-    /// The headers in the order received. A name may repeat, in any case.
+    /// The headers in the order received. Names may repeat, and their case is that of the request.
     public var headers: [Field]
-    /// Decoded names and values of the query.
+    /// The parameters of the query, with decoded names and values.
     public var query: [Field]
-    /// The bytes after transfer decoding and before any other processing.
+    /// The body after transfer decoding, otherwise unchanged.
     public var body: [UInt8]
-    /// The URL that the sender posts to, from the configuration; for schemes that sign it.
+    /// The URL to which the sender posts, from the configuration. Some schemes sign the URL.
     public var url: String?
     /// The HTTP method.
     public var method = "POST"
@@ -30,7 +30,7 @@ public struct InboundPost: Sendable {
         self.method = method
     }
 
-    /// The post in the form that signature schemes verify.
+    /// The parts of the post that signature schemes verify.
     var message: SignedMessage {
         SignedMessage(body: body, url: url, method: method, headers: headers) { [self] in
             let type = headers.first { $0.name.lowercased() == "content-type" }?.value ?? ""
@@ -41,44 +41,46 @@ public struct InboundPost: Sendable {
 
 /// The result of an accepted post.
 public struct InboundReceipt: Sendable {
-    /// The events in the order of the mapping; empty when the mapping produces none. `isDuplicate` is true when the
-    /// sender had already posted this delivery.
+    /// The events in the order of the mapping; empty when the mapping produces none. `isDuplicate` of an event is true
+    /// when the sender had already posted this delivery.
     public var events: [Appended] = []
     /// The response to a provider's handshake, which does not become an event.
     public var handshake: HandshakeResponse?
 }
 
-/// The result of testing a post (`POST /v1/sources/{id}/test`). Nothing was stored.
+/// The result of testing a post (`POST /v1/sources/{id}/test`). A test stores nothing.
 public struct MappingTestResult: Sendable {
-    /// One event of the mapping.
+    /// The result of the test for one event of the mapping.
     public struct Outcome: Sendable {
         /// The event that the mapping produced.
         public var rendered: EventDraft
-        /// The event as it would be logged, which determines its recipients; nil when it would be rejected.
+        /// The event in the form in which it would be stored, which determines its recipients; nil when it would be
+        /// rejected.
         public var prepared: EventDraft?
-        /// The reason why it would be rejected; nil when it would be accepted.
+        /// The reason why the event would be rejected; nil when it would be accepted.
         public var refusal: ChatError?
     }
 
     /// True when the signature is valid.
     public var isVerified: Bool
-    /// The index of the secret that signed the post, from 0; nil when none did or nothing is verified.
+    /// The index of the secret that signed the post, from 0; nil when no secret did, or when the source verifies
+    /// nothing.
     public var secretIndex: Int?
-    /// The reason why the signature was not accepted. For the source's owner only; senders never receive it.
+    /// The reason why the signature was not accepted. For the owner of the source only; senders never receive it.
     public var rejection: String?
-    /// The response, when the post is a provider's handshake.
+    /// The response to the post if it is a provider's handshake; nil for other posts.
     public var handshake: HandshakeResponse?
-    /// The version of the tested mapping; nil for a draft.
+    /// The version of the tested mapping; nil when a draft was tested.
     public var mappingVersion: Int?
     /// The events of the mapping, in its order.
     public var outcomes: [Outcome] = []
-    /// The number of places where a condition of the mapping excluded an event.
+    /// The number of events that a condition of the mapping excluded.
     public var dropped = 0
     /// Errors of the body and of the mapping.
     public var errors: [ChatError] = []
 }
 
-/// Answers the handshakes of a source's provider.
+/// Answers the handshakes with which a source's provider verifies a URL.
 struct Greeting {
     private let settings: SourceSettings
 
@@ -90,8 +92,8 @@ struct Greeting {
         switch settings.handshake {
         case .meta where post.method == "GET":
             Handshakes.hub(query: post.query, tokens: [settings.verifyToken].compactMap { $0 }.map { Secret(text: $0) })
-        // Checked here too, for records that predate the rule: otherwise anybody could request, as a token, the text
-        // that a scheme signs around the body.
+        // The rule is checked here too, for records from before the rule. Without it, anyone could request the
+        // signature of a text as a token, and post that text as a signed body.
         case .x where post.method == "GET" && settings.scheme.signsBodyAlone(settings.options):
             settings.secrets.first.flatMap { Handshakes.crc(query: post.query, secret: Secret(text: $0)) }
         case .cloudevents where post.method == "OPTIONS": CloudEventsValidation.answer(header: post.message.header)
@@ -101,9 +103,9 @@ struct Greeting {
 
     /// Answers a verified post. Returns nil for a post that is not a handshake.
     func answerVerified(_ post: InboundPost) -> HandshakeResponse? {
-        // A handshake is short; the limit avoids parsing every post twice.
+        // A handshake is short. The limit avoids that every post is parsed twice.
         guard settings.handshake == .slack, post.body.count <= 8 * 1024,
-            // A form is not a handshake. Other errors are reported when the post is mapped.
+            // A body that cannot be parsed is not a handshake. The mapping of the post reports the error.
             let root = try? JSONDocument(post.body, limits: JSONLimits(depth: 16), numbers: .lenient).root
         else { return nil }
         return Handshakes.slack(type: root["type"]?.string, challenge: root["challenge"]?.string)

@@ -2,7 +2,7 @@ import ChatModel
 import JSON
 import Signing
 
-/// The body of a post, as far as the mapping uses it.
+/// The parts of a post's body that its mapping uses.
 struct PostBody {
     /// The value of references to `body`.
     var json: JSONText?
@@ -13,11 +13,12 @@ struct PostBody {
     /// The body of a post whose mapping does not use it.
     static let unread = PostBody()
 
-    /// Reads a body. A batch of CloudEvents gives several bodies, each mapped separately; everything else gives one.
+    /// Parses a body. A batch of CloudEvents gives one result per event, each of which is mapped separately. Any other
+    /// body gives one result.
     ///
-    /// JSON is recognized whatever the content type says, because services label it in many ways. Other content is read
-    /// by its type: a form becomes its fields (or the field `payload`, if that holds JSON), anything else a text.
-    /// Without a content type, only JSON is accepted.
+    /// JSON is recognized whatever the content type is, because services send JSON with many content types. Other
+    /// content is parsed by its content type. A form gives its fields, or the JSON in its field `payload`. Any other
+    /// content gives a text. Without a content type, only JSON is accepted.
     ///
     /// - Throws: `.malformed` for an invalid form, CloudEvent or JSON document.
     static func read(
@@ -39,13 +40,13 @@ struct PostBody {
         return [PostBody(json: try json(post.body, media, limits))]
     }
 
-    /// True for a body that starts like JSON, as no form does. Tools label bodies without an explicit type as forms,
-    /// and invalid JSON must not become a form with one strange field.
+    /// True for a body that starts like JSON. No form starts like that. Tools send JSON with the content type of a form
+    /// if none is set, and invalid JSON must not be parsed as a form with one field.
     static func looksLikeJSON(_ bytes: some Collection<UInt8>) -> Bool {
         bytes.first == UInt8(ascii: "{") || bytes.first == UInt8(ascii: "[")
     }
 
-    /// Parses leniently: numbers of another service may have any length, and keep their text.
+    /// Parses a JSON text. Numbers of another service may have any length, and their text is kept.
     static func document(_ bytes: [UInt8], _ limits: Limits) throws(JSONError) -> JSONText {
         try JSONDocument(bytes, limits: JSONLimits(depth: limits.jsonDepth), numbers: .lenient).text
     }
@@ -62,7 +63,7 @@ struct PostBody {
     }
 }
 
-/// A media type without parameters, in lower case.
+/// A media type in lower case, without its parameters.
 struct MediaName {
     let text: String
 
@@ -80,7 +81,7 @@ extension PostBody {
     /// The text or integer at a JSON Pointer; nil when there is none.
     func text(at pointer: String) -> String? {
         guard let pointer = JSONPointer(pointer), let value = json?.at(pointer) else { return nil }
-        // Every part of a parsed document parses.
+        // A part of a parsed document can always be parsed.
         guard let root = try? JSONDocument(value).root else { return nil }
         return root.string ?? root.integer.map { String($0) }
     }

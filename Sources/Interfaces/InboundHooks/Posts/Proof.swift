@@ -3,14 +3,14 @@ import Signing
 /// The result of a successful verification of a post.
 struct SignatureProof {
     let identity: DeliveryIdentity
-    /// The index of the secret that signed the post; nil when nothing is verified.
+    /// The index of the secret that signed the post, from 0; nil when the source verifies nothing.
     let secretIndex: Int?
 
     /// Verifies a message.
     ///
-    /// - Parameter verifiers: one for each secret, any of which may have signed. Without verifiers, every message is
-    ///   accepted.
-    /// - Throws: the rejection of the last verifier. Every rejection except a mismatch is the same for all secrets.
+    /// - Parameter verifiers: one for each secret of the source. One of the secrets must have signed the message.
+    ///   Without verifiers, every message is accepted.
+    /// - Throws: the rejection of the last verifier. All rejections except a mismatch are the same for all secrets.
     init(_ message: SignedMessage, _ verifiers: [any SignatureScheme], at now: Int64) throws(SignatureRejection) {
         var rejection: SignatureRejection?
         for (index, verifier) in verifiers.enumerated() {

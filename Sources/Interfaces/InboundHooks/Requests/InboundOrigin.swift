@@ -1,8 +1,8 @@
-/// The post from which an event originates. The event's `cause` holds it, so it is known as long as the event exists.
+/// The post from which an event originates. The event stores it in its `cause`.
 public struct InboundOrigin: Sendable, Equatable {
     /// The id of the source.
     public let source: String
-    /// The id of the post in the source's log, which keeps only the latest posts.
+    /// The id of the post in the source's log of requests. The log contains only the latest posts.
     public let request: String
 
     private static let prefix = "in/"
@@ -12,8 +12,8 @@ public struct InboundOrigin: Sendable, Equatable {
         self.request = request
     }
 
-    /// Parses a cause. Returns nil for a cause of another kind. Request ids, which callers may choose, contain no
-    /// slash.
+    /// Parses the cause of an event. Nil for a cause that is not a post. A cause that is a request's id, which clients
+    /// may choose, contains no slash.
     public init?(cause: String) {
         let parts = cause.split(separator: "/", omittingEmptySubsequences: false)
         guard cause.hasPrefix(Self.prefix), parts.count == 3 else { return nil }

@@ -2,7 +2,7 @@ import ChatModel
 import JSON
 import Signing
 
-/// The stored form of a request in the directory.
+/// The form in which the directory stores a request.
 extension InboundRequest {
     func key(of source: RecordKey) -> RecordKey {
         RecordKey(.inboundRequest, parts: [source.id, id], in: source.app)
@@ -43,7 +43,7 @@ extension InboundRequest {
         }
     }
 
-    /// Reads the output of `change`. Returns nil for an invalid record.
+    /// Parses the record that `change` wrote. Returns nil for an invalid record.
     init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root, let id = root["id"]?.string,
             let at = root["at"]?.string.flatMap({ Timetoken(text: $0) }), let method = root["method"]?.string,

@@ -1,13 +1,13 @@
 public import ChatModel
 import Signing
 
-/// A logged request to a source, with secrets masked, and its outcome.
+/// A logged request to a source and its outcome. Secrets in the request are masked.
 public struct InboundRequest: Sendable {
     /// The outcome of a request.
     public enum Outcome: String, Sendable, CaseIterable {
-        /// At least one event is new.
+        /// At least one event was new.
         case accepted
-        /// Every event already existed: the sender repeats a delivery.
+        /// All events already existed, because the sender has repeated a delivery.
         case duplicate
         /// The mapping produced no event.
         case dropped
@@ -15,9 +15,9 @@ public struct InboundRequest: Sendable {
         case handshake
         /// The signature is invalid, or the handshake was denied.
         case signatureInvalid = "signature_invalid"
-        /// Rejected because of the body, the mapping or the type's schema.
+        /// The post was rejected because of its body, the mapping or the schema of an event type.
         case rejected
-        /// The gateway could not accept it at that time.
+        /// The gateway could not accept the post at that time.
         case failed
     }
 
@@ -31,37 +31,39 @@ public struct InboundRequest: Sendable {
     public var headers: [InboundPost.Field]
     /// The query parameters, masked and truncated in the same way.
     public var query: [InboundPost.Field]
-    /// The body: complete for a verified post that was not accepted, otherwise its first 16 KiB.
+    /// The body of the request. It is complete for a verified post that was not accepted; otherwise it is the first 16
+    /// KiB.
     public var body: [UInt8]
     /// The length of the whole body, in bytes.
     public var bodyBytes: Int
-    /// True when only a part of the body is kept.
+    /// True when the log contains only a part of the body.
     public var isTruncated: Bool { body.count < bodyBytes }
     /// The outcome.
     public var outcome = Outcome.failed
-    /// The reason why it was not accepted, for the source's owner. The sender learns less.
+    /// The reason why the request was not accepted, for the owner of the source. The sender receives less detail.
     public var reason: String?
     /// The faults of a request that was not accepted, at most 20.
     public var faults: [ChatError.FieldError] = []
-    /// The ids of its events, at most 20.
+    /// The ids of the events that the request produced, at most 20.
     public var events: [String] = []
-    /// The index of the secret that signed it, from 0; nil when it was not verified or the source verifies nothing.
+    /// The index of the secret that signed the request, from 0; nil when the request was not verified, or when the
+    /// source verifies nothing.
     public var secretIndex: Int?
     /// The version of the mapping that was used.
     public var mappingVersion: Int
     /// The id of the request that this one replays; nil for an original request.
     public var replayOf: String?
-    /// The sender's identity of the delivery, for replays; nil when the request was not verified.
+    /// The delivery id of the sender, which a replay uses again; nil when the request was not verified.
     var identity: DeliveryIdentity?
-    /// Lower-case names of headers and parameters whose values were masked or truncated.
+    /// The names, in lower case, of headers and parameters whose values were masked or truncated.
     let alteredHeaders: Set<String>
     let alteredQuery: Set<String>
 
-    /// True for a request that was verified but not accepted. Its sender may never send it again, so it is kept
-    /// complete until the owner has fixed the cause.
+    /// True for a request that was verified but not accepted. Its sender may never repeat it, so the whole body is
+    /// stored until the owner has corrected the cause.
     var isKeptWhole: Bool { identity != nil && (outcome == .rejected || outcome == .failed) }
 
-    /// Approximate memory use in bytes.
+    /// The approximate memory that the request uses, in bytes.
     var cost: Int {
         let fields = (headers + query).reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 64 }
         return 512 + body.count + fields + (reason?.utf8.count ?? 0)
@@ -70,7 +72,8 @@ public struct InboundRequest: Sendable {
 }
 
 extension InboundRequest {
-    /// Bytes kept of the body of an accepted or unverified post. A post with a longer body cannot be replayed.
+    /// The maximum number of logged bytes of the body of an accepted or unverified post. A post with a longer body
+    /// cannot be replayed.
     static let bodyLimitBytes = 16 * 1024
     private static let mostFields = 64
     private static let valueLimitBytes = 1024
@@ -99,7 +102,7 @@ extension InboundRequest {
 
     /// Records an error.
     ///
-    /// - Parameter post: the original post, whose body is kept complete if necessary.
+    /// - Parameter post: the original post. Its whole body is logged if the request was verified.
     mutating func record(_ error: ChatError, of post: InboundPost) {
         record(error)
         if isKeptWhole { body = post.body }
@@ -126,8 +129,8 @@ extension InboundRequest {
         }
     }
 
-    /// The logged post for a replay, whose signature is not verified again. Leaves out fields whose values were masked
-    /// or truncated, because the sender never sent those values.
+    /// The post of a logged request, for a replay without verification. It lacks the fields whose values were masked or
+    /// truncated, because the sender did not send the logged values.
     func post(url: String?) -> InboundPost {
         var post = InboundPost(
             headers: headers.filter { !alteredHeaders.contains($0.name.lowercased()) },
@@ -136,7 +139,7 @@ extension InboundRequest {
         return post
     }
 
-    /// The stored fields, and the lower-case names of those whose values were changed.
+    /// The logged fields, and the lower-case names of the fields whose values were changed.
     typealias StoredHeaders = (fields: [InboundPost.Field], altered: Set<String>)
 
     private static func covered(_ fields: [InboundPost.Field], _ source: Source) -> StoredHeaders {

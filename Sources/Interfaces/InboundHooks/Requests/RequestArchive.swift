@@ -3,16 +3,16 @@ import ChatModel
 import Locking
 import Logging
 
-/// Writes the requests that are kept complete to the directory, without delaying their senders, and removes those that
-/// the log has dropped.
+/// Stores the requests whose whole body is logged in the directory, and removes them when the log drops them. Senders
+/// do not wait for these writes.
 ///
-/// The log bounds the pending changes: a request that is dropped before it was written is forgotten, and only written
-/// requests are removed.
+/// The log bounds the number of pending changes. When the log drops a request that was not written yet, the pending
+/// write is cancelled.
 final class RequestArchive: Sendable {
-    /// A larger request is kept only in memory, because the store never takes it in one piece. Only a raised
-    /// `inboundBodyBytes` permits such requests.
+    /// The maximum size of a stored request. The store accepts no larger record, so a larger request is in memory only.
+    /// Such requests occur only if `inboundBodyBytes` was raised.
     private static let mostBytesOfOne = 8 * 1024 * 1024
-    /// The maximum number of bytes in one commit, except that a single larger request is a commit of its own.
+    /// The maximum total size of the requests in one commit. A single larger request gets a commit of its own.
     private static let mostBytes = 1024 * 1024
     private static let mostChanges = 100
 
@@ -49,7 +49,7 @@ final class RequestArchive: Sendable {
         guard !keys.isEmpty else { return }
         waiting.withLock { waiting in
             for key in keys {
-                // A pending request was never written.
+                // The request was not written yet, so its write is cancelled.
                 if case .keep = waiting.removeValue(forKey: key) { continue }
                 waiting[key] = .remove
             }
@@ -57,16 +57,18 @@ final class RequestArchive: Sendable {
         waker.yield()
     }
 
-    /// Writes until cancelled, then writes the rest.
+    /// Writes changes until the task is cancelled, and then writes the pending changes.
     func run() async {
         for await _ in wakes {
-            // The loop checks for cancellation, so an error of the sleep can be ignored.
+            // A cancellation ends the sleep with an error. The loop checks for cancellation itself.
             while await !writeAll(), !Task.isCancelled { try? await Task.sleep(for: pause) }
         }
         _ = await writeAll()
     }
 
-    /// - Returns: true when nothing is left.
+    /// Writes the pending changes.
+    ///
+    /// - Returns: false when a commit failed and changes are left.
     private func writeAll() async -> Bool {
         while let batch = drain() {
             do throws(ChatError) {
@@ -101,8 +103,8 @@ final class RequestArchive: Sendable {
         }
     }
 
-    /// Puts a failed batch back. Newer changes take precedence, and so do removals, because a failed commit may still
-    /// have been applied.
+    /// Adds the changes of a failed batch to the pending changes. A pending change of the same record takes precedence.
+    /// That may be the removal of a request in the batch, because a failed commit may still have been applied.
     private func putBack(_ batch: [RecordKey: PendingChange]) {
         waiting.withLock { $0.merge(batch) { since, _ in since } }
     }

@@ -1,24 +1,25 @@
 import ChatModel
 import Locking
 
-/// The latest requests of each source, in memory. They explain why an event does not arrive. Rejected posts can be
-/// replayed, and they survive restarts.
+/// The log of the latest requests of each source, in memory. It explains why an event does not arrive. Rejected posts
+/// can be replayed; they are also stored, so they survive a restart.
 ///
-/// The log is bounded, because anyone can post. Each source has its own quota. Unverified requests have a smaller
-/// separate one, so that strangers cannot displace the sender's posts. All sources together share a limit, above which
-/// the oldest request is dropped. Posts that are kept complete have quotas of their own, so that accepted posts cannot
-/// displace them.
+/// The log is bounded, because anyone can post. Each source has its own limits. Unverified requests have separate,
+/// lower limits, so that strangers cannot displace the posts of the real sender. All sources share a total limit; above
+/// it the oldest request is dropped. Posts whose whole body is logged have separate limits, so that accepted posts
+/// cannot displace them.
 final class RequestLog: Sendable {
     struct Bounds {
         var requests = 100
         var unauthenticatedRequests = 20
         var bytesPerSource = 512 * 1024
         var bytesInAll = 32 * 1024 * 1024
-        /// Largest age of a source's oldest request when another one arrives.
+        /// The maximum age of a request. Older requests of a source are dropped when its next request arrives.
         var age = Duration.seconds(30 * 24 * 3600)
 
-        /// The bounds for requests that are kept complete.
-        /// - Parameter bodyLimitBytes: the largest permitted post. A source's quota holds at least four of these.
+        /// The bounds for requests whose whole body is logged.
+        ///
+        /// - Parameter bodyLimitBytes: the maximum size of a post. The limit of a source is at least four such posts.
         static func whole(bodyLimitBytes: Int) -> Bounds {
             Bounds(
                 requests: 500, unauthenticatedRequests: 0, bytesPerSource: max(4 * 1024 * 1024, 4 * bodyLimitBytes),
@@ -26,7 +27,7 @@ final class RequestLog: Sendable {
         }
     }
 
-    /// A queue with the oldest request first. Removing the head moves at most a hundred other requests.
+    /// A queue with the oldest request first. Removing the first request moves at most 500 other requests.
     private struct Shelf {
         var requests: [InboundRequest] = []
         var bytes = 0
@@ -56,13 +57,15 @@ final class RequestLog: Sendable {
         }
     }
 
-    /// The requests of all sources under the same bounds.
+    /// The requests of all sources that have the same bounds.
     private struct RequestLogPartition {
         let bounds: Bounds
         var sources: [RecordKey: RequestQueues] = [:]
         var bytes = 0
 
-        /// - Returns: the record keys of the requests that were dropped.
+        /// Adds a request, and drops the requests that exceed the bounds.
+        ///
+        /// - Returns: the record keys of the dropped requests.
         mutating func add(_ request: InboundRequest, of source: RecordKey) -> [RecordKey] {
             var shelves = sources[source] ?? RequestQueues()
             var gone: [InboundRequest] = []
@@ -91,7 +94,9 @@ final class RequestLog: Sendable {
             sources[source].map { $0.known.requests + $0.strange.requests } ?? []
         }
 
-        /// - Returns: the record keys of the requests that were removed.
+        /// Removes the requests of the sources for which `isGone` is true.
+        ///
+        /// - Returns: the record keys of the removed verified requests.
         mutating func forget(where isGone: (RecordKey) -> Bool) -> [RecordKey] {
             var keys: [RecordKey] = []
             for (key, shelves) in sources where isGone(key) {
@@ -127,8 +132,8 @@ final class RequestLog: Sendable {
         self.archive = archive
     }
 
-    /// Creates an id for a request. It ends in a random number, because a counter would reveal how many requests others
-    /// get.
+    /// Creates an id for a request. Its last part is random, because a counter would reveal the number of requests to
+    /// other sources.
     static func id(at now: Timetoken) -> String {
         "req_\(now.rawValue)_" + String(UInt64.random(in: 0..<1 << 48), radix: 36)
     }
@@ -136,13 +141,13 @@ final class RequestLog: Sendable {
     func add(_ request: InboundRequest, of source: RecordKey) {
         state.withLock { state in
             guard request.isKeptWhole else { return _ = state.latest.add(request, of: source) }
-            // The archive must see additions and removals in this order.
+            // Additions and removals are passed to the archive under the lock, so that their order is kept.
             archive.keep(request, of: source)
             archive.remove(state.whole.add(request, of: source))
         }
     }
 
-    /// Restores a request that was stored before the start. Call it with the oldest request first.
+    /// Adds a request that was stored before the start. Must be called with the oldest request first.
     func restore(_ request: InboundRequest, of source: RecordKey) {
         state.withLock { archive.remove($0.whole.add(request, of: source)) }
     }
@@ -150,7 +155,7 @@ final class RequestLog: Sendable {
     /// The requests of a source, the newest first.
     func requests(of source: RecordKey) -> [InboundRequest] {
         let requests = state.withLock { $0.latest.requests(of: source) + $0.whole.requests(of: source) }
-        // Sorting keeps the order of requests with equal times.
+        // The sort is stable, so requests with equal times keep their order.
         return requests.reversed().sorted { $0.at > $1.at }
     }
 

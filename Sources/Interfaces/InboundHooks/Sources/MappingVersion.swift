@@ -2,8 +2,8 @@ import ChatCore
 public import ChatModel
 public import JSON
 
-/// A current or earlier mapping of a source. The latest 20 are kept, to explain the results of past requests and to
-/// restore an earlier mapping.
+/// A current or earlier mapping of a source. The latest 20 mappings are stored. They explain the results of past
+/// requests, and an earlier mapping can be restored.
 public struct MappingVersion: Sendable {
     static let most = 20
 
@@ -49,7 +49,7 @@ extension MappingVersion {
         return RecordChange(Self.key(version, of: source), body: body, parent: source.id)
     }
 
-    /// Reads the output of `change`. Returns nil for an invalid record.
+    /// Parses the record that `change` wrote. Returns nil for an invalid record.
     init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root, let version = root["version"]?.integer,
             let mapping = record.body.rawMember("mapping")
@@ -61,12 +61,12 @@ extension MappingVersion {
         source = RecordKey(.source, record.parent ?? "", in: record.key.app)
     }
 
-    /// The removal of the version that exceeds the limit when this one is added.
+    /// The change that removes the oldest version, because this version exceeds the limit; nil while there are fewer.
     var removal: RecordChange? {
         version > Self.most ? RecordChange(Self.key(version - Self.most, of: source), body: nil) : nil
     }
 
-    /// The keys of the kept versions, the newest first.
+    /// The keys of the stored versions, the newest first.
     static func keys(of source: Source) -> [RecordKey] {
         let oldest = max(1, source.mappingVersion - most + 1)
         return (oldest...source.mappingVersion).reversed().map { key($0, of: source.recordKey) }

@@ -11,18 +11,19 @@ public struct Source: Sendable {
     public var app: AppID
     /// The settings that the owner chooses.
     public var settings: SourceSettings
-    /// The channels and types that it may emit: those of the credential that last wrote the source.
+    /// The channels and types of the events that the source may emit. They are those of the credential that last wrote
+    /// it.
     var channels: [NamePattern]
     var types: [NamePattern]
-    /// The number of the current mapping, increased with each change; see `MappingVersion`.
+    /// The number of the current mapping. It increases with each change of the mapping; see `MappingVersion`.
     public var mappingVersion = 1
     /// The time of its creation.
     public var created: Timetoken
-    /// The time of the last change. Like `etag`, set by the directory.
+    /// The time of the last change. The directory sets it, as it sets `etag`.
     public var updated: Timetoken
     /// An opaque value for `ETag` and `If-Match` that changes with each change of the record.
     public var etag: String
-    /// Set by the registry.
+    /// True when the source belongs to the first app, whose paths do not contain the app's name. The registry sets it.
     var isOfFirstApp = false
 
     /// The path to which the sender posts, relative to the gateway's base URL.
@@ -33,7 +34,7 @@ public struct Source: Sendable {
         Caller(app: app, credential: "source:\(id)", scopes: [.emit], channels: channels, types: types)
     }
 
-    /// The source as the native API returns it, with the number of its secrets but never the secrets.
+    /// The source as the API returns it. It contains the number of secrets, but never the secrets.
     public func printed() -> JSONText { JSONText(capacity: 512) { print(to: &$0) } }
 
     /// Prints the source as the next value of `writer`.
@@ -55,8 +56,8 @@ public struct Source: Sendable {
         writer.endObject()
     }
 
-    /// Checks a source id: 1 to 64 of `A-Z a-z 0-9 _ . -`, starting with a letter or digit, so that it needs no
-    /// escaping in a URL.
+    /// Checks a source id: 1 to 64 characters of `A-Z a-z 0-9 _ . -`, the first one a letter or a digit. Such an id
+    /// needs no escaping in a URL.
     ///
     /// - Throws: `.malformed`.
     static func check(id: String) throws(ChatError) {
@@ -95,7 +96,7 @@ extension Source {
         }
     }
 
-    /// Reads the output of `body`. Returns nil for an invalid record, and when the vault cannot decrypt its secrets.
+    /// Parses the output of `body`. Returns nil for an invalid record, and when the vault cannot decrypt the secrets.
     init?(_ record: Record, _ vault: Vault) {
         func opened(_ text: String) -> String? { try? vault.openText(text, context: record.key.vaultContext) }
         guard let root = try? JSONDocument(record.body).root,

@@ -11,7 +11,7 @@ struct SourceReader {
 
     private let fields: Fields
 
-    /// - Throws: `.malformed` for anything but an object.
+    /// - Throws: `.malformed` when the document is not an object.
     init(_ document: JSONDocument) throws(ChatError) {
         fields = try Fields(document, known: nil)
     }
@@ -28,7 +28,7 @@ struct SourceReader {
         fields.fault(name, "type", "must not be null", slug: "wrong_type")
     }
 
-    /// Returns nil when the member is absent.
+    /// The member `secrets`; nil when it is absent.
     func secrets() throws(ChatError) -> [String]? {
         guard let secrets = try fields.strings("secrets", count: 0...Self.mostSecrets) else {
             if fields.has("secrets") { throw notNull("secrets") }
@@ -41,7 +41,7 @@ struct SourceReader {
         return secrets
     }
 
-    /// The options of the scheme. When absent, they keep their values as long as the scheme is the same.
+    /// The options of the scheme. If they are absent, the previous options are kept, unless the scheme has changed.
     func options(for scheme: SourceScheme, previous: SourceSettings?) throws(ChatError) -> SchemeSettings {
         var options = SchemeSettings()
         if !fields.has("scheme_options"), let previous, previous.scheme == scheme { options = previous.options }
@@ -60,7 +60,7 @@ struct SourceReader {
         return options
     }
 
-    /// Null restores the default; an absent member leaves the value unchanged.
+    /// The member `window_seconds`. Null restores the default; an absent member keeps the previous value.
     private func window(previous: ReplayWindow?) throws(ChatError) -> ReplayWindow {
         guard fields.has("window_seconds") else { return previous ?? .standard }
         let permitted = ReplayWindow.permittedSeconds
@@ -68,7 +68,8 @@ struct SourceReader {
         return try fields.integer("window_seconds", in: range).map { ReplayWindow(seconds: Int64($0)) } ?? .standard
     }
 
-    /// When absent, the handshake is unchanged, unless it was the default of the previous scheme.
+    /// The member `handshake`. If it is absent, the previous handshake is kept, unless it was the previous scheme's
+    /// default.
     func handshake(
         for scheme: SourceScheme, _ options: SchemeSettings, previous: SourceSettings?
     ) throws(ChatError) -> SourceHandshake {
@@ -85,7 +86,7 @@ struct SourceReader {
         return handshake
     }
 
-    /// Null removes the token; an absent member leaves it unchanged.
+    /// The member `verify_token`. Null removes the token; an absent member keeps the previous token.
     func verifyToken(for handshake: SourceHandshake, previous: String?) throws(ChatError) -> String? {
         let name = "verify_token"
         let token = fields.has(name) ? try fields.string(name, bytes: Self.secretBytes) : previous
@@ -98,8 +99,8 @@ struct SourceReader {
         return token
     }
 
-    /// Checks the scheme with its secrets and options. A source without verification must be requested by name; leaving
-    /// out the secrets does not create one.
+    /// Checks the scheme with its secrets and options. A scheme with signatures requires secrets: only the explicit
+    /// scheme `none` turns the verification off.
     func checkScheme(_ scheme: SourceScheme, _ secrets: [String], _ options: SchemeSettings) throws(ChatError) {
         guard case .signed(let signed) = scheme else {
             guard secrets.isEmpty else {
@@ -130,22 +131,24 @@ struct SourceReader {
         }
     }
 
+    /// The member `mapping`. Null restores the default.
+    ///
     /// - Parameters:
-    ///   - scheme: nil when it could not be read.
-    ///   - previous: the value that is kept when the member is absent; null restores the default.
+    ///   - scheme: the scheme of the source; nil when the document's scheme is invalid.
+    ///   - previous: the mapping to keep when the member is absent.
     func mapping(for scheme: SourceScheme?, previous: Mapping? = nil) throws(ChatError) -> Mapping {
         let text = fields.raw("mapping")
         if text == nil, let previous { return previous }
         guard let text, text != .null else {
-            // The default applies only to schemes that may deliver CloudEvents. With a provider's own scheme, the
-            // mapping is missing.
+            // The default mapping is for schemes that may deliver CloudEvents. With a provider's own scheme, the member
+            // is required.
             guard scheme?.acceptsCloudEvents == true else { throw fields.missing("member 'mapping'") }
             return .cloudEvents
         }
         return try Mapping(text, at: "#/mapping")
     }
 
-    /// Null removes the description; an absent member leaves it unchanged.
+    /// The member `description`. Null removes the description; an absent member keeps the previous one.
     func description(previous: String?) throws(ChatError) -> String {
         guard fields.has("description") else { return previous ?? "" }
         return try fields.string("description", bytes: Self.descriptionBytes) ?? ""
@@ -162,7 +165,7 @@ extension SourceScheme {
 }
 
 extension SchemeSettings {
-    /// Returns false for an unknown value.
+    /// Sets an option from its text. Returns false for an invalid value.
     mutating func set(_ member: Member, _ text: String) -> Bool {
         switch member {
         case .header: header = text

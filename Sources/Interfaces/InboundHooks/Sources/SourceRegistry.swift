@@ -5,16 +5,16 @@ import Locking
 import Logging
 import Signing
 
-/// The sources of all apps: their administration, and the copy that the receiver reads without waiting.
+/// The sources of all apps: their administration, and a copy in memory that the receiver of posts reads.
 ///
-/// The directory holds the authoritative records, which this registry follows. A change made on this node takes effect
-/// immediately, one made on another node within a second. Every method requires the scope `manage`. A source of another
-/// app is `.notFound`, and its id remains available.
+/// The directory contains the authoritative records, and the registry follows its changes. A change through this
+/// registry takes effect immediately, a change by another process within a second. Every method requires the scope
+/// `manage`. A source of another app is `.notFound`, and its id can be used in this app.
 public final class SourceRegistry: Sendable {
     /// A source that is ready to receive posts.
     struct VerifiedSource: Sendable {
         let source: Source
-        /// One verifier for each secret; empty when nothing is verified.
+        /// One verifier for each secret; empty when the source verifies nothing.
         let verifiers: [any SignatureScheme]
     }
 
@@ -22,7 +22,7 @@ public final class SourceRegistry: Sendable {
     let logger: Logger
     private struct State: Sendable {
         var receivers: [RecordKey: VerifiedSource] = [:]
-        /// The app whose sources have paths without the app's name.
+        /// The first app. The paths of its sources do not contain the app's name.
         var firstApp: AppID?
     }
 
@@ -43,12 +43,12 @@ public final class SourceRegistry: Sendable {
     var directory: any Directory { service.engine.directory }
     private var vault: Vault { service.vault }
 
-    /// Returns the source with this id; nil when it does not exist or cannot be used.
+    /// Finds a source by its id. Returns nil when it does not exist, or when its settings cannot be used.
     ///
     /// - Parameter app: the app in the path; nil for the first app.
     func receiver(_ id: String, in app: String?) -> VerifiedSource? {
         state.withLock { state in
-            // The sources of a deleted app are removed shortly after the app.
+            // The sources of a deleted app are removed only some time after the app.
             guard let app = app.map({ AppID($0) }) ?? state.firstApp, service.keyring.app(app) != nil else {
                 return nil
             }
@@ -56,7 +56,7 @@ public final class SourceRegistry: Sendable {
         }
     }
 
-    /// Returns nil for a record that is not a valid source.
+    /// Parses a record. Returns nil when it is not a valid source.
     private func source(_ record: Record) -> Source? {
         guard var source = Source(record, vault) else { return nil }
         source.isOfFirstApp = state.withLock { $0.firstApp == source.app }
@@ -65,14 +65,16 @@ public final class SourceRegistry: Sendable {
 
     /// Creates a source, or replaces its settings.
     ///
-    /// The source may emit whatever the caller may: the caller's channel and type patterns are stored with it.
+    /// The caller's patterns of channels and types are stored with the source, so the source may emit what the caller
+    /// may emit.
+    ///
     /// - Parameters:
     ///   - body: the settings; see `SourceSettings`.
-    ///   - isPatch: true to change an existing source and to keep the settings that the body leaves out.
+    ///   - isPatch: true to change an existing source. Settings that the body leaves out are then kept.
     /// - Returns: the source, and whether it was created.
-    /// - Throws: `.notFound` for a patch of a source that does not exist; `.malformed` with faults; `.invalid` above
-    ///   `Limits.sourcesPerApp`; `.conflict` when other writers win eight times in succession; the errors of
-    ///   `RecordChange.Precondition.check`.
+    /// - Throws: `.notFound` for a patch of a source that does not exist; `.malformed` with faults; `.invalid` when the
+    ///   app already has `Limits.sourcesPerApp` sources; `.conflict` when other callers change the source during eight
+    ///   attempts; the errors of `RecordChange.Precondition.check`.
     public func put(
         _ id: String, _ body: JSONDocument, isPatch: Bool = false, precondition: RecordChange.Precondition = .none,
         by caller: Caller
@@ -87,7 +89,7 @@ public final class SourceRegistry: Sendable {
                 guard !isPatch else { throw Self.unknown }
                 return (try await create(id, body, caller), true)
             } catch {
-                // Another caller has written the source in the meantime: read it again.
+                // Another caller has written the source in the meantime. The next attempt reads it again.
                 guard error.code == .stale else { throw error }
             }
         }
@@ -104,7 +106,8 @@ public final class SourceRegistry: Sendable {
         return source
     }
 
-    /// Lists the app's sources, by default in the order of their ids.
+    /// Lists the app's sources, in the order of their ids unless the list requests another order.
+    ///
     /// - Throws: `.malformed` for an invalid cursor.
     public func list(_ list: RecordList, by caller: Caller) async throws(ChatError) -> Page<Source> {
         try caller.require(.manage)
@@ -114,9 +117,10 @@ public final class SourceRegistry: Sendable {
         ) { [self] records in records.map { source($0) } }
     }
 
-    /// Deletes a source. Its id becomes available again.
-    /// - Throws: `.forbidden` when the caller does not reach everything that the source may emit; `.notFound` when the
-    ///   app has no such source; `.stale` for another version than `etag`.
+    /// Deletes a source. Its id can then be used again.
+    ///
+    /// - Throws: `.forbidden` when the caller's channels and types do not cover those of the source; `.notFound` when
+    ///   the app has no such source; `.stale` when the source does not have the version `etag`.
     public func delete(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         let source = try await source(id, by: caller)
         try Self.requireReach(of: source, by: caller)
@@ -128,13 +132,14 @@ public final class SourceRegistry: Sendable {
         }
     }
 
-    /// The latest mappings of a source, the newest first; at most 20.
+    /// The latest mappings of a source, at most 20, the newest first.
+    ///
     /// - Throws: `.forbidden` without `manage`; `.notFound` when the app has no such source.
     public func mappings(of id: String, by caller: Caller) async throws(ChatError) -> [MappingVersion] {
         let source = try await source(id, by: caller)
         let records = try await directory.read(MappingVersion.keys(of: source))
         let versions = records.compactMap { $0.flatMap { MappingVersion($0) } }
-        // A source without stored versions still has its original mapping.
+        // If no versions are stored, the source still has its original mapping.
         return versions.isEmpty ? [MappingVersion(of: source, at: source.updated, by: "")] : versions
     }
 
@@ -143,8 +148,8 @@ public final class SourceRegistry: Sendable {
 }
 
 extension SourceRegistry {
-    /// Requires that the caller may emit whatever the source may emit. Callers with narrower rights may neither change
-    /// nor delete it.
+    /// Requires that the caller's channels and types cover those of the source. Other callers may neither change nor
+    /// delete the source.
     ///
     /// - Throws: `.forbidden`.
     static func requireReach(of source: Source, by caller: Caller) throws(ChatError) {
@@ -168,7 +173,7 @@ extension SourceRegistry {
             source.mappingVersion += 1
             let version = MappingVersion(of: source, at: service.clock.now, by: caller.credential)
             changes = [version.change] + [version.removal].compactMap { $0 }
-            // The first version of this source has not been stored yet.
+            // The source still has its original mapping, which is not stored as a version yet.
             if old.mappingVersion == 1, try await directory.read(MappingVersion.keys(of: old))[0] == nil {
                 changes.append(MappingVersion(of: old, at: old.updated, by: "").change)
             }
@@ -210,7 +215,7 @@ extension SourceRegistry {
 
     // MARK: - Following the directory
 
-    /// Reads every source. Returns the revision from which `follow` continues.
+    /// Reads all sources. Returns the revision of the directory from which `follow` continues.
     func load() async throws(ChatError) -> Revision {
         let revision = try await directory.revision()
         state.withLock { $0.firstApp = service.keyring.apps.first(where: \.isFirst)?.id }
@@ -221,8 +226,8 @@ extension SourceRegistry {
         return revision
     }
 
-    /// Reads the requests that were stored complete, a few at a time because each may be large. Removes requests that
-    /// are too old, and those of a deleted source, so that a new source with the same id cannot read them.
+    /// Reads the stored requests, 8 at a time because each may be large. Removes the requests that are too old, and
+    /// those of a deleted source, so that a new source with the same id does not show them.
     private func restoreRequests(in app: AppID) async throws(ChatError) {
         let edge = service.clock.now.adding(.zero - RequestLog.Bounds().age)
         var births: [RecordKey: Timetoken] = [:]
@@ -251,7 +256,7 @@ extension SourceRegistry {
         }
     }
 
-    /// Applies the current version of a record.
+    /// Applies the current state of a record; nil for a deleted record.
     private func apply(_ key: RecordKey, _ record: Record?) {
         switch key.kind {
         case .source:
@@ -262,8 +267,8 @@ extension SourceRegistry {
         }
     }
 
-    /// Returns nil for a source that cannot be used. Posts are never accepted unverified because the secrets are
-    /// unreadable.
+    /// Prepares a source for posts. Nil for a source that cannot be used, whose posts are then rejected. If the secrets
+    /// cannot be decrypted, posts are not accepted without verification.
     private func receiver(of record: Record) -> VerifiedSource? {
         guard let source = Source(record, vault) else {
             logger.error(
@@ -278,7 +283,7 @@ extension SourceRegistry {
         }
     }
 
-    /// Removes the sources of a deleted app.
+    /// Removes the sources of a deleted app and their logged requests.
     private func drop(_ app: AppID) {
         state.withLock { state in state.receivers = state.receivers.filter { $0.key.app != app } }
         requests.forget { $0.app == app }

@@ -9,7 +9,7 @@ public enum SourceScheme: Sendable, Hashable {
     /// No verification: anyone who knows the URL may post. Used only when requested explicitly.
     case none
 
-    /// Returns nil for an unknown name.
+    /// The scheme with a name; nil for an unknown name.
     init?(name: String) {
         if name == "none" {
             self = .none
@@ -30,23 +30,23 @@ public enum SourceScheme: Sendable, Hashable {
 
     static let all: [SourceScheme] = SignatureSchemes.allCases.map { .signed($0) } + [.none]
 
-    /// True when the signature covers the body. A token is sent beside the body and does not.
+    /// True when the signature covers the body. The scheme `token` sends a token next to the body and signs nothing.
     var signsBody: Bool { self != .none && self != .signed(.token) }
 
-    /// True when the signature covers the body and nothing else, as X's does.
+    /// True when the signature covers the body and no other data, as that of X does.
     func signsBodyAlone(_ options: SchemeSettings) -> Bool {
         self == .signed(.generic) && options.timestampHeader == nil && [nil, "{body}"].contains(options.template)
     }
 }
 
-/// The handshake by which a provider verifies a URL before it posts there.
+/// The handshake: the request with which a provider verifies a URL before it posts to the URL.
 public enum SourceHandshake: String, Sendable, CaseIterable {
     case none
-    /// A post of `{"type":"url_verification","challenge":…}`, signed like every other post.
+    /// The post `{"type":"url_verification","challenge":…}`, which is signed like every other post.
     case slack
     /// `GET ?hub.mode=subscribe&hub.verify_token=…&hub.challenge=…`. The token is a setting of the source.
     case meta
-    /// `GET ?crc_token=…`. Anybody who sends it receives the signature of the token.
+    /// `GET ?crc_token=…`. The response contains the signature of the token, whoever sends the request.
     case x
     /// `OPTIONS` with `WebHook-Request-Origin` (CloudEvents webhooks, 4).
     case cloudevents
@@ -61,16 +61,17 @@ public struct SourceSettings: Sendable {
     public var scheme: SourceScheme
     /// The options of the scheme, including the time window.
     public var options: SchemeSettings
-    /// The accepted secrets: the current one, and previous ones during a rotation. Never returned by the API.
+    /// The accepted secrets: the current secret, and the previous secrets during a rotation. The API never returns
+    /// them.
     var secrets: [String]
     var secretCount: Int { secrets.count }
     /// The handshake of the provider.
     public var handshake: SourceHandshake
-    /// The token of Meta's handshake. Never returned by the API.
+    /// The token of Meta's handshake. The API never returns it.
     var verifyToken: String?
     /// The rules by which posts become events.
     public var mapping: Mapping
-    /// A description for people, at most 1000 bytes.
+    /// A description for human readers, at most 1000 bytes.
     public var description: String
 
     /// The member names of a settings document.
@@ -78,15 +79,15 @@ public struct SourceSettings: Sendable {
         "scheme", "scheme_options", "secrets", "window_seconds", "handshake", "verify_token", "mapping", "description",
     ]
 
-    /// Reads the body of `PUT` or `PATCH` of `/v1/sources/{id}`: `scheme` and `mapping` (both required in a PUT, except
-    /// that `mapping` has a default for CloudEvents), `secrets`, `scheme_options`, `window_seconds`, `handshake`,
-    /// `verify_token`, `description`.
+    /// Parses the body of `PUT` or `PATCH` of `/v1/sources/{id}`. Its members are `scheme`, `mapping`, `secrets`,
+    /// `scheme_options`, `window_seconds`, `handshake`, `verify_token` and `description`. A PUT requires `scheme` and
+    /// `mapping`; with a scheme that may deliver CloudEvents, `mapping` has a default.
     ///
     /// - Parameters:
-    ///   - former: the current settings. They provide `secrets` and `verify_token`, which the API never returns, when
-    ///     the body leaves them out; the secrets only if the scheme is the same, because another scheme has another
-    ///     sender.
-    ///   - isPatch: true to take all other absent members from `former` as well; null restores a default.
+    ///   - former: the current settings. If the body leaves out `secrets` or `verify_token`, which the API never
+    ///     returns, the current value is kept. The secrets are kept only if the scheme stays the same, because another
+    ///     scheme has another sender.
+    ///   - isPatch: true to keep all other absent members of `former` as well; null then restores a default.
     /// - Throws: `.malformed` with one fault for each error.
     public init(_ body: JSONDocument, over former: SourceSettings? = nil, isPatch: Bool = false) throws(ChatError) {
         let reader = try SourceReader(body)
@@ -113,7 +114,7 @@ public struct SourceSettings: Sendable {
             try reader.checkScheme(scheme, secrets, options)
         }
         try faults.check()
-        // Without faults, each of these has a value.
+        // If there are no faults, each of these values is present.
         guard let scheme, let mapping, let description else { throw ChatError(.malformed, "the source cannot be read") }
         self.init(
             scheme: scheme, options: options, secrets: secrets, handshake: handshake, verifyToken: verifyToken,
@@ -133,8 +134,8 @@ public struct SourceSettings: Sendable {
         self.description = description
     }
 
-    /// The verifiers of a post: one for each secret, which shows the secret that was used; empty when nothing is
-    /// verified.
+    /// The verifiers of a post: one for each secret, so that the secret that signed is known. Empty when the source
+    /// verifies nothing.
     func verifiers() throws(SignatureSchemeError) -> [any SignatureScheme] {
         guard case .signed(let scheme) = self.scheme else { return [] }
         guard !secrets.isEmpty else { throw .noSecret }
@@ -145,7 +146,8 @@ public struct SourceSettings: Sendable {
     }
 }
 
-/// Rejects posts that could be a token of X's handshake, because anybody can request the signature of such a token.
+/// Rejects posts whose body could be a token of X's handshake, because anyone can request the signature of such a
+/// token.
 private struct TokenlessScheme: SignatureScheme {
     let scheme: any SignatureScheme
 
@@ -156,7 +158,8 @@ private struct TokenlessScheme: SignatureScheme {
 }
 
 extension SchemeSettings {
-    /// Prints the options as a settings document has them, except the time window, which has a member of its own there.
+    /// Prints the options in the form of a settings document. The time window is left out, because it is a separate
+    /// member.
     func print(to writer: inout JSONWriter, of scheme: SourceScheme) {
         guard case .signed(let scheme) = scheme else { return }
         let texts: [(Member, String?)] = [

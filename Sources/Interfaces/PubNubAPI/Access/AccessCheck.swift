@@ -5,13 +5,14 @@ import Locking
 import Signing
 
 extension PubNubAPI {
-    /// Authorizes a request, then counts it against the app's rates, so that unauthorized requests use up nothing. An
-    /// app that requires tokens accepts a valid signature, or a token that grants what the rule requires.
+    /// Authorizes a request and then counts it against the app's rates. Unauthorized requests are not counted. An app
+    /// that requires tokens accepts a request with a valid signature, or with a token that grants the permissions of
+    /// the rule.
     ///
-    /// - Returns: the token of the request; nil when none is required or the request is signed.
+    /// - Returns: the token of the request; nil when the app requires no token or the request is signed.
     /// - Throws: `WireError` with status 403; `ChatError` when a rate is exceeded.
     func admit(_ request: WireRequest, _ rule: AccessRule?) async throws -> AccessToken? {
-        // The call itself rejects an unknown key, with its own error text.
+        // An unknown key is rejected by the call itself, with the error text of that call.
         guard let rule, let app = request.segment(rule.keyAt).flatMap({ service.keyring.app(subscribeKey: $0) }) else {
             return nil
         }
@@ -21,6 +22,8 @@ extension PubNubAPI {
         return token
     }
 
+    /// Authorizes a request to an app that requires tokens.
+    ///
     /// - Returns: the valid token of the request; nil when the request is signed.
     /// - Throws: `WireError` with status 403.
     private func proof(
@@ -52,12 +55,14 @@ extension PubNubAPI {
     }
 }
 
-/// A token as the request presented it. Its validity can be checked again while the request waits.
+/// The token that a request has sent. The token's validity can be checked again while the request waits.
 struct PresentedToken: Sendable {
     let text: String
     let tokens: VerifiedTokenCache
 
-    /// - Throws: `WireError.badToken` for a token that none of the app's secrets has signed; `WireError.expiredToken`.
+    /// Verifies the token's signature and expiry, but not whether it was revoked.
+    ///
+    /// - Throws: `WireError.badToken` for a token that no secret of the app has signed; `WireError.expiredToken`.
     func token(of app: AppRecord, _ service: ChatService) throws(WireError) -> AccessToken {
         let now = service.clock.now
         guard let token = tokens.token(text, of: app, at: now) else { throw WireError.badToken }
@@ -70,7 +75,7 @@ struct PresentedToken: Sendable {
         return isRevoked || service.isRevoked(token, in: app.id) ? .revokedToken : nil
     }
 
-    /// The reason why the token is no longer valid; nil while it is valid.
+    /// The error for a token that is no longer valid; nil while the token is valid.
     func fault(in app: AppRecord, _ service: ChatService) -> WireError? {
         do throws(WireError) {
             return revocation(of: try token(of: app, service), in: app, service)
@@ -81,21 +86,21 @@ struct PresentedToken: Sendable {
 }
 
 extension WireRequest {
-    /// The token that authorized the request; nil if none was required.
+    /// The token that authorized the request; nil if the request needed no token or is signed.
     func shownToken(_ tokens: VerifiedTokenCache) -> PresentedToken? {
         token == nil ? nil : self["auth"].map { PresentedToken(text: $0, tokens: tokens) }
     }
 }
 
 extension ChatService {
-    /// True when the tokens of this token's user were revoked after it was issued.
+    /// True when the tokens of the token's user were revoked after this token was issued.
     func isRevoked(_ token: AccessToken, in app: AppID) -> Bool {
         token.user.map { isRevoked(user: UserID($0, in: app), issued: token.issued) } ?? false
     }
 }
 
 extension String {
-    /// The token in canonical spelling: base64url without padding.
+    /// The token in its canonical spelling: base64url without padding.
     var bareToken: String { replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "") }
 }
 
@@ -117,22 +122,24 @@ extension WireError {
     }
 }
 
-/// A cache of tokens with valid signatures. Clients send the same token with every request, and parsing it costs more
-/// than the rest of the request. Invalid tokens are not kept, so forged ones cannot displace others.
+/// A cache of tokens with valid signatures. Clients send the same token with every request, and parsing the token costs
+/// more than the rest of the request. Invalid tokens are not cached, so forged tokens displace no valid ones.
 final class VerifiedTokenCache: Sendable {
     private struct Key: Hashable {
         let app: AppID
-        /// Part of the key, because a token signed with a previous secret becomes invalid when that secret ends.
+        /// The secret that signed the token. A token signed with a previous secret becomes invalid when that secret
+        /// expires.
         let secret: String
         let text: ExactText
     }
 
-    /// Longest cached token, in bytes. Longer ones are parsed every time, which bounds the memory of the cache.
+    /// The maximum size of a cached token, in bytes. Longer tokens are parsed on every request, so that the memory of
+    /// the cache is bounded.
     private static let longest = 4096
 
     private let known = Lock(GenerationCache<Key, AccessToken>(capacity: 8192))
 
-    /// Returns nil for text that is not a token of the app. Does not check expiry.
+    /// Parses and verifies a token. Nil for text that is not a token of the app. Does not check the expiry.
     func token(_ text: String, of app: AppRecord, at now: Timetoken) -> AccessToken? {
         let bare = ExactText(text)
         for secret in app.secrets(at: now) {

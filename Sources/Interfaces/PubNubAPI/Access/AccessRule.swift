@@ -9,16 +9,16 @@ struct AccessRule: Sendable {
         let permission: Permission
     }
 
-    /// The segment of the path that holds the subscribe key.
+    /// The index of the path segment that contains the subscribe key.
     let keyAt: Int
-    /// True when the call requires a valid signature, whatever token it has.
+    /// True when the call requires a valid signature, even if the request has a token.
     var isSigned = false
-    /// The path segment that names the acting user, in addition to the query. A token that is bound to a user must name
-    /// that user.
+    /// The index of a path segment that names the acting user; the query may name the user as well. A token that is
+    /// bound to a user authorizes only requests that name that user. Nil when only the query names a user.
     var actorAt: Int?
     let needs: @Sendable (WireRequest) throws -> [RequiredPermission]
 
-    /// Requires any valid token of the app. The response shows only what the token grants (`mayRead`).
+    /// Requires any valid token of the app. The response contains only the resources that the token grants (`mayRead`).
     static func everyone(key: Int) -> AccessRule { AccessRule(keyAt: key) { _ in [] } }
 
     static func signed(key: Int) -> AccessRule {
@@ -27,7 +27,7 @@ struct AccessRule: Sendable {
         return rule
     }
 
-    /// Requires the permission for the channels in a segment, and `read` for the groups in the query.
+    /// Requires the permission for the channels in a path segment, and `read` for the groups in the query.
     static func channels(_ permission: Permission, at segment: Int, key: Int) -> AccessRule {
         AccessRule(keyAt: key) { request in
             [
@@ -37,7 +37,8 @@ struct AccessRule: Sendable {
         }
     }
 
-    /// As above, for a call whose acting user another segment names.
+    /// Requires the same permissions as ``channels(_:at:key:)``, for a call whose acting user is named by the path
+    /// segment `actor`.
     static func channels(_ permission: Permission, at segment: Int, by actor: Int, key: Int) -> AccessRule {
         var rule = channels(permission, at: segment, key: key)
         rule.actorAt = actor
@@ -50,7 +51,7 @@ struct AccessRule: Sendable {
         }
     }
 
-    /// Requires `read` for a group, or `manage` when the call changes it.
+    /// Requires `read` for the group in the path, or `manage` when the call changes the group.
     static let group = AccessRule(keyAt: 3) { request in
         let isChange = request["add"] != nil || request["remove"] != nil || request.segment(6) == "remove"
         return [
@@ -58,7 +59,7 @@ struct AccessRule: Sendable {
         ]
     }
 
-    /// Requires `update` for the user, `join` for the channels, and `manage` for the moderation channels.
+    /// Requires `update` for the user, `join` for the channels, and `manage` for the channels with moderation names.
     static func memberships(_ limits: Limits) -> AccessRule {
         AccessRule(keyAt: 2) { request in
             let body = try ObjectBody(request.body, limits)
@@ -76,7 +77,8 @@ struct AccessRule: Sendable {
 }
 
 extension AccessToken {
-    /// The permissions that the token does not grant, by kind; empty when it grants all of them.
+    /// The requirements that the token does not meet, each with the names of the resources that lack the permission;
+    /// empty when the token meets all of them.
     func missing(_ needs: [AccessRule.RequiredPermission]) -> [AccessRule.RequiredPermission] {
         needs.compactMap { need in
             let missing = need.names.filter { name in
@@ -86,13 +88,13 @@ extension AccessToken {
         }
     }
 
-    /// A permission on a channel also holds in the threads of its messages.
+    /// True when the resource is a thread's channel and the token grants the permission on the parent channel.
     private func allowsThread(_ need: AccessRule.RequiredPermission, _ name: String) -> Bool {
         guard need.kind == .channel, let thread = MappedThread(name.withoutPresence) else { return false }
         return allows(need.permission, .channel, thread.parent)
     }
 
-    /// `read` on a channel or a group also grants its presence events.
+    /// True when the resource is the presence channel of a channel or group on which the token grants `read`.
     private func allowsPresence(_ need: AccessRule.RequiredPermission, _ name: String) -> Bool {
         need.permission == .read && name.hasSuffix(String.presenceSuffix)
             && allows(.read, need.kind, name.withoutPresence)

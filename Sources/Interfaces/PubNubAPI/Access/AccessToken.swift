@@ -25,7 +25,7 @@ enum ResourceKind: String, Sendable {
     case user = "uuid"
 }
 
-/// An access token. SDKs parse it, so it has PubNub's layout; the signature is Parley's own.
+/// An access token. It has PubNub's layout, because SDKs parse it, but the signature algorithm is Parley's own.
 struct AccessToken: Sendable {
     private static let mark = Array("sig".utf8)
     private static let signatureLength = 32
@@ -33,7 +33,8 @@ struct AccessToken: Sendable {
     let value: CBOR
     let issued: Timetoken
     let expires: Timetoken
-    /// Parsed when the first name is checked that no exact entry grants; many tokens never need them.
+    /// The patterns of the token; nil until they are needed. They are parsed at the first check of a name that no exact
+    /// entry grants, because many tokens never need them.
     private let patterns = Lock<[Pattern]?>(nil)
 
     private struct Pattern: Sendable {
@@ -45,11 +46,11 @@ struct AccessToken: Sendable {
     /// The user that the token is bound to; nil for a token that any user may present.
     var user: String? { value["uuid"]?.string }
 
-    /// Returns nil for text that is not a token, or is not signed with this secret.
+    /// Parses and verifies a token. Nil for text that is not a token, or that this secret has not signed.
     init?(_ text: String, secret: Secret) {
         let padded = text.replacing("-", with: "+").replacing("_", with: "/").replacing("=", with: "")
         let padding = String(repeating: "=", count: (4 - padded.utf8.count % 4) % 4)
-        // Checks the signature first, so that a forged token costs one digest, whatever it holds.
+        // The signature is checked first, so that a forged token costs only one digest, whatever it contains.
         guard let bytes = Base64.decode(padded + padding), Self.isSigned(bytes, by: secret), let value = CBOR(bytes),
             let issued = value["t"]?.number, let minutes = value["ttl"]?.number, issued < 1 << 40, minutes < 1 << 20
         else { return nil }
@@ -58,11 +59,11 @@ struct AccessToken: Sendable {
         expires = Timetoken((issued + minutes * 60) * Timetoken.ticksPerSecond)
     }
 
-    /// True when the named resource, or a pattern that matches it, has all of these permissions. Every token of a user
-    /// can also read the user's own channel, whose name is the user's.
+    /// True when the token grants all of these permissions on the named resource, by its name or by a pattern. A token
+    /// bound to a user always grants `read` on the user's own channel, which has the same name as the user.
     func allows(_ permission: Permission, _ kind: ResourceKind, _ name: String) -> Bool {
         if kind == .channel, permission == .read, let user, ExactText(user) == ExactText(name) { return true }
-        // Users and channels have older section names besides the current ones.
+        // The section names of users and channels, each with an older name.
         let sections = kind == .user ? ["uuid", "usr"] : kind == .channel ? ["chan", "spc"] : ["grp"]
         let isNamed = sections.contains { section in
             Permission(rawValue: value["res"]?[section]?[name]?.number ?? 0).isSuperset(of: permission)
@@ -81,7 +82,7 @@ struct AccessToken: Sendable {
         }
     }
 
-    /// Patterns and names that cannot be parsed grant nothing.
+    /// The patterns of a token. Entries that cannot be parsed are left out, so they grant nothing.
     private static func patterns(_ value: CBOR) -> [Pattern] {
         (value["pat"]?.members ?? []).flatMap { section, members in
             members.members.compactMap { text, bits in
@@ -95,15 +96,15 @@ struct AccessToken: Sendable {
 
     // MARK: Signing
 
-    /// Encodes and signs a token with these members. The signature is the last member.
+    /// Encodes and signs a token with the given members. The signature becomes the last member.
     static func text(_ members: [(key: CBOR, value: CBOR)], secret: Secret) -> String {
         let signature = MessageAuthentication.code(.sha256, of: CBOR.map(members).encoded, key: secret)
         let bytes = CBOR.map(members + [(.bytes(mark), .bytes(signature))]).encoded
         return Base64.encode(bytes).replacing("+", with: "-").replacing("/", with: "_")
     }
 
-    /// Verifies the signature: removes the last member and decrements the member count, which restores the signed
-    /// bytes.
+    /// Verifies the signature. Without the last member, and with a member count that is lower by one, the bytes are the
+    /// bytes that were signed.
     private static func isSigned(_ bytes: [UInt8], by secret: Secret) -> Bool {
         let ending = CBOR.bytes(mark).encoded + [0x58, UInt8(signatureLength)]
         let length = ending.count + signatureLength

@@ -5,7 +5,7 @@ indirect enum CBOR: Sendable, Equatable {
     case bytes([UInt8])
     case text(String)
     case array([CBOR])
-    /// Keeps the order of its members, because the signature covers the encoded bytes.
+    /// A map. Its members keep their order, because a token's signature covers the encoded bytes.
     case map([(key: CBOR, value: CBOR)])
     case boolean(Bool)
     case null
@@ -13,16 +13,17 @@ indirect enum CBOR: Sendable, Equatable {
 
     static func == (left: CBOR, right: CBOR) -> Bool { left.encoded == right.encoded }
 
-    /// A member name as SDKs expect it in a token: a byte string.
+    /// A member name in a token. SDKs expect a byte string.
     static func name(_ text: String) -> CBOR { .bytes(Array(text.utf8)) }
 
-    /// The first member of this name, whether the name is text or bytes; nil for other values than maps.
+    /// The value of the first member with this name, whether the name is a text or a byte string; nil if there is none
+    /// or the value is not a map.
     subscript(name: String) -> CBOR? {
         guard case .map(let members) = self else { return nil }
         return members.first { $0.key.string == name }?.value
     }
 
-    /// The text, or the bytes when they are valid UTF-8.
+    /// The value of a text, or of a byte string that is valid UTF-8; nil for other values.
     var string: String? {
         switch self {
         case .text(let text): text
@@ -93,8 +94,8 @@ extension CBOR {
 // MARK: - Reading
 
 extension CBOR {
-    /// Decodes exactly one value, nested at most 8 deep. Returns nil for anything else, and for kinds outside this
-    /// subset.
+    /// Decodes exactly one value. Returns nil for a nesting of more than 8 levels, for other bytes, and for types
+    /// outside this subset.
     init?(_ bytes: [UInt8]) {
         var reader = Reader(bytes: bytes)
         guard let value = reader.value(depth: 8), reader.at == bytes.count else { return nil }
@@ -114,7 +115,8 @@ extension CBOR {
             case 3: return read(number).flatMap { String(validating: $0, as: UTF8.self) }.map { .text($0) }
             case 4:
                 var elements: [CBOR] = []
-                // Each element takes at least one byte, so reading ends with the bytes even for a large count.
+                // Each element takes at least one byte, so the loop ends with the bytes even if the count is very
+                // large.
                 for _ in 0..<number {
                     guard let element = value(depth: depth - 1) else { return nil }
                     elements.append(element)
@@ -134,7 +136,7 @@ extension CBOR {
             }
         }
 
-        /// The major type and its number; 8 stands for a double.
+        /// The major type of the next value and its number. The type 8 stands for a double.
         private mutating func head() -> (major: UInt8, number: UInt64)? {
             guard let first = read(1)?.first else { return nil }
             let (major, info) = (first >> 5, first & 31)

@@ -5,7 +5,7 @@ import JSON
 import JSONSchema
 import Signing
 
-/// Calls that grant and revoke access tokens. Both require a signature with the secret key.
+/// The calls that grant and revoke access tokens. Both calls require a signature with the app's secret key.
 extension PubNubAPI {
     func addAccessRoutes(to router: inout Router) {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
@@ -37,8 +37,8 @@ extension PubNubAPI {
         return Self.success { _ in }
     }
 
-    /// The app of a signed request. The signature is the only credential these calls accept. Counts the request against
-    /// the app's rates, as `admit` does.
+    /// The app of a signed request. These calls accept only a signature as their credential. The request is counted
+    /// against the app's rates, as in `admit`.
     private func signedKeyset(of request: WireRequest) throws -> Keyset {
         let keyset = try Keyset(request.segment(2), service)
         try requireSignature(request, keyset)
@@ -46,7 +46,7 @@ extension PubNubAPI {
         return keyset
     }
 
-    /// Writes an entry to the app's audit log. The actor is the subscribe key, since the keys identify no user.
+    /// Writes an entry to the app's audit log. The actor is the subscribe key, because the keys identify no user.
     func record(_ action: String, _ request: WireRequest, _ keyset: Keyset, resource: String? = nil) async {
         let operation = AuditOperation(
             action: action, actor: keyset.record.subscribeKey, address: request.request.remoteAddress.description,
@@ -80,7 +80,7 @@ extension WireError {
 /// The contents of a token: its permissions and its lifetime.
 private struct Grant {
     private static let minutes = 1...43_200
-    /// Names of the resource kinds in a request, and in a token.
+    /// The names of the kinds of resources, in a request and in a token.
     private static let sections = [
         ("channels", "chan"), ("groups", "grp"), ("users", "usr"), ("spaces", "spc"), ("uuids", "uuid"),
     ]
@@ -141,7 +141,7 @@ private struct Grant {
 }
 
 extension CBOR {
-    /// Returns nil for nil. Nested values that CBOR cannot express become null.
+    /// Converts a JSON value. Nil for nil. Nested values that CBOR cannot represent become null.
     fileprivate init?(_ value: JSONValue?) {
         guard let value else { return nil }
         switch value.kind {

@@ -4,13 +4,13 @@ import HTTPServer
 import Signing
 import Text
 
-/// The signature of a request with an app's secret key. A signed request may do everything.
+/// The signature of a request with an app's secret key. A signed request has all permissions.
 enum RequestSignature {
-    /// Largest difference between the signer's clock and the server's, in seconds.
+    /// The maximum difference between the clocks of the signer and the gateway, in seconds.
     private static let tolerance: UInt64 = 60
     private static let prefix = "v2."
 
-    /// Returns true for a valid signature, false for an invalid one, and nil for a request without a signature.
+    /// Checks a request's signature. Returns nil for a request without a signature.
     static func check(_ request: WireRequest, of app: AppRecord, at now: Timetoken) -> Bool? {
         guard let signature = request["signature"] else { return nil }
         let second = now.rawValue / Timetoken.ticksPerSecond
@@ -27,23 +27,23 @@ enum RequestSignature {
         }
     }
 
-    /// The parts of a request that its signature covers, in addition to the path, the query and the publish key.
+    /// The parts of a request that a signature covers in addition to the path, the query and the publish key.
     private enum Format {
         /// The method and the body.
         case complete
-        /// The method GET and no body, whatever the request has.
+        /// The method GET and an empty body, even if the request has another method or a body.
         case bodiless
-        /// Neither the method nor the body, but the subscribe key.
+        /// The subscribe key, but neither the method nor the body.
         case old
     }
 
-    /// The formats that are accepted for a request. Formats that do not cover the body are accepted only for the
-    /// publish requests that clients sign with them, so that such a signature cannot be used for another call.
+    /// The formats that are accepted for a request. A format that does not cover the body is accepted only for those
+    /// publish requests that clients sign in this format. Such a signature is therefore useless for other calls.
     private static func formats(of request: WireRequest, isNew: Bool) -> [Format] {
         let isPost = request.request.method == .post && request.request.path.hasPrefix("/publish/")
         guard isNew else { return isPost ? [.old] : [] }
-        // JavaScript SDKs sign a publish by POST as if it were a GET. The signature of a publish by GET has the payload
-        // in the path, and must not be valid with another payload in the body.
+        // JavaScript SDKs sign a publish by POST as if it were a GET. The path of a publish by GET contains the
+        // payload, and the signature of that path must not be valid for a request with another payload in the body.
         return isPost && request.segment(6) == nil ? [.complete, .bodiless] : [.complete]
     }
 

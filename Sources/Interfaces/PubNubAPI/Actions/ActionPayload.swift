@@ -1,16 +1,16 @@
 import ChatModel
 import JSON
 
-/// The change of a message in the PubNub format: an action was added or removed.
+/// A change of a message in the PubNub format: an action (such as a reaction) was added to the message or removed.
 struct ActionPayload {
     private var isThere = true
     private var message: String?
     private var type: String
     private var value: String?
-    /// The action's timetoken; for a new action without one, that of the event.
+    /// The action's timetoken. A new action without a timetoken has the timetoken of its event.
     private var place: String?
 
-    /// Returns nil for an event that is not such a change.
+    /// Converts an event; nil for an event that is not a change of a message.
     init?(_ event: Event) {
         guard let data = Self.types.contains(event.type) ? (try? JSONDocument(event.data))?.root : nil else {
             return nil
@@ -29,7 +29,7 @@ struct ActionPayload {
             (type, value) = ("deleted", "deleted")
         case "message.updated": readEdit(data, event.data)
         default:
-            // Replies also update threads, but only the events that add or remove the thread's channel hold an action.
+            // Replies also change threads, but only the events that add or remove the thread's channel have an action.
             guard let action = data["action"] else { return nil }
             read(action)
             isThere = data["operation"]?.string == "reply_created"

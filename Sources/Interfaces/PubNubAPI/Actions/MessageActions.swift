@@ -35,7 +35,8 @@ extension PubNubAPI {
         } catch {
             switch error.code {
             case .conflict: throw WireError(status: 409, text: "Action Already Added")
-            // Waiting does not help against this limit, and some clients retry endlessly after a 429.
+            // This limit does not pass with time. The error is therefore a 400, because some clients retry endlessly
+            // after a 429.
             case .tooMany where error.retryAfter == nil: throw WireError(status: 400, text: error.message)
             default: throw WireError(error)
             }
@@ -53,8 +54,8 @@ extension PubNubAPI {
         if let action {
             guard ExactText(action.user) == ExactText(user) else { throw WireError.foreignAction }
         }
-        // The actions of a message are removed with it. Chat SDKs remove the action that names a message's thread after
-        // they have removed the message.
+        // The actions of a message are removed together with the message. Chat SDKs first remove the message and then
+        // the action that names its thread, which no longer exists.
         if try await !chat.isRemoved(message, in: home) {
             guard action != nil else { throw WireError.noAction }
             do throws(ChatError) {
@@ -98,7 +99,7 @@ extension PubNubAPI {
         service.chat(for: keyset.caller(of: request, in: channel), cause: request.request.id)
     }
 
-    /// The channel that stores the message. A reply is stored in the channel of the message it replies to.
+    /// The channel that stores the message. A reply is stored in the channel of the message to which it replies.
     private func place(
         of message: Timetoken, on channel: String, _ chat: ChatAccess
     ) async throws(ChatError) -> String {
@@ -106,7 +107,7 @@ extension PubNubAPI {
         return thread.parent
     }
 
-    /// The newest actions of a PubNub channel, oldest first.
+    /// The newest actions of a PubNub channel, the oldest first.
     private func actions(
         on channel: String, after: Timetoken, before: Timetoken, _ limit: Int, _ chat: ChatAccess
     ) async throws(ChatError) -> (actions: [MessageActionRecord], hasMore: Bool) {
@@ -168,7 +169,7 @@ extension WireError {
 }
 
 extension Response {
-    /// A successful response of objects and message actions with additional members.
+    /// A successful response of the objects and message actions API, with additional members.
     static func structured(_ print: (inout JSONWriter) -> Void) -> Response {
         .wire { writer in
             writer.beginObject()

@@ -3,7 +3,7 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// Channel group calls of the PubNub API. Every call is a GET; its query says what to change.
+/// Channel group calls of the PubNub API. Every call is a GET; its query contains the changes.
 extension PubNubAPI {
     func addGroupRoutes(to router: inout Router) {
         let base = "/v1/channel-registration/sub-key/{s}/channel-group"
@@ -12,7 +12,7 @@ extension PubNubAPI {
         add(.get, RoutePattern(base + "/{g}/remove"), in: .registry, for: .group, to: &router, removeGroup)
     }
 
-    /// Lists the channel groups that are not empty and that the caller may read. Reading stops once there are 10 000
+    /// Lists the channel groups that are not empty and that the caller may read. The list is limited to about 10,000
     /// names.
     private func getGroups(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(3), service)
@@ -33,7 +33,7 @@ extension PubNubAPI {
 
     private static let namesMost = 10_000
 
-    /// Lists the channels of a group; with `add` or `remove`, changes them.
+    /// Lists the channels of a group. With the parameter `add` or `remove`, changes the group.
     private func getGroup(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(3), service)
         let group = try Self.group(request)

@@ -1,18 +1,19 @@
 import ChatCore
 import ChatModel
 
-/// The channels of all groups that a request names, read once and bounded because a request may name many groups.
+/// The channels of all groups that a request names. They are read once. Their number is bounded, because a request may
+/// name many groups.
 struct GroupChannels: Sendable {
-    /// Groups read per query; most requests name fewer.
+    /// The number of groups per read of the store. Most requests name fewer groups.
     private static let sliceLength = 16
 
-    /// The names as the request has them, including those with the presence suffix.
+    /// The names as the request contains them. Some may have the presence suffix.
     let names: [String]
     private var channels: [ExactText: [String]] = [:]
 
-    /// - Parameter isWanted: selects the channels to keep; others do not count towards the limit.
-    /// - Throws: `.malformed` for an invalid group name; `WireError` for more groups than `Limits.streamChannels`, or
-    ///   groups with more channels together than `Limits.groupChannelsPerRequest`.
+    /// - Parameter isWanted: selects the channels to include. Other channels do not count towards the limit.
+    /// - Throws: `.malformed` for an invalid group name; `WireError` when there are more groups than
+    ///   `Limits.streamChannels`, or more channels in total than `Limits.groupChannelsPerRequest`.
     init(
         _ names: [String], _ chat: ChatAccess, where isWanted: (String) -> Bool = { _ in true }
     ) async throws {

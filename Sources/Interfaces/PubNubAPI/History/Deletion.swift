@@ -4,8 +4,8 @@ import HTTPServer
 import JSON
 
 extension PubNubAPI {
-    /// `DELETE /v3/history/sub-key/{s}/channel/{c}`: deletes the messages after `start` up to and including `end`;
-    /// without bounds, all of them.
+    /// `DELETE /v3/history/sub-key/{s}/channel/{c}`: deletes the messages after `start` up to and including `end`.
+    /// Without these parameters, all messages are deleted.
     func deleteHistory(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(3), service)
         let channels = try readable(try request.names(5))
@@ -28,7 +28,7 @@ extension PubNubAPI {
         }
     }
 
-    /// Deletes the replies one by one, so that the thread's reply count is updated.
+    /// Deletes the replies of a thread one by one, so that the thread's reply count is updated.
     private func deleteReplies(
         of thread: MappedThread, after: Timetoken, before: Timetoken, _ keyset: Keyset, _ chat: ChatAccess
     ) async throws(ChatError) {
@@ -42,7 +42,7 @@ extension PubNubAPI {
                 do throws(ChatError) {
                     try await chat.delete(reply.timetoken, in: thread.parent, isHard: true, by: nil)
                 } catch {
-                    // Another request has deleted it in the meantime.
+                    // Another request has deleted the reply in the meantime.
                     guard error.code == .notFound else { throw error }
                 }
             }

@@ -5,8 +5,8 @@ import JSON
 import Text
 
 extension PubNubAPI {
-    /// `GET /v3/history/sub-key/{s}/channel/{C}`: returns the newest messages of one or more channels, each oldest
-    /// first.
+    /// `GET /v3/history/sub-key/{s}/channel/{C}`: returns the newest messages of one or more channels. For each
+    /// channel, the oldest of these messages comes first.
     func getHistory(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(3), service)
         let channels = try readable(try request.names(5))
@@ -25,7 +25,7 @@ extension PubNubAPI {
         guard channels.count == 1 else { throw WireError.unreadable }
         var wanted = try FetchRequest(request, channelCount: 2, limits)
         let chat = chat(keyset, for: request)
-        // One additional event shows whether there are more.
+        // One event more than requested is read, to find out whether there is a next page.
         let found = try await fetch(wanted, limit: wanted.limit + 1, channels, keyset, chat)[0]
         let events = wanted.isNewestFirst ? Array(found.suffix(wanted.limit)) : Array(found.prefix(wanted.limit))
         wanted.actions = try await chat.actions(of: events)
@@ -38,7 +38,7 @@ extension PubNubAPI {
         return .wire(wanted.print(events.isEmpty ? [] : [(channels[0], events)]).bytes)
     }
 
-    /// Checks the channels of a history call: exact names, at least one, at most `Limits.streamChannels`.
+    /// Checks the channels of a history call: 1 to `Limits.streamChannels` exact names, none of them a pattern.
     func readable(_ names: [String]) throws -> [String] {
         guard (1...limits.streamChannels).contains(names.count) else { throw WireError.unreadable }
         for name in names {
@@ -48,7 +48,7 @@ extension PubNubAPI {
         return names
     }
 
-    /// Reads the pages of these channels in one query, each oldest first.
+    /// Reads one page of each channel in one query. The oldest event of each page comes first.
     func fetch(
         _ wanted: FetchRequest, limit: Int, _ channels: [String], _ keyset: Keyset, _ chat: ChatAccess
     ) async throws(ChatError) -> [[Event]] {
@@ -75,18 +75,19 @@ struct FetchRequest {
     private let showsKind: Bool
     private let showsLabel: Bool
     private let encodesNames: Bool
-    /// Actions by the timetoken of their message; nil when they were not requested.
+    /// The actions of the messages, by the timetoken of the message; nil when the request did not ask for actions.
     var actions: [Timetoken: [MessageActionRecord]]?
-    /// The path of the next page, and the position at which it starts.
+    /// The path of the next page and the position at which that page starts; nil when there is no next page.
     var more: (path: String, start: Timetoken)?
 
     var isNewestFirst: Bool { order == .newestFirst }
 
-    /// Reads the bounds, the order and the fields.
+    /// Parses the bounds, the order and the fields.
     ///
-    /// `start` is the newer bound, exclusive, and `end` the older one, inclusive. When `start` is older than `end`, the
-    /// request asks for the oldest messages after `start` up to and including `end`. `reverse` takes the oldest
-    /// messages between the same bounds; with only one bound, reading begins after `start` or ends at `end`.
+    /// `start` is the newer bound (exclusive), and `end` is the older bound (inclusive). If `start` is older than
+    /// `end`, the request asks for the oldest messages after `start` up to and including `end`. With `reverse`, it asks
+    /// for the oldest messages between the same bounds; if only one bound is given, `start` is then the older bound and
+    /// `end` the newer bound.
     init(_ request: WireRequest, channelCount: Int, _ limits: Limits) throws(WireError) {
         let most = channelCount == 1 ? Self.ofOne : Self.ofSeveral
         guard let asked = Int(request["max"] ?? "0"), asked >= 0 else { throw .unreadable }
@@ -111,8 +112,8 @@ struct FetchRequest {
         encodesNames = request.flag("encode_channels", default: true)
     }
 
-    /// Creates a request of version 2, in which `start` is the position where reading begins: the newer bound, or with
-    /// `reverse` the older one.
+    /// Creates a request of history version 2. `start` is the position at which reading begins: the newer bound or,
+    /// with `reverse`, the older bound.
     init(old isReverse: Bool, start: Timetoken?, end: Timetoken?, limit: Int) {
         self.limit = limit
         if isReverse {
@@ -132,8 +133,8 @@ struct FetchRequest {
         return request
     }
 
-    /// The event kinds in PubNub history. Signals, presence events and changes of records and messages are never part
-    /// of it.
+    /// The kinds of events in PubNub's history. It contains no signals, presence events, or changes of records and
+    /// messages.
     static let kinds: Set<EventKind> = [.message, .file]
 
     func print(_ pages: [(channel: String, events: [Event])]) -> JSONText {
@@ -182,10 +183,10 @@ struct FetchRequest {
         writer.endObject()
     }
 
-    /// Prints actions grouped by type and then by value, each group at the place of its first action.
+    /// Prints the actions, grouped by type and then by value. The groups are in the order of their first actions.
     ///
-    /// Chat SDKs compare the first edit of each text to find the newest text. Edits to the same text are therefore
-    /// printed newest first.
+    /// Edits with the same text are printed newest first: a Chat SDK compares the first edit of each text to find the
+    /// newest text.
     private func print(_ actions: [MessageActionRecord], to writer: inout JSONWriter) {
         writer.beginObject()
         for type in actions.map(\.type).withoutRepeats {

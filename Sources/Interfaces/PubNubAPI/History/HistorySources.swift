@@ -1,12 +1,12 @@
 import ChatCore
 import ChatModel
 
-/// The parts of the log that make up the history of a PubNub channel: its own events without replies, and for a
-/// thread's channel also the replies, which are stored in the parent channel.
+/// The parts of the log that make up the history of a PubNub channel: the channel's own events without replies. The
+/// history of a thread's channel also contains the replies, which the log stores in the parent channel.
 struct HistorySources {
     private let requests: [HistoryRequest]
 
-    /// - Parameter request: creates the request for one channel.
+    /// - Parameter request: makes the history request for a channel.
     init(_ channel: String, in app: AppID, _ request: (ChannelID) -> HistoryRequest) {
         var own = request(ChannelID(channel, in: app))
         own.thread = .none
@@ -42,8 +42,7 @@ struct HistorySources {
         return pages
     }
 
-    /// Reads further pages until there are enough events that PubNub clients see. Seldom necessary where messages lie
-    /// close together.
+    /// Reads further pages until there are `limit` events that PubNub clients see. Most histories need no further page.
     private static func fill(
         _ page: Page<Event>, of query: HistoryRequest, _ limit: Int, _ chat: ChatAccess
     ) async throws(ChatError) -> [Event] {

@@ -4,7 +4,7 @@ import HTTPServer
 import JSON
 
 extension PubNubAPI {
-    /// The largest count per channel; counting stops there.
+    /// The maximum count of a channel; counting stops there.
     private static let countMost = 10_000
 
     /// `GET /v3/history/sub-key/{s}/message-counts/{C}`: counts the messages of each channel after a position.
@@ -41,10 +41,10 @@ extension PubNubAPI {
         }
     }
 
-    /// The start positions: one for all channels, or one for each channel.
+    /// The positions after which to count: one for all channels, or one for each channel.
     private func positions(_ request: WireRequest, count: Int) throws(WireError) -> [Timetoken] {
         let common = try request.timetoken("timetoken")
-        // Read without removing repeats, because two channels may have been read up to the same position.
+        // Equal positions are not removed from the list, because two channels may have the same position.
         let each = request["channelsTimetoken"].map { $0.split(separator: ",", omittingEmptySubsequences: false) }
         guard (common == nil) != (each == nil) else { throw .unreadable }
         if let common { return Array(repeating: common, count: count) }

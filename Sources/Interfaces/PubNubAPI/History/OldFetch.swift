@@ -4,8 +4,8 @@ import HTTPServer
 import JSON
 
 extension PubNubAPI {
-    /// `GET /v2/history/sub-key/{s}/channel/{c}`: returns an array of the items, the first position and the last
-    /// position.
+    /// `GET /v2/history/sub-key/{s}/channel/{c}`: returns an array of the items, the position of the first item, and
+    /// the position of the last item.
     func getOldHistory(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(3), service)
         let channel = try readable([request.segment(5) ?? ""])[0]
@@ -28,7 +28,7 @@ extension PubNubAPI {
     }
 }
 
-/// The item format of history version 2: bare payloads, or objects with payload, position and metadata.
+/// The format of an item in history version 2: the payload alone, or an object with payload, position and metadata.
 private struct LegacyItemFormat {
     let showsPosition: Bool
     let showsMeta: Bool

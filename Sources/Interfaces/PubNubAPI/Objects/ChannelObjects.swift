@@ -3,8 +3,8 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// Channel calls of the PubNub objects API. A channel that is created here is public: it has members, and anyone may
-/// follow it.
+/// Channel calls of the PubNub objects API. A channel that is created by these calls is public: it has members, and
+/// every user may follow it.
 extension PubNubAPI {
     func getChannels(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(2), service)

@@ -2,10 +2,10 @@ public import ChatCore
 import ChatModel
 public import JSON
 
-/// Reads the memberships that PubNub lists for a keyset, for import.
+/// Converts the memberships in PubNub's lists, for an import.
 public enum ImportMembership {
-    /// The equivalent edit. A status `pending` becomes an invitation, and a read mark in `custom` becomes the
-    /// membership's own.
+    /// Returns the edit that creates the membership in the store. The status `pending` becomes an invitation, and a
+    /// read mark in `custom` becomes the read mark of the membership.
     public static func edit(_ object: JSONText) -> MembershipEdit {
         var edit = MembershipEdit()
         let value = (try? JSONDocument(object))?.root

@@ -18,7 +18,8 @@ extension PubNubAPI {
         return try await memberships(of: user, try ObjectPage(request), request, chat)
     }
 
-    /// Changes one channel after the other, since each has its own counts and announces its own members.
+    /// Changes the channels one after the other, because each channel has its own counts and its own events about
+    /// members.
     func patchMemberships(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(2), service)
         let chat = chat(keyset, for: request)
@@ -124,7 +125,8 @@ extension PubNubAPI {
 
     // MARK: Changing
 
-    /// Checks a change completely before anything is written, so that a rejected request has changed nothing.
+    /// Parses the page for the response and checks the fields of its filter and order. Called before anything is
+    /// written, so that a rejected request has changed nothing.
     ///
     /// - Returns: the page for the response.
     private func page(
@@ -142,7 +144,8 @@ extension PubNubAPI {
         return page
     }
 
-    /// Sets members of a channel. Creates the channel when it has no record, because memberships need one.
+    /// Sets members of a channel. Creates a record of the channel if there is none, because memberships require a
+    /// record.
     private static func set(
         _ members: [(user: String, edit: MembershipEdit)], in channel: String, by actor: String?, _ chat: ChatAccess
     ) async throws(ChatError) {
@@ -175,7 +178,7 @@ extension PubNubAPI {
         do throws(ChatError) {
             try await chat.change(membersOf: channel, setting: [], removing: users, by: actor)
         } catch {
-            // A channel without a record has no members.
+            // The channel has no record, so it has no members to remove.
             guard error.code == .notFound else { throw error }
         }
     }

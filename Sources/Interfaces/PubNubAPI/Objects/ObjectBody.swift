@@ -2,12 +2,14 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// The body of a request that writes an object. A field sets its value, null clears it, and an absent field is left
-/// unchanged.
+/// The body of a request that writes an object. A member sets a field, null clears the field, and an absent member
+/// leaves the field unchanged.
 struct ObjectBody {
     private let value: JSONValue
     private let text: JSONText
 
+    /// Parses a body.
+    ///
     /// - Throws: `WireError.notJSON`; `WireError.invalidInput` when the body is not an object.
     init(_ bytes: [UInt8], _ limits: Limits) throws(WireError) {
         guard let payload = WirePayload(bytes, depth: limits.jsonDepth) else { throw .notJSON }
@@ -31,7 +33,7 @@ struct ObjectBody {
         return .set(text)
     }
 
-    /// A flat object of strings, numbers, booleans and nulls.
+    /// The change of `custom`, a flat object of strings, numbers, booleans and nulls.
     private func custom() throws(WireError) -> FieldEdit<JSONText> {
         guard let field = value["custom"], let raw = text.rawMember("custom") else { return .keep }
         if field.kind == .null { return .clear }
@@ -71,9 +73,10 @@ struct ObjectBody {
         return edit
     }
 
-    /// The memberships in the list of this name, each with the change to apply. The last entry wins when an id repeats.
+    /// The memberships in the member `name` of the body, each with the change to apply. If an id repeats, its last
+    /// entry counts.
     ///
-    /// - Parameter other: the member that names the other end: `channel` or `uuid`.
+    /// - Parameter other: the name of the object at the other side of the memberships: `channel` or `uuid`.
     /// - Throws: `WireError.invalidInput` for an invalid list or entry.
     func memberships(_ name: String, of other: String) throws(WireError) -> [(id: String, edit: MembershipEdit)] {
         guard let list = value[name], list.kind != .null else { return [] }

@@ -3,7 +3,7 @@ import ChatModel
 import JSON
 import Signing
 
-/// The requested page of a list of objects. Its cursors are offsets as decimal text in base64url.
+/// The page of a list of objects that a request asks for. The cursors are offsets, as decimal text in base64url.
 struct ObjectPage: Sendable {
     private static let most = 100
 
@@ -13,7 +13,9 @@ struct ObjectPage: Sendable {
     private let filter: String?
     private let sort: [String]
 
-    /// - Throws: `WireError.invalidInput` for a limit that is not a number of at least 0, or an invalid cursor.
+    /// Parses the parameters of a page.
+    ///
+    /// - Throws: `WireError.invalidInput` for a limit that is not a number of at least 0, or for an invalid cursor.
     init(_ request: WireRequest) throws(WireError) {
         guard let asked = Int(request["limit"] ?? "100"), asked >= 0 else {
             throw .invalidInput([.init(message: "Limit must be a number.", location: "limit", kind: "query")])
@@ -66,7 +68,7 @@ struct ObjectPage: Sendable {
         return place
     }
 
-    /// Replaces timestamps that are compared with `updated` by numbers, as the store keeps them.
+    /// Replaces the timestamps that a filter compares with `updated` by numbers, because the store contains numbers.
     private static func readable(_ filter: String) -> String {
         var output = filter
         for match in filter.matches(of: /(updated\s*(?:==|!=|<=|>=|<|>)\s*)['"]([^'"]+)['"]/).reversed() {
@@ -82,7 +84,7 @@ extension Substring {
 }
 
 extension RecordFields {
-    /// The fields of users under their PubNub names.
+    /// The fields of users by their PubNub names.
     static let wireUsers = RecordFields(
         names: [
             "id": "@id", "name": "name", "externalId": "external_id", "profileUrl": "profile_url", "email": "email",
@@ -93,7 +95,7 @@ extension RecordFields {
             "id": "@id", "name": "name", "description": "description", "status": "status", "type": "type",
             "updated": "@updated",
         ], objects: ["custom": "custom"], id: "id")
-    /// The fields of memberships, listed for one user.
+    /// The fields of memberships in the list of a user's channels, by their PubNub names.
     static let wireMemberships = RecordFields(
         names: [
             "channel.id": "channel", "channel.name": "channel:name", "channel.description": "channel:description",
@@ -101,7 +103,7 @@ extension RecordFields {
             "status": "status", "type": "type", "updated": "@updated",
             "custom.\(WireMembership.readMark)": "read_timetoken",
         ], objects: ["custom": "custom", "channel.custom": "channel:custom"], id: "channel.id", override: pending)
-    /// The fields of memberships, listed for one channel.
+    /// The fields of memberships in the list of a channel's members, by their PubNub names.
     static let wireMembers = RecordFields(
         names: [
             "uuid.id": "user", "uuid.name": "user:name", "uuid.externalId": "user:external_id",

@@ -1,18 +1,20 @@
 import ChatModel
 import JSON
 
-/// The change of a record in the PubNub format: `set` or `delete` of a `uuid`, `channel` or `membership`.
+/// The change of a record as a PubNub event: `set` or `delete` of a `uuid`, `channel` or `membership`.
 struct ObjectPayload {
     let payload: JSONText
 
-    /// Returns nil for an event that is not such a change, and for a change of fields that PubNub does not have.
+    /// Converts an event. Nil for an event that does not report the change of a record, and for a change of fields
+    /// that PubNub does not have.
     init?(_ event: Event) {
         if let membership = Self.membership(event) {
             payload = membership
             return
         }
         guard let (type, isSet) = Self.types[event.type] else { return nil }
-        // The wire form, if present, also holds the private fields that other readers of the app do not see.
+        // The wire form also contains the private fields, which other readers of the app do not see. Some events have
+        // none.
         let text = event.draft.wire ?? event.data
         var fields: [(name: String, value: JSONText)] = []
         switch event.type {
@@ -33,8 +35,8 @@ struct ObjectPayload {
         }
     }
 
-    /// The payload of a membership event. Only the event that holds the complete membership has one, on both of its
-    /// channels.
+    /// The payload of a membership event; nil for other events. Only the event with the complete membership has this
+    /// payload, on the user's channel and on the membership's channel.
     private static func membership(_ event: Event) -> JSONText? {
         let isSet = event.type == BuiltInTypes.membershipSet
         guard isSet || event.type == BuiltInTypes.membershipRemoved,
@@ -73,7 +75,7 @@ struct ObjectPayload {
         }
     }
 
-    /// True for an event that announces the change of a user or channel record.
+    /// True for an event that reports the change of a user or channel record.
     static func isRecordChange(_ event: Event) -> Bool { types[event.type] != nil }
 
     private static let types: [String: (type: String, isSet: Bool)] = [
@@ -82,7 +84,7 @@ struct ObjectPayload {
         "channel.deleted": ("channel", false), "channel.frozen": ("channel", true),
         "channel.unfrozen": ("channel", true),
     ]
-    /// Maps stored field names to PubNub names.
+    /// The PubNub names of the stored fields.
     private static let userFields = [
         "name": "name", "profile_url": "profileUrl", "email": "email", "external_id": "externalId",
         "type": "type", "status": "status", "custom": "custom",
@@ -97,7 +99,7 @@ struct ObjectPayload {
         }
     }
 
-    /// The new values of the changed fields; a cleared field is null.
+    /// The new values of the changed fields. The value of a cleared field is null.
     private static func changed(_ data: JSONText, _ names: [String: String]) -> [(name: String, value: JSONText)] {
         (data.rawMember("changes")?.rawElements() ?? []).compactMap { change in
             guard let key = (try? JSONDocument(change))?.root["key"]?.string, let name = names[key] else { return nil }

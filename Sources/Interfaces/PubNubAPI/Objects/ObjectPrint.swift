@@ -2,12 +2,12 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// The `eTag` of a record in the PubNub API: the timetoken of its last change in base 36, which the event of the change
-/// also shows.
+/// The `eTag` of a record in the PubNub API: the timetoken of the record's last change, in base 36. The event about the
+/// change has the same timetoken.
 enum ObjectTag {
     static func text(_ updated: Timetoken) -> String { String(updated.rawValue, radix: 36) }
 
-    /// The tag of an `If-Match`, with or without quotes.
+    /// The tag in an `If-Match` header field, which may have quotes.
     static func text(ofHeader header: String) -> String { header.filter { $0 != "\"" } }
 }
 
@@ -39,8 +39,8 @@ extension ChannelRecord {
 
 extension MembershipRecord {
     /// - Parameters:
-    ///   - name: the member name of the other end: `channel` or `uuid`.
-    ///   - printOther: prints the other end.
+    ///   - name: the name of the object at the other side of the membership: `channel` or `uuid`.
+    ///   - printOther: prints that object.
     func print(
         _ fields: ObjectInclude.Fields, _ name: StaticString, to writer: inout JSONWriter,
         _ printOther: (inout JSONWriter) -> Void
@@ -55,7 +55,7 @@ extension MembershipRecord {
 }
 
 extension RestrictionRecord {
-    /// Prints the restriction as the membership that Chat SDKs expect; see `MembershipRecord`.
+    /// Prints the restriction in the form of a membership, which Chat SDKs expect; see `MembershipRecord`.
     func print(
         _ fields: ObjectInclude.Fields, _ name: StaticString, to writer: inout JSONWriter,
         _ printOther: (inout JSONWriter) -> Void
@@ -81,7 +81,7 @@ extension JSONWriter {
         if let value { member(name, value) } else { nullMember(name) }
     }
 
-    /// Prints the requested members among `type`, `status` and `custom`.
+    /// Prints those of the members `type`, `status` and `custom` that were requested.
     fileprivate mutating func members(
         _ fields: ObjectInclude.Fields, _ type: String?, _ status: String?, _ custom: JSONText?
     ) {
@@ -90,13 +90,13 @@ extension JSONWriter {
         if fields.custom { member("custom", custom ?? .null) }
     }
 
-    /// Prints the time of the last change and the version's tag.
+    /// Prints the time of the last change, and the `eTag` that is made from this time.
     mutating func version(_ updated: Timetoken) {
         member("updated", updated.timestamp)
         member("eTag", ObjectTag.text(updated))
     }
 
-    /// Prints an object with nothing but the id, for an object that has no record.
+    /// Prints an object that contains only the id, for an object without a record.
     mutating func bareID(_ id: String) {
         beginObject()
         member("id", id)
@@ -106,7 +106,7 @@ extension JSONWriter {
 
 /// The optional fields that a request for objects includes.
 struct ObjectInclude: Sendable {
-    /// The fields that are shown only when they are asked for.
+    /// The fields that are shown only when a request asks for them.
     struct Fields: Sendable {
         var custom = false
         var status = false
@@ -120,10 +120,11 @@ struct ObjectInclude: Sendable {
     }
 
     let own: Fields
-    /// The included fields of the record at the other end of a membership; nil when only its id is shown.
+    /// The fields of the object at the other side of a membership; nil when only its id is shown.
     let other: Fields?
 
-    /// - Parameter other: the name of the other end of a membership: `channel` or `uuid`.
+    /// - Parameter other: the name of the object at the other side of a membership: `channel` or `uuid`; empty for an
+    ///   object that is not a membership.
     init(_ request: WireRequest, other: String = "") {
         let names = request["include"]?.split(separator: ",") ?? []
         own = Fields(names)

@@ -3,11 +3,11 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// Restrictions in the form of the Chat SDKs: members of a moderation channel, which is named after the restricted
-/// channel.
+/// Restrictions (bans and mutes) in the form of the Chat SDKs: as members of a moderation channel, whose name is
+/// derived from the restricted channel.
 ///
-/// These members have no records of their own. Writing one restricts the user, so that the restriction is enforced.
-/// Reading them lists every restriction, whichever API created it.
+/// The store has no records of these members. Writing a member restricts the user, so that the restriction is enforced.
+/// Reading the members lists every restriction, including those from other APIs.
 extension PubNubAPI {
     // MARK: Reading
 
@@ -37,7 +37,8 @@ extension PubNubAPI {
         }
     }
 
-    /// - Parameter filter: the request's filter, rewritten by `restrictionFilter` to name the restricted channels.
+    /// - Parameter filter: the request's filter, in which `restrictionFilter` has replaced the names of moderation
+    ///   channels.
     func restrictions(
         of user: String, filter: String, _ request: WireRequest, _ chat: ChatAccess
     ) async throws -> Response {
@@ -65,8 +66,8 @@ extension PubNubAPI {
         }
     }
 
-    /// The filter of a request for a user's memberships, rewritten to name the restricted channels instead of their
-    /// moderation channels. Nil when the filter does not ask for restrictions, or excludes them.
+    /// The filter of a request for a user's memberships, with the names of the restricted channels in place of their
+    /// moderation channels. Nil when the filter does not ask for restrictions, or excludes restrictions.
     static func restrictionFilter(_ request: WireRequest) -> String? {
         guard let filter = request["filter"] else { return nil }
         let wanted = filter.replacing(
@@ -77,10 +78,10 @@ extension PubNubAPI {
 
     // MARK: Writing
 
-    /// Requires the secret key's signature for restrictions in an app that does not require tokens.
+    /// Requires a signature with the secret key, if a request sets restrictions in an app that does not require tokens.
     ///
-    /// In such an app everybody has the publish and subscribe keys, so a banned user could otherwise lift the ban. Chat
-    /// SDKs sign these requests.
+    /// All clients of such an app have the publish and subscribe keys, so a banned user could otherwise remove the ban.
+    /// Chat SDKs sign these requests.
     func requireModerator(for channels: [String], _ request: WireRequest, _ keyset: Keyset) throws(WireError) {
         guard !keyset.record.requiresTokens, channels.contains(where: { WireNames.moderated(on: $0) != nil }) else {
             return
@@ -88,15 +89,15 @@ extension PubNubAPI {
         try requireSignature(request, keyset)
     }
 
-    /// Sets a user's restriction from the membership that a Chat SDK writes. Lifts it when the membership has neither a
-    /// ban nor a mute. Announces nothing, because the SDK itself publishes the change.
+    /// Sets a user's restriction from the membership that a Chat SDK writes. A membership without a ban and without a
+    /// mute removes the restriction. No event is emitted, because the SDK itself publishes the change.
     ///
-    /// - Parameter moderator: the acting user, as far as the request names one.
+    /// - Parameter moderator: the acting user; nil when the request names none.
     static func restrict(
         _ user: String, in channel: String, _ edit: MembershipEdit, by moderator: String?, _ chat: ChatAccess
     ) async throws(ChatError) {
         guard case .set(let custom) = edit.custom, let value = (try? JSONDocument(custom))?.root else {
-            // Fields other than `custom` are not stored, and leave the restriction as it is.
+            // Only `custom` is stored. Changes of other fields leave the restriction unchanged.
             if case .clear = edit.custom { try await lift(user, in: channel, by: moderator, chat) }
             return
         }
@@ -117,13 +118,13 @@ extension PubNubAPI {
 }
 
 extension RecordFields {
-    /// The fields of a channel's restrictions, which are listed as members.
+    /// The fields of a channel's restrictions in the list of members, by their PubNub names.
     static let wireRestrictedUsers = RecordFields(
         names: [
             "uuid.id": "user", "uuid.name": "user:name", "uuid.updated": "user:@updated", "updated": "@updated",
             "custom.ban": "ban", "custom.mute": "mute", "custom.reason": "reason",
         ], objects: ["uuid.custom": "user:custom"], id: "uuid.id")
-    /// The fields of a user's restrictions, which are listed as memberships.
+    /// The fields of a user's restrictions in the list of memberships, by their PubNub names.
     static let wireRestrictedChannels = RecordFields(
         names: [
             "channel.id": "channel", "channel.name": "channel:name", "updated": "@updated", "custom.ban": "ban",

@@ -95,9 +95,9 @@ extension PubNubAPI {
 
 // MARK: - What lists show of users
 
-/// In an app that requires tokens, each user holds a token. A list shows such a caller only the public fields of users
-/// whose metadata the token does not grant. Callers with only the keys, or with a signature, see every field, as at
-/// PubNub.
+/// The visibility of users in lists. In an app that requires tokens, a list shows only the public fields of a user,
+/// unless the caller's token grants access to the user's metadata. Callers with a signature, and all callers of other
+/// apps, see every field, as at PubNub.
 extension Keyset {
     /// The part of a user's record that a list shows to the caller.
     func visible(_ user: UserRecord, to request: WireRequest) -> UserRecord {
@@ -129,9 +129,9 @@ extension PubNubAPI {
         }
     }
 
-    /// Runs a write. A failed precondition becomes an error with status 412.
+    /// Runs a write. If a precondition fails, the error has status 412.
     ///
-    /// - Parameter what: the kind of object, for the error text.
+    /// - Parameter what: the kind of object that is written, for the error text.
     static func writing<Value: Sendable>(
         _ what: String, _ body: () async throws(ChatError) -> Value
     ) async throws -> Value {
@@ -143,9 +143,9 @@ extension PubNubAPI {
         }
     }
 
-    /// Translates an `eTag` of the PubNub API to a precondition on the stored version.
+    /// Checks the `eTag` of a request against a record. Returns the precondition on the stored version.
     ///
-    /// - Throws: `ChatError.stale` when the record has another version or does not exist.
+    /// - Throws: `ChatError.stale` when the record has another tag or does not exist.
     static func require(
         _ tag: String, _ record: (updated: Timetoken, etag: String)?
     ) throws(ChatError) -> RecordChange.Precondition {
@@ -155,7 +155,8 @@ extension PubNubAPI {
         return .etag(record.etag)
     }
 
-    /// Updates a record, or creates it if it does not exist. Updates again when another request created it in between.
+    /// Updates a record, or creates the record if it does not exist. If another request creates it in between, the
+    /// update is repeated.
     static func upsert<Value: Sendable>(
         _ update: () async throws(ChatError) -> Value, orMake make: () async throws(ChatError) -> Value
     ) async throws(ChatError) -> Value {
@@ -174,7 +175,7 @@ extension PubNubAPI {
 }
 
 extension WireRequest {
-    /// The tag that the write requires; nil without an `If-Match`, and for `*`.
+    /// The tag that `If-Match` requires; nil without the field, and for `*`.
     var ifMatch: String? {
         request.headers["If-Match"].map { ObjectTag.text(ofHeader: $0) }.flatMap { $0.isEmpty || $0 == "*" ? nil : $0 }
     }

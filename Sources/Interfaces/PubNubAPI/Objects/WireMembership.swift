@@ -2,19 +2,19 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// A membership in the PubNub format: an invitation is a status, and the read mark is a member of `custom`. The store
-/// has a field for each, from which this format is derived.
+/// The PubNub format of a membership. An invitation is a status, and the read mark is a member of `custom`. The store
+/// has separate fields for both, and the format is derived from these fields.
 enum WireMembership {
     /// The status of an invited user.
     static let pending = "pending"
-    /// The member of `custom` in which Chat SDKs keep the read mark, a timetoken as a string.
+    /// The member of `custom` in which Chat SDKs store the read mark: a timetoken as a string.
     static let readMark = "lastReadMessageTimetoken"
 }
 
 extension MembershipRecord {
     var wireStatus: String? { state == .invited ? WireMembership.pending : status }
 
-    /// The app's own values, followed by the read mark if there is one.
+    /// The `custom` object of the PubNub format: the app's own members, followed by the read mark if there is one.
     var wireCustom: JSONText? {
         guard custom != nil || read > .zero else { return nil }
         let own = (custom?.rawMembers() ?? []).filter { $0.name != WireMembership.readMark || read == .zero }
@@ -34,10 +34,11 @@ extension MembershipRecord {
 }
 
 extension MembershipEdit {
-    /// Moves the invitation and the read mark from the PubNub fields to fields of their own.
+    /// Moves the invitation and the read mark from the PubNub members to the fields of the store.
     ///
-    /// The status `pending` invites the user. Any other status joins, and so does an edit without any field. An edit of
-    /// other fields leaves an invitation as it is, because SDKs write the read mark of invited users.
+    /// The status `pending` invites the user. Any other status makes the user join, and so does an edit without any
+    /// member. An edit of other members leaves an invitation unchanged, because SDKs also write the read marks of
+    /// invited users.
     mutating func applyFacts() {
         switch (status, custom, type) {
         case (.set(WireMembership.pending), _, _):
@@ -53,7 +54,7 @@ extension MembershipEdit {
         custom = rest.isEmpty ? .clear : .set(JSONText(members: rest))
     }
 
-    /// The read mark in `custom`. Nil when the member is not a timetoken; it is then the app's own value.
+    /// The read mark in `custom`. Nil when the member is not a timetoken; the member then belongs to the app.
     private static func mark(_ custom: JSONText) -> Timetoken? {
         guard let value = custom.rawMember(WireMembership.readMark), let root = try? JSONDocument(value).root else {
             return nil
@@ -63,7 +64,7 @@ extension MembershipEdit {
 }
 
 extension JSONText {
-    /// An object of these members.
+    /// Makes an object of these members.
     fileprivate init(members: [(name: String, value: JSONText)]) {
         self.init { writer in
             writer.beginObject()

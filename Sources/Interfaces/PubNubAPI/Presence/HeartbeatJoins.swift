@@ -1,10 +1,11 @@
 import ChatModel
 import Locking
 
-/// Recent joins by heartbeats, with positions of the log before them.
+/// The recent joins by heartbeats, each with a position of the log before the join.
 ///
-/// SDKs send the first heartbeat and the handshake of a subscription at the same time. When the heartbeat arrives first,
-/// the handshake continues before the join, so that a client that follows its own presence receives it.
+/// SDKs send the first heartbeat and the handshake of a subscription at the same time. If the heartbeat arrives first,
+/// the handshake returns a position before the join. A client that follows its own presence therefore receives its join
+/// event.
 final class HeartbeatJoins: Sendable {
     private struct Key: Hashable {
         let user: UserID
@@ -16,14 +17,14 @@ final class HeartbeatJoins: Sendable {
         let at: Timetoken
     }
 
-    /// The longest time between a heartbeat and the handshake that belongs to it.
+    /// The maximum time between a heartbeat and the handshake that belongs to it.
     private static let window: Duration = .seconds(10)
-    /// The maximum number of recorded joins. Beyond it, the oldest are forgotten.
+    /// The maximum number of recorded joins. When it is exceeded, the oldest joins are removed.
     private static let capacity = 8192
 
     private let joins = Lock(GenerationCache<Key, Join>(capacity: capacity))
 
-    /// Records that a heartbeat makes the user join these channels. Call it before the join.
+    /// Records that a heartbeat makes the user join the channels. Called before the join.
     ///
     /// - Parameter position: a position of the log that precedes the join.
     func record(_ channels: [String], of user: UserID, after position: Timetoken, at now: Timetoken) {
@@ -34,8 +35,8 @@ final class HeartbeatJoins: Sendable {
         }
     }
 
-    /// The earliest position before the user's recent joins of these channels; nil without any. Forgets these joins, so
-    /// that only one handshake continues before them.
+    /// Removes and returns the earliest position before the user's recent joins of the channels; nil if there are no
+    /// such joins. The joins are removed, so that only one handshake returns a position before them.
     func take(_ channels: [String], of user: UserID, at now: Timetoken) -> Timetoken? {
         joins.withLock { joins in
             var earliest: Timetoken?

@@ -3,7 +3,7 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// Here-now calls of the PubNub API.
+/// Here-now calls of the PubNub API, which list the users present on channels.
 extension PubNubAPI {
     /// `GET /v2/presence/sub-key/{s}/channel/{C}`: lists the occupants of one or more channels.
     func getHereNow(_ request: WireRequest) async throws -> Response {
@@ -34,7 +34,7 @@ extension PubNubAPI {
 
     private static let channelsMost = 1000
 
-    /// - Parameter others: the occupancy of each channel that is counted but not listed.
+    /// - Parameter others: the number of occupants of each channel that is counted but not listed.
     private func describeChannels(
         of channels: [String], beside others: [Int] = [], _ wanted: HereNowRequest, _ chat: ChatAccess
     ) async throws -> Response {
@@ -62,7 +62,7 @@ extension PubNubAPI {
         }
     }
 
-    /// Reads page by page up to the offset, because the list of occupants has no numeric positions.
+    /// Reads page by page up to the offset, because the store's list of occupants has name cursors and no offsets.
     private func describeChannel(
         _ channel: String, _ wanted: HereNowRequest, _ chat: ChatAccess
     ) async throws -> HereNowChannel {
@@ -100,7 +100,7 @@ struct HereNowRequest: Sendable {
         showsStates = request.flag("state")
     }
 
-    /// The offset of the next page; nil when no names were left out.
+    /// The offset of the next page; nil when the page contains all names.
     func next(after entries: [HereNowChannel]) -> Int? {
         showsUsers && limit > 0 && entries.contains { $0.hasMore } ? offset + limit : nil
     }

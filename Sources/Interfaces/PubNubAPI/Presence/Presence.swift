@@ -19,7 +19,9 @@ extension PubNubAPI {
         add(.get, RoutePattern(base + "/uuid/{u}"), in: .presence, for: .everyone(key: 3), to: &router, getWhereNow)
     }
 
-    /// - Parameter isWanted: selects the channels of the groups that count towards the target.
+    /// The channels of a presence call.
+    ///
+    /// - Parameter isWanted: selects the channels of groups to include; the others do not count towards the limit.
     func place(
         _ request: WireRequest, _ chat: ChatAccess, where isWanted: (String) -> Bool = { _ in true }
     ) async throws -> PresenceTarget {
@@ -47,7 +49,8 @@ extension PubNubAPI {
         let keyset = try Keyset(request.segment(3), service)
         let chat = chat(keyset, for: request)
         let user = try request.requireUser()
-        // Only channels where the user is present count, so leaving succeeds however much the groups have grown.
+        // Only channels on which the user is present count towards the limit. Leaving therefore succeeds even if the
+        // groups have grown beyond the limit.
         let place = try await place(request, chat) { channel in
             service.presence.isPresent(user, ChannelID(channel, in: keyset.app))
         }
@@ -81,7 +84,7 @@ extension PubNubAPI {
             do throws(ChatError) {
                 try await chat.show(state.text, as: user, on: channel, tellsAgain: true)
             } catch {
-                // A user who is not present has no state to show; clients send it again with their next heartbeat.
+                // A user who is not present has no state. Clients send the state again with their next heartbeat.
                 guard error.slug == "not_present" else { throw error }
             }
         }
@@ -122,7 +125,7 @@ extension PubNubAPI {
 }
 
 extension Response {
-    /// A successful presence response with additional members.
+    /// The response to a successful presence call, with additional members.
     static func presence(_ print: (inout JSONWriter) -> Void) -> Response {
         .wire { writer in
             writer.beginObject()

@@ -1,12 +1,12 @@
 import ChatModel
 import JSON
 
-/// A presence event in the PubNub format: the payload, and the metadata that filter expressions read.
+/// A presence event in the PubNub format: its payload, and its metadata, which filter expressions can test.
 struct PresencePayload {
     let payload: JSONText
     let meta: JSONText
 
-    /// Returns nil for an event that is not a presence event.
+    /// Converts an event; nil for an event that is not a presence event.
     init?(_ event: Event) {
         guard let action = Self.actions[event.type] else { return nil }
         let user = event.data.rawMember("user")?.rawMember("id")
@@ -48,7 +48,7 @@ struct PresencePayload {
         "presence.joined": "join", "presence.left": "leave", "presence.timed_out": "timeout",
         "presence.state_changed": "state-change", "presence.interval": "interval",
     ]
-    /// Maps the members of the stored event to the names that SDKs read, whatever other documentation says.
+    /// The names that SDKs read, by the member of the stored event. Some of PubNub's documentation uses other names.
     private static let lists = [("joined", "join"), ("left", "leave"), ("timed_out", "timeout")]
 
     static func shows(_ event: Event) -> Bool { actions[event.type] != nil }

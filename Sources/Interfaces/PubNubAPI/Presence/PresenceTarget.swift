@@ -2,16 +2,18 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// The channels of a presence call: those that the request names, and those of its channel groups.
+/// The channels of a presence call: the channels that the request names, and the channels of the groups that it names.
 struct PresenceTarget: Sendable {
-    /// The named channels come first. Wildcards and presence channels are left out, because no user can be present on
-    /// them.
+    /// All channels, the named ones first. Wildcards and presence channels are left out, because no user can be present
+    /// on them.
     let channels: [String]
     let hasGroups: Bool
-    /// The channels of each group, without presence channels. Groups named with the `-pnpres` suffix are left out.
+    /// The channels of each named group, without presence channels. Groups with the suffix `-pnpres` are left out.
     private let groups: [ExactText: [String]]
     private let named: [String]
 
+    /// Makes the target from the names in the request and the channels of its groups.
+    ///
     /// - Throws: `WireError.unreadable` for more names than `Limits.streamChannels`; `.malformed` for an invalid
     ///   channel name.
     init(_ names: [String], _ held: GroupChannels, _ limits: Limits) throws {
@@ -30,12 +32,13 @@ struct PresenceTarget: Sendable {
         self.channels = channels.filter { $0 != ChannelID.systemName }.withoutRepeats
     }
 
-    /// The channel, when the request names exactly one and no group. Some responses have a special form for that case.
+    /// The channel of a request that names exactly one channel and no group; nil for other requests. Some responses
+    /// have a special form for such a request.
     var single: String? { named.count == 1 && !hasGroups ? named[0] : nil }
 
-    /// Reads a `state` parameter: an object of states by channel or group.
+    /// Parses the parameter `state`: a JSON object that contains a state for each channel or group.
     ///
-    /// Unreadable text, values that are not objects, and channels outside this target are ignored.
+    /// Text that cannot be parsed, states that are not objects, and channels outside this target are ignored.
     func states(_ text: String?, _ limits: Limits) -> [(channel: String, state: JSONText)] {
         guard let text, let states = WirePayload(Array(text.utf8), depth: limits.jsonDepth),
             states.value.kind == .object
@@ -48,13 +51,15 @@ struct PresenceTarget: Sendable {
 }
 
 extension WireRequest {
-    /// The time that the user stays present after this request: the parameter `heartbeat` in seconds, limited to 2...86 400,
-    /// or `Limits.presenceAge` without a positive one.
+    /// The duration for which the user stays present after this request: the parameter `heartbeat` in seconds, limited
+    /// to 2...86 400. `Limits.presenceAge` if the parameter is absent or not positive.
     func heartbeat(_ limits: Limits) -> Duration {
         guard let seconds = self["heartbeat"].flatMap({ Int($0) }), seconds > 0 else { return limits.presenceAge }
         return .seconds(min(max(seconds, 2), 86_400))
     }
 
+    /// The acting user.
+    ///
     /// - Throws: `WireError.missingUser` when the request has no `uuid`.
     func requireUser() throws -> String {
         guard let user = try user() else { throw WireError.missingUser }

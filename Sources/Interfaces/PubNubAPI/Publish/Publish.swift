@@ -15,8 +15,8 @@ extension PubNubAPI {
         try await publish(request.body, request)
     }
 
-    /// `GET /v1/files/publish-file/{p}/{s}/0/{c}/0/{json}`: publishes the announcement of a file. The file may be
-    /// stored anywhere.
+    /// `GET /v1/files/publish-file/{p}/{s}/0/{c}/0/{json}`: publishes a message about a file. The file may be stored on
+    /// any server.
     func getFileMessage(_ request: WireRequest) async throws -> Response {
         guard let text = request.rest(from: 8) else { throw WireError.invalidJSON }
         let (keyset, channel) = try place(of: request, shiftedBy: 2)
@@ -40,7 +40,7 @@ extension PubNubAPI {
         return try await sent(typing.signal(), keyset, request)
     }
 
-    /// Checks in PubNub's order, because the first failed check determines the response.
+    /// Publishes a payload. The checks run in PubNub's order, because the first failed check determines the response.
     private func publish(_ bytes: [UInt8], _ request: WireRequest) async throws -> Response {
         let (keyset, channel) = try place(of: request)
         let payload = try payload(bytes, limit: limits.pubnubMessageBytes, .messageTooLarge)
@@ -59,7 +59,7 @@ extension PubNubAPI {
         return try await sent(draft, keyset, request)
     }
 
-    /// Publishes a reply. Returns nil when the message replied to does not exist or is itself a reply.
+    /// Publishes a reply. Returns nil when the parent message does not exist or is itself a reply.
     private func sent(
         _ draft: EventDraft, in thread: MappedThread, _ keyset: Keyset, _ request: WireRequest
     ) async throws -> Response? {
@@ -74,9 +74,9 @@ extension PubNubAPI {
         }
     }
 
-    /// The app and the channel of a publish.
+    /// The app and the channel of a publish, from the path.
     ///
-    /// - Parameter shift: the number of path segments before those of a publish.
+    /// - Parameter shift: the number of path segments in front of the segments of an ordinary publish.
     /// - Throws: `WireError.invalidSubscribeKey`, `invalidKey` or `invalidChannel`.
     private func place(of request: WireRequest, shiftedBy shift: Int = 0) throws -> (Keyset, String) {
         let keyset = try Keyset(request.segment(2 + shift), service)
@@ -107,15 +107,16 @@ extension PubNubAPI {
     }
 
     private func meta(_ request: WireRequest) throws(WireError) -> JSONText? {
-        // One SDK sends `null` when there is no metadata.
+        // One SDK sends `null` if there is no metadata.
         guard let text = request["meta"], text != "null" else { return nil }
         guard let meta = WirePayload(Array(text.utf8), depth: limits.jsonDepth) else { throw .invalidJSON }
         return meta.text
     }
 
-    /// Sets whether and how long the event is stored, and whether only webhooks receive it.
+    /// Sets whether and for how long the event is stored, and whether only webhooks receive the event.
     private func store(_ draft: inout EventDraft, as request: WireRequest, _ keyset: Keyset) {
-        // One SDK fires events with this pair of parameters and without `norep`. No other call sends the pair.
+        // One SDK sends `store=0` and `ttl=0` without `norep` to fire an event. No other call sends these two
+        // parameters.
         let isFired = request.flag("norep") || request["store"] == "0" && request["ttl"] == "0"
         if isFired { draft.audience = .webhooks }
         if isFired || !request.flag("store", default: keyset.record.storesByDefault) { draft.retention = .passing }
@@ -144,20 +145,20 @@ extension PubNubAPI {
 }
 
 extension EventDraft {
-    /// True for a draft that becomes a reply when published to a thread's channel: a stored message whose `meta` is
-    /// an object or absent, so that it can name the thread.
+    /// True for a draft that becomes a reply if it is published to a thread's channel. The draft must be stored, and
+    /// its `meta` must be an object or absent, because the reference to the thread is added to `meta`.
     fileprivate var isReply: Bool {
         type == BuiltInTypes.messageCreated && retention == .kept && audience == .subscribers
             && (meta.map { $0.rawMembers() != nil } ?? true)
     }
 }
 
-/// Reads the messages of a keyset's history, for import.
+/// Converts the messages of a keyset's history, for an import.
 public enum ImportedPublish {
-    /// The draft that publishing this message would create: the same type, and the original text kept for PubNub
-    /// readers.
+    /// The draft that a publish of this message would create. It has the same type, and it keeps the original text for
+    /// PubNub readers.
     ///
-    /// - Parameter isFile: true for a message that announces a file.
+    /// - Parameter isFile: true for a message about a file.
     /// - Returns: nil for a payload that is not valid JSON.
     public static func draft(
         channel: String, payload: JSONText, user: String?, label: String?, meta: JSONText?, isFile: Bool = false
@@ -175,16 +176,17 @@ public enum ImportedPublish {
     }
 }
 
-/// A payload: any JSON value, as the original bytes and as parsed.
+/// The payload of a publish: any JSON value, as original bytes and as a parsed value.
 struct WirePayload {
     let text: JSONText
     let value: JSONValue
 
-    /// Returns nil for bytes that are not JSON (RFC 8259), or nested deeper than `depth`.
+    /// Parses a payload; nil for bytes that are not JSON (RFC 8259) or are nested deeper than `depth`.
     ///
-    /// Names may repeat and numbers may have any size, because readers get the original text and not the parsed value.
+    /// Names may repeat, and numbers may have any size, because readers receive the original text and not the parsed
+    /// value.
     init?(_ bytes: [UInt8], depth: Int) {
-        // The error is dropped, because PubNub has one text for all of them.
+        // The error is discarded, because PubNub has the same text for all parsing errors.
         guard
             let document = try? JSONDocument(
                 bytes, limits: JSONLimits(depth: depth), numbers: .any, duplicates: .lastWins)

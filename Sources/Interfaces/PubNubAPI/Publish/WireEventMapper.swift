@@ -4,9 +4,9 @@ import JSON
 
 /// Determines the event type of a publish or a signal from its label and the `type` of its payload.
 ///
-/// Typed chat events get the fields of the built-in types, so that webhooks, schemas and native readers see the same
-/// events as from any other API. The original text is kept for PubNub readers. A payload that claims a type but lacks
-/// required fields is an ordinary message; rejecting it would break a client that works with PubNub.
+/// Typed chat events get the data of the built-in types, so that webhooks, schemas and native readers see the same
+/// events as from any other API. PubNub readers get the original text. A payload that names a type but lacks required
+/// members is an ordinary message, because a refusal would break a client that works with PubNub.
 struct WireEventMapper {
     let channel: String
     let payload: WirePayload
@@ -26,7 +26,8 @@ struct WireEventMapper {
     func publish() -> EventDraft {
         if let event = typedEvent {
             var draft = typed(event, .message, .kept)
-            // The client also writes the restriction itself, and that creates the event for all other readers.
+            // Only PubNub readers receive this event. The client also writes the restriction, and that write creates
+            // the event for all other readers.
             if claimed == "moderation" { draft.audience = .wire }
             return draft
         }
@@ -35,12 +36,13 @@ struct WireEventMapper {
         var draft = EventDraft.message(channel: channel, data: payload.text, user: user, meta: meta)
         draft.parsedData = payload.value
         draft.customType = label
-        // Without this, PubNub readers would get the text converted to the format of a native message.
+        // The original text is stored too. Otherwise PubNub readers would get the text in the format of a native
+        // message.
         if VisiblePayload.isNativeText(payload.text) { draft.wire = payload.text }
         return draft
     }
 
-    /// Labels that do not become event types: those of the Chat SDKs, and names that are reserved for other events.
+    /// Labels that do not become event types: the labels of Chat SDKs, and names that are reserved for other events.
     private static let labelsOfMessages = BuiltInTypes.eventSourceNames.union(["text", "text-message"])
 
     func signal() -> EventDraft {
@@ -51,11 +53,11 @@ struct WireEventMapper {
         return draft
     }
 
-    /// State that a signal changes.
+    /// The change of state that a signal requests.
     enum SignalEffect {
         /// True when the user starts typing, false when the user stops.
         case typing(Bool)
-        /// The user has read everything up to and including this timetoken.
+        /// The user has read all messages up to and including this timetoken.
         case read(Timetoken)
     }
 
@@ -67,14 +69,16 @@ struct WireEventMapper {
         }
     }
 
-    /// The channel to which a publish invites the user of its own channel.
+    /// The channel to which an invitation invites a user. The invitation is published on the user's own channel. Nil
+    /// for other payloads.
     var invitedTo: String? { claimed == "invite" ? text("channelId") : nil }
 
     private func custom(_ type: String, _ kind: EventKind) -> EventDraft {
         var draft = EventDraft.event(channel: channel, type: type, data: payload.text, user: user, meta: meta)
         draft.kind = kind
         draft.parsedData = payload.value
-        // The label of an app's own type is its name. An event of the type `custom` keeps its label separately.
+        // The label of an app's own type is the name of the type. An event of the type `custom` stores its label
+        // separately.
         if type == BuiltInTypes.custom { draft.customType = label }
         return draft
     }
@@ -112,7 +116,7 @@ extension WireEventMapper {
         payload.value[name]?.string.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// A timetoken in the payload: a string of digits; nil for anything else.
+    /// A timetoken in the payload, as a string of digits; nil for other values.
     private func timetoken(_ name: String) -> String? { text(name).flatMap { Timetoken(text: $0)?.description } }
 
     private var typedSignal: TypedEvent? {
@@ -227,11 +231,11 @@ extension JSONWriter {
     }
 }
 
-/// Chat state that Chat SDKs change by a publish or a signal, and that the native API shares.
+/// State that Chat SDKs change by a publish or a signal. It is shared with the native API.
 extension PubNubAPI {
-    /// Applies a typing signal or a read receipt to the state that it changes.
+    /// Applies a typing signal or a read receipt to the state that the signal changes.
     ///
-    /// - Returns: a timetoken by which subscribers have received it; nil for an ordinary signal.
+    /// - Returns: a timetoken up to which subscribers have received the change; nil for any other signal.
     func applySignal(_ signal: WireEventMapper, _ chat: ChatAccess) async throws -> Timetoken? {
         guard let user = signal.user else { return nil }
         let (channel, text) = (signal.channel, signal.payload.text)
@@ -255,14 +259,14 @@ extension PubNubAPI {
         }
     }
 
-    /// True when a publish repeats what native readers already have from a record. An SDK that invites a user first
+    /// True when native readers already have the event of a publish from a record. An SDK that invites a user first
     /// writes the membership and then publishes the invitation.
     func isKnown(_ publish: WireEventMapper, _ chat: ChatAccess) async throws(ChatError) -> Bool {
         guard let place = publish.invitedTo else { return false }
         do throws(ChatError) {
             return try await chat.member(publish.channel, of: place) != nil
         } catch {
-            // The name is not a valid user or channel name.
+            // The text in the payload is not a valid user or channel name.
             guard error.code == .malformed else { throw error }
             return false
         }

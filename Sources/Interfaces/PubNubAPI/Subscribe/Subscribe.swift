@@ -6,18 +6,18 @@ import JSON
 import Signing
 
 extension PubNubAPI {
-    /// `GET /v2/subscribe/{s}/{C}/0`: without a cursor, returns the current position of the log. With one, returns the
-    /// events after it, and waits when there are none.
+    /// `GET /v2/subscribe/{s}/{C}/0`. A request without a cursor (a handshake) gets the current position of the log. A
+    /// request with a cursor gets the events after it, and waits if there are none.
     func getSubscribe(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(2), service)
         let chat = chat(keyset, for: request)
         let wanted = try await SubscribeRequest(request, keyset, chat, polls)
         guard wanted.cursor > .zero else {
-            // Read before the user appears, so that a client that follows its own presence gets its join event with the
-            // first poll.
+            // The position is read before the user becomes present, so that a client that follows its own presence gets
+            // its join event with the first poll.
             let watermark = try await positionBeforeJoins(wanted, keyset.app, chat)
-            // The watermark of an empty log is zero, which clients would treat as another handshake, endlessly. Every
-            // event that the log will ever have is later than this position.
+            // The watermark of an empty log is zero. Clients would send zero as the cursor of another handshake,
+            // endlessly. The position returned instead is earlier than every future event.
             let position = watermark > .zero ? watermark : service.clock.now.adding(.zero - limits.pubnubCatchUp)
             if let user = wanted.user {
                 try await chat.appear(
@@ -25,7 +25,8 @@ extension PubNubAPI {
             }
             return SubscribePrinter.answer(PollBatch([], limit: 1, upTo: position), to: wanted.subscriber)
         }
-        // An older cursor is moved up to the oldest position, and one beyond the log is moved back to its end.
+        // A cursor that is too old is replaced by the oldest position, and a cursor after the end of the log by the
+        // end.
         let oldest = service.clock.now.adding(.zero - limits.pubnubCatchUp)
         let position = max(min(wanted.cursor, try await chat.watermark()), oldest)
         let formatter = SubscribeFormatter(wanted, print: print, service, shown: request.shownToken(tokens))
@@ -51,8 +52,8 @@ extension PubNubAPI {
         }
     }
 
-    /// The position of the log, or an earlier one before the joins of the user's first heartbeats if the subscriber
-    /// follows them.
+    /// The end of the log. If the subscriber follows the presence of channels that the user has just joined by a
+    /// heartbeat, an earlier position before these joins.
     private func positionBeforeJoins(
         _ wanted: SubscribeRequest, _ app: AppID, _ chat: ChatAccess
     ) async throws(ChatError) -> Timetoken {
@@ -63,22 +64,22 @@ extension PubNubAPI {
         return min(watermark, joined ?? watermark)
     }
 
-    /// The maximum number of events in one response; the rest follows with the next poll.
+    /// The maximum number of events in one response. The next poll returns further events.
     private static let itemsMost = 100
 }
 
-/// Answers the long polls of the PubNub API. Keeps only the parts of the request that are needed for this.
+/// Answers the long polls of the PubNub API. It stores only the parts of the request that it needs for the response.
 private final class SubscribeFormatter: PollFormatter {
     private let reader: Subscriber
     private let print: SubscribePrinter
     private let service: ChatService
     private let duration: Duration
     private let user: String?
-    /// Keeps the user present while the poll waits; nil when the poll makes nobody present. The id is short enough for
-    /// Swift to store it inline.
+    /// The id under which the user is present while the poll waits; nil when the poll makes no user present. The id is
+    /// short enough for Swift to store it without an allocation.
     let holder: HolderID?
 
-    /// The token that authorized the poll; nil if none was required.
+    /// The token that authorized the poll; nil if none was needed.
     private let shown: PresentedToken?
 
     init(_ wanted: SubscribeRequest, print: SubscribePrinter, _ service: ChatService, shown: PresentedToken?) {
@@ -97,18 +98,18 @@ private final class SubscribeFormatter: PollFormatter {
 
     func shows(_ event: Event) -> Bool { reader.wants(event, print) || isBanOrItsEnd(event) }
 
-    /// True for an event that bans the poll's user or lifts such a ban. The poll is then answered, without the event,
-    /// because the next poll follows fewer or more channels.
+    /// True for an event that bans the poll's user or removes a ban. The poll then ends without this event, because the
+    /// next poll follows fewer or more channels.
     private func isBanOrItsEnd(_ event: Event) -> Bool {
         guard event.type == "user.banned" || event.type == "user.unbanned", let user else { return false }
         return event.data.rawMember("restriction")?.rawMember("user") == JSONText(string: user)
     }
 
-    /// True while the app still has the presented key and the token is valid.
+    /// True while the app has the presented subscribe key and the token is valid.
     func isInForce(_ order: PollRequest) -> Bool { app != nil && tokenFault == nil }
 
-    /// True when the app has begun to require tokens and the poll presented none. A signed poll must repeat its request
-    /// too, and is accepted again.
+    /// True when the app has begun to require tokens and the poll has none. A signed poll then also ends, and its next
+    /// request is accepted.
     var needsRecheck: Bool { shown == nil && app?.requiresTokens == true }
 
     private var app: AppRecord? {
@@ -120,7 +121,7 @@ private final class SubscribeFormatter: PollFormatter {
     func answer(_ batch: PollBatch, to reply: DeferredResponse) { reply.complete(print.answer(batch, to: reader)) }
 
     func refuse(_ error: ChatError, to reply: DeferredResponse) {
-        // The end of a token is reported with the same text that the next call would get.
+        // If the token has become invalid, the error has the same text that the next call would get.
         let reason = error.code == .unauthorized ? tokenFault : nil
         reply.complete((reason ?? WireError(error)).response(in: .subscribe, at: .zero))
     }

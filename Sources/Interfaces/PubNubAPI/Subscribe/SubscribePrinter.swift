@@ -4,14 +4,14 @@ import HTTPServer
 import JSON
 import Locking
 
-/// Prints the responses of subscribers. Thousands may wait for the same events, so they share the bytes of the last
-/// response.
+/// Prints the responses to subscribers. Thousands of subscribers may wait for the same events, so the bytes of the last
+/// response are reused.
 final class SubscribePrinter: Sendable {
     private struct Last {
         var app: AppID
         var cursor: Timetoken
         var timetokens: [Timetoken]
-        /// The subscription through which each event matched.
+        /// The channel and the subscription through which the reader receives each event.
         var matches: [SubscriptionMatch.Place?]
         var text: [UInt8]
 
@@ -22,11 +22,12 @@ final class SubscribePrinter: Sendable {
         }
     }
 
-    /// The result for the event that was examined last. All waiting polls are asked about the same event in succession.
+    /// The PubNub form of the event that was examined last. All waiting polls examine the same event one after the
+    /// other.
     private struct Seen {
         let timetoken: Timetoken
         let shown: VisiblePayload?
-        /// Keeps the fields that filters have read from the event.
+        /// The event as filters see it, with a cache of the fields that filters have read.
         let subject: FilterSubject?
 
         init(_ event: Event) {
@@ -37,11 +38,11 @@ final class SubscribePrinter: Sendable {
     }
 
     private let last = Lock<Last?>(nil)
-    /// The last entry, with a lock of its own. A caller takes the entry out before locking it, and so never waits for
-    /// that lock.
+    /// The entry for the last event. The entry has a lock of its own, because filters use it for a long time. A caller
+    /// first removes the entry from here, so no other caller waits for the entry's lock.
     private let seen = Lock<Lock<Seen>?>(nil)
 
-    /// The event as PubNub readers see it; nil for an event that they do not see.
+    /// The event in the form of PubNub readers; nil for an event that they do not see.
     func shown(_ event: Event) -> VisiblePayload? { withForm(of: event, \.shown) }
 
     /// True when a reader with this filter sees the event.
@@ -52,7 +53,8 @@ final class SubscribePrinter: Sendable {
         }
     }
 
-    /// Calls `body` with the event in the form of PubNub readers. The form is kept for the next reader of the same event.
+    /// Calls `body` with the event in the form of PubNub readers. The form is cached for the next reader of the same
+    /// event.
     private func withForm<Value: Sendable>(of event: Event, _ body: (Seen) -> Value) -> Value {
         let last = seen.withLock { last in
             defer { last = nil }
@@ -77,13 +79,14 @@ final class SubscribePrinter: Sendable {
 
     static func answer(_ batch: PollBatch, to reader: Subscriber) -> Response { .wire(text(batch, reader)) }
 
-    /// Prints the position first and without spaces, because one SDK finds its cursor in the first bytes when it cannot
-    /// parse the rest.
+    /// Prints the response. The position comes first and without spaces, because one SDK looks for its cursor in the
+    /// first bytes if it cannot parse the rest.
     private static func text(_ batch: PollBatch, _ reader: Subscriber) -> [UInt8] {
         JSONText(capacity: 64 + batch.events.reduce(0) { $0 + $1.draft.weight + 160 }) { writer in
             writer.beginObject()
             writer.key("t")
-            // An empty log ends at zero, which clients would treat as another handshake, endlessly.
+            // The position of an empty log is zero. Clients would send zero as the cursor of another handshake,
+            // endlessly.
             writer.position(max(batch.cursor, 1))
             writer.key("m")
             writer.beginArray()
@@ -117,14 +120,15 @@ final class SubscribePrinter: Sendable {
     }
 }
 
-/// A subscriber and what it follows: the parts of a request that are kept while it waits, as thousands do.
+/// A subscriber and its subscriptions: the parts of a request that are stored while it waits. Thousands may wait.
 struct Subscriber: Sendable {
     let app: AppID
     let subscribeKey: String
     let match: SubscriptionMatch
     let filter: Filter?
 
-    /// Everything in the channels of this subscriber; `match` decides which of these events it receives.
+    /// The selection of all events in the channels of this subscriber. `match` then decides which of the events it
+    /// receives.
     var selection: Selection { Selection(channels: match.channels(in: app), isWire: true) }
 
     /// True when the subscriber receives the event.

@@ -3,25 +3,25 @@ import ChatModel
 import LongPolling
 import JSON
 
-/// The parameters of a subscribe call: channels, wildcards and groups, each for messages or for presence, and a
-/// position.
+/// The parameters of a subscribe call: channels, wildcards and groups, each for messages or for presence events, and
+/// the position from which to continue.
 struct SubscribeRequest: Sendable {
     let subscriber: Subscriber
     let user: String?
-    /// The time that the user stays present after this request.
+    /// The duration for which the user stays present after this request.
     let duration: Duration
     /// The channels on which this request makes the user present.
     let place: PresenceTarget
     let states: [(channel: String, state: JSONText)]
-    /// The channel groups that are followed; nil without any.
+    /// The channel groups that the subscriber follows; nil if the request names none.
     let groups: GroupSelection?
-    /// The number of audience changes before the user's bans were read; see ``PollRequest``.
+    /// The hub's count of audience changes, read before the user's bans; see ``PollRequest``.
     let audienceChanges: UInt64
-    /// The position to continue at; zero for a handshake.
+    /// The position from which to continue; zero for a handshake.
     let cursor: Timetoken
 
-    /// - Throws: `WireError.unreadable` for invalid names and cursors, and for no names or more than
-    ///   `Limits.streamChannels`; `.malformed` for an invalid filter.
+    /// - Throws: `WireError.unreadable` for an invalid name or cursor, and unless there are 1 to
+    ///   `Limits.streamChannels` names; `.malformed` for an invalid filter.
     init(_ request: WireRequest, _ keyset: Keyset, _ chat: ChatAccess, _ polls: LongPollTable) async throws {
         let names = try request.names(3)
         let groupNames = request.list("channel-group")
@@ -37,7 +37,7 @@ struct SubscribeRequest: Sendable {
         var match = SubscriptionMatch()
         for name in names { try match.add(name) }
         let plainGroups = groupNames.map(\.withoutPresence).withoutRepeats
-        // The version is read before the groups, so that the poll is notified of a change in between.
+        // The version of the groups is read before the groups, so that a change in between ends the poll.
         groups =
             plainGroups.isEmpty
             ? nil : GroupSelection(names: plainGroups, channels: [], version: try await polls.groups.version())
@@ -45,7 +45,7 @@ struct SubscribeRequest: Sendable {
         for group in groupNames {
             for channel in held[group] ?? [] { match.add(channel, of: group) }
         }
-        // As in every API, a ban applies to the user whom the request names.
+        // A ban of the user that the request names withholds events from it, as in every API.
         audienceChanges = try await polls.audienceChanges(in: chat)
         if let user {
             for ban in try await chat.bans(of: user) { match.withhold(ban.channel, until: ban.until ?? .distantFuture) }
@@ -61,9 +61,10 @@ extension String {
     /// The suffix of a channel or group name that selects its presence events.
     static let presenceSuffix = "-pnpres"
 
-    /// True when the name contains the presence suffix anywhere, because one SDK checks no more than that.
+    /// True when the name contains the presence suffix at any place. One SDK checks for the suffix in the same way.
     var readsLikePresence: Bool {
-        // Most names have no hyphen, and every name is checked for every event of every subscriber.
+        // Searches for hyphens first. Most names have none, and every name is checked for every event of every
+        // subscriber.
         var rest = utf8[...]
         while let hyphen = rest.firstIndex(of: UInt8(ascii: "-")) {
             rest = rest[hyphen...]

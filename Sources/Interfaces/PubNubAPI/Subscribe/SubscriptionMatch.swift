@@ -1,14 +1,14 @@
 import ChatCore
 import ChatModel
 
-/// Determines through which of a subscriber's names an event matches.
+/// The names that a subscriber follows. Determines through which of these names the subscriber receives an event.
 struct SubscriptionMatch: Sendable {
-    /// The names for one kind of events: messages or presence.
+    /// The followed names for one kind of events: messages or presence events.
     private struct Side {
         var names: Set<ExactText> = []
-        /// Wildcards without the star, the longest first.
+        /// Wildcards without the star, ordered from the longest to the shortest.
         var prefixes: [String] = []
-        /// The first group that holds a channel.
+        /// For each channel of a group, the first followed group that contains the channel.
         var groups: [ExactText: String] = [:]
 
         func subscription(of channel: String) -> Subscription? {
@@ -28,20 +28,20 @@ struct SubscriptionMatch: Sendable {
     }
 
     enum Subscription: Sendable, Equatable {
-        /// The channel itself.
+        /// The subscription to the channel itself.
         case direct
-        /// The name of a group or a wildcard, without the presence suffix.
+        /// The subscription to a group or a wildcard, by its name without the presence suffix.
         case named(String)
     }
 
     private var messages = Side()
     private var presence = Side()
-    /// The parent channels of the followed threads, as names and prefixes.
+    /// The parent channels of the followed threads, as names and as prefixes.
     private var parents = Side()
-    /// Channels whose events before the given timetoken are withheld, whichever name matches them.
+    /// The channels from which the user is banned, each with the timetoken up to which its events are withheld.
     private var withheld: [ExactText: Timetoken] = [:]
 
-    /// Adds a name from the list of channels.
+    /// Adds a name from the request's list of channels: a channel or a wildcard, with or without the presence suffix.
     ///
     /// - Throws: `WireError.unreadable`, `.malformed`.
     mutating func add(_ name: String) throws {
@@ -64,7 +64,7 @@ struct SubscriptionMatch: Sendable {
         }
     }
 
-    /// Adds a channel of a group. A group may also hold presence channels.
+    /// Adds a channel of a group. Presence channels may be in a group too.
     mutating func add(_ channel: String, of group: String) {
         let isPresence = group.hasSuffix(String.presenceSuffix) || channel.hasSuffix(String.presenceSuffix)
         let name = ExactText(channel.withoutPresence)
@@ -73,12 +73,12 @@ struct SubscriptionMatch: Sendable {
         if !isPresence { follow(threadOf: channel) }
     }
 
-    /// The replies of a thread are stored in the channel of its message.
+    /// Follows the parent channel if the channel is a thread's, because replies are stored in the parent channel.
     private mutating func follow(threadOf channel: String) {
         if let thread = MappedThread(channel) { parents.names.insert(ExactText(thread.parent)) }
     }
 
-    /// Withholds the events of a channel before `end`.
+    /// Withholds the events of a channel that are earlier than `end`.
     mutating func withhold(_ channel: String, until end: Timetoken) { withheld[ExactText(channel)] = end }
 
     /// True when the subscriber receives the presence events of the channel.
@@ -88,8 +88,9 @@ struct SubscriptionMatch: Sendable {
         name.hasSuffix(String.presenceSuffix) ? \.presence : \.messages
     }
 
-    /// Returns the place of an event. Nil for an event that the subscriber does not follow, and for one in a channel
-    /// whose name looks like a presence channel: clients would take its events for presence and fail.
+    /// Returns the channel and subscription through which the subscriber receives an event; nil if it does not follow
+    /// the event. Also nil for a channel whose name contains the presence suffix: clients would parse its events as
+    /// presence events and fail.
     func place(of event: Event) -> Place? {
         let channel = event.channel.name
         if isWithheld(channel, at: event.timetoken) { return nil }
@@ -112,12 +113,12 @@ struct SubscriptionMatch: Sendable {
         }
     }
 
-    /// Every channel of which any event is wanted.
+    /// All channels of which the subscriber may receive an event.
     func channels(in app: AppID) -> ChannelSet {
         var channels = ChannelSet(app: app)
         channels.receivesEchoes = true
-        // Most subscribers name only plain channels. Their selection then shares one table with `messages` while they
-        // wait.
+        // Most subscribers name only channels. Their selection then shares the set of names with `messages`, which
+        // saves memory while they wait.
         channels.names = messages.names
         if !presence.names.isEmpty { channels.names.formUnion(presence.names) }
         if !parents.names.isEmpty { channels.names.formUnion(parents.names) }

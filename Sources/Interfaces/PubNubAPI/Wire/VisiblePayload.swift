@@ -2,20 +2,20 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// An event as PubNub readers see it. The initializer returns nil for an event that they do not see.
+/// An event in the form that PubNub readers see. The initializer returns nil for an event that they do not see.
 struct VisiblePayload {
-    /// The member `e` of the envelope; nil for messages.
+    /// The member `e` of the envelope, the kind of the event; nil for messages.
     var kind: Int?
-    /// The member `d`.
+    /// The member `d` of the envelope, the payload.
     var payload: JSONText
-    /// The member `cmt`.
+    /// The member `cmt` of the envelope, the custom type.
     var label: String?
-    /// The member `i`.
+    /// The member `i` of the envelope, the user.
     var user: String?
-    /// The member `u`.
+    /// The member `u` of the envelope, the metadata.
     var meta: JSONText?
 
-    /// True for changes of records and messages, which reach every subscriber regardless of its filter.
+    /// True for changes of records and messages. Every subscriber of the channel receives them, whatever its filter.
     var isNeverFiltered: Bool { kind == Self.record || kind == Self.action }
 
     init?(_ event: Event) {
@@ -55,12 +55,12 @@ struct VisiblePayload {
         }
     }
 
-    /// True when PubNub readers see the event. Most events are decided without building the payload.
+    /// True when PubNub readers see the event. The payload is built only if the event's type does not decide.
     static func shows(_ event: Event) -> Bool {
         showsAtOnce(event) || VisiblePayload(event) != nil
     }
 
-    /// True for an event of a type that PubNub readers always see.
+    /// True for an event that PubNub readers see because of its type, without regard to its data.
     static func showsAtOnce(_ event: Event) -> Bool {
         if let wire = event.draft.wire, !ObjectPayload.isRecordChange(event) { return wire != .null }
         return event.type == BuiltInTypes.messageCreated || event.type == BuiltInTypes.signalSent
@@ -90,8 +90,8 @@ struct VisiblePayload {
     static let action = 3
     static let file = 4
 
-    /// The label of an event: the app's own event type, or a label beside a built-in type. A native one may have a form
-    /// that a publish may not have (`Names.isLabel`); SDKs compare it as it is.
+    /// The label of an event: the name of the app's own event type, or the label next to a built-in type. A type of the
+    /// native API may have a form that a publish does not allow (`Names.isLabel`).
     private static func label(of event: Event) -> String? {
         let isOwn = !BuiltInTypes.isReserved(event.type) && event.type != BuiltInTypes.custom
         return isOwn ? event.type : event.customType
@@ -99,14 +99,14 @@ struct VisiblePayload {
 
     // MARK: Messages
 
-    /// True for a message of the native API: an object with a `text` and without a `type`. Others have a payload in
-    /// PubNub's format.
+    /// True for a message of the native API: an object with the member `text` and without the member `type`. Any other
+    /// message has a payload in PubNub's format.
     static func isNativeText(_ data: JSONText) -> Bool {
         guard let text = data.rawMember("text"), text.bytes.first == UInt8(ascii: "\"") else { return false }
         return data.rawMember("type") == nil
     }
 
-    /// The original text in the message format of the Chat SDKs.
+    /// A message of the native API in the message format of the Chat SDKs.
     private static func textPayload(_ data: JSONText) -> JSONText {
         JSONText(capacity: data.count + 40) { writer in
             writer.beginObject()
@@ -137,7 +137,7 @@ extension VisiblePayload {
         }
     }
 
-    /// A payload whose members are copied from the event's data, each from the path in `source`.
+    /// A payload whose members are copied from the event's data. `source` is the path of each member in the data.
     private static func shown(
         _ type: String, kind: Int? = nil, _ event: Event, _ members: [(name: String, source: [String])]
     ) -> VisiblePayload {
@@ -150,7 +150,8 @@ extension VisiblePayload {
         }
     }
 
-    /// The reported text is in the message; in a report from a PubNub client, it is a member of its own.
+    /// A report in PubNub's format. The reported text is part of the message; in a report from a PubNub client, it is a
+    /// member of the event's data.
     private static func report(_ event: Event) -> VisiblePayload {
         let data = (try? JSONDocument(event.data))?.root
         let said = data?["message"]?["data"]
@@ -171,8 +172,8 @@ extension VisiblePayload {
         ("autoModerationId", ["auto_moderation_id"]),
     ]
 
-    /// Returns nil on the channel that the invitation is for. That channel also gets the event, but not in the PubNub
-    /// API.
+    /// An invitation in PubNub's format. Nil on the channel to which the user is invited: that channel also has the
+    /// event, but PubNub clients do not expect it there.
     private static func invitation(_ event: Event) -> VisiblePayload? {
         let channel = event.data.rawMember("channel")
         guard let id = channel?.rawMember("id"), id != JSONText(string: event.channel.name) else { return nil }
@@ -183,7 +184,7 @@ extension VisiblePayload {
         }
     }
 
-    /// PubNub readers see a message in a thread on the thread's own channel.
+    /// A mention in PubNub's format. A message in a thread is shown on the thread's own channel.
     private static func mention(_ event: Event) -> VisiblePayload {
         let message = (try? JSONDocument(event.data))?.root["message"]
         let (channel, root) = (message?["channel"]?.string ?? "", message?["thread_of"]?.string)
@@ -196,7 +197,8 @@ extension VisiblePayload {
         }
     }
 
-    /// Shown only where clients expect it: on the user's channel, and on the user's moderation channel.
+    /// A restriction in PubNub's format. Nil except on the user's channel and on the user's moderation channel, where
+    /// clients expect it.
     private static func restriction(_ event: Event) -> VisiblePayload? {
         guard let user = WireNames.user(ofModeration: event.channel.name),
             let text = event.data.rawMember("restriction"), text.rawMember("user") == JSONText(string: user),
@@ -215,7 +217,7 @@ extension VisiblePayload {
 }
 
 extension JSONText {
-    /// The metadata of a reply as its sender wrote it, without the reference to the thread; nil if there was none.
+    /// The metadata of a reply without the reference to the thread: the metadata that the sender wrote, or nil.
     fileprivate var withoutThread: JSONText? {
         let members = (rawMembers() ?? []).filter { $0.name != MessageLinks.threadName }
         guard !members.isEmpty else { return nil }
@@ -236,23 +238,23 @@ enum WireNames {
     static let userModerationPrefix = "PUBNUB_INTERNAL_MODERATION."
     private static let oldModeration = "PUBNUB_INTERNAL_ADMIN_CHANNEL"
 
-    /// True for a channel on which reports about another channel are published.
+    /// True for a channel on which reports about messages of another channel are published.
     static func isModeration(_ channel: String) -> Bool {
         channel == oldModeration || channel.hasPrefix(moderationPrefix)
     }
 
-    /// The user whose restriction is announced on this channel. Newer clients use a moderation channel of the user,
-    /// older ones the user's own channel.
+    /// The user whose restrictions are published on this channel. Newer clients use a moderation channel for each user,
+    /// and older clients use the user's own channel.
     static func user(ofModeration channel: String) -> String? {
         guard channel.hasPrefix(userModerationPrefix) else { return channel }
         let user = channel.dropFirst(userModerationPrefix.count)
         return user.isEmpty ? nil : String(user)
     }
 
-    /// The channel to which this moderation channel belongs; the name itself for any other channel.
+    /// The channel to which a moderation channel belongs; the name itself for any other channel.
     static func channel(ofModeration name: String) -> String { moderated(on: name) ?? name }
 
-    /// The channel to which this moderation channel belongs; nil for any other channel.
+    /// The channel to which a moderation channel belongs; nil for any other channel.
     static func moderated(on name: String) -> String? {
         name.hasPrefix(moderationPrefix) && name.count > moderationPrefix.count
             ? String(name.dropFirst(moderationPrefix.count)) : nil

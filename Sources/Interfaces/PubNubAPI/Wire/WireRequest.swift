@@ -6,11 +6,11 @@ import Text
 /// A request to the PubNub API. Its parameters are in path segments and in the query.
 struct WireRequest: Sendable {
     let request: Request
-    /// The token that authorized the request, in an app that requires tokens. Nil for a signed request, which may do
-    /// everything.
+    /// The token that authorized the request; nil if the app requires no tokens, and for a signed request, which has
+    /// all permissions.
     var token: AccessToken?
-    /// Still percent-encoded: the path is split first, and each segment is decoded when it is read, so that a slash in
-    /// a name survives.
+    /// The path segments, still percent-encoded. The path is split first, and each segment is decoded when it is read,
+    /// so that a name may contain an encoded slash.
     private let segments: [Substring.UTF8View.SubSequence]
 
     init(_ request: Request) throws(WireError) {
@@ -20,26 +20,26 @@ struct WireRequest: Sendable {
 
     var body: [UInt8] { request.body.bytes }
 
-    /// True when a list may include this name. In an app that requires tokens, the token must grant it.
+    /// True when a list may include this name: in an app that requires tokens, the token must grant `read`.
     func mayRead(_ kind: ResourceKind, _ name: String) -> Bool { token?.allows(.read, kind, name) ?? true }
 
     // MARK: The path
 
-    /// A decoded path segment; nil when it is absent or cannot be decoded.
+    /// A path segment, decoded; nil when it is absent or cannot be decoded.
     func segment(_ index: Int) -> String? {
         index < segments.count ? PercentEncoding.decode(segments[index]) : nil
     }
 
-    /// The decoded rest of the path, including slashes, which clients may send unescaped.
+    /// The rest of the path, decoded. It may contain slashes, because clients may send slashes unescaped.
     func rest(from index: Int) -> String? {
         guard index < segments.count else { return "" }
         return PercentEncoding.decode(Array(segments[index...].joined(separator: [UInt8(ascii: "/")])))
     }
 
-    /// A list of names in a path segment, without repeats. A lone comma is an empty list.
+    /// A list of names in a path segment, without duplicates. A single comma is an empty list.
     ///
-    /// No name contains a comma. An escaped one therefore separates names as well: JavaScript SDKs before 8.0 escape
-    /// the whole list.
+    /// Names contain no comma, so an escaped comma also separates two names. JavaScript SDKs before 8.0 escape the
+    /// whole list.
     ///
     /// - Throws: `WireError.unreadable` for a segment that cannot be decoded.
     func names(_ index: Int) throws(WireError) -> [String] {
@@ -50,7 +50,7 @@ struct WireRequest: Sendable {
 
     // MARK: The query
 
-    /// The value of a query parameter; the last one if it repeats. Nil when it is absent or empty.
+    /// The value of a query parameter, or its last value if it repeats. Nil when the value is absent or empty.
     subscript(name: String) -> String? {
         request.query.items.last { $0.name == name && !$0.value.isEmpty }?.value
     }
@@ -67,12 +67,12 @@ struct WireRequest: Sendable {
         return value
     }
 
-    /// A list of names in the query, without repeats. The query is already decoded.
+    /// A list of names in a query parameter, without duplicates.
     func list(_ name: String) -> [String] {
         (self[name]?.split(separator: ",").map(String.init) ?? []).withoutRepeats
     }
 
-    /// The acting user. This is only a claim unless an access token confirms it.
+    /// The acting user that the request names. Only an access token can confirm this name.
     func user() throws(ChatError) -> String? {
         guard let user = self["uuid"], user.contains(where: { $0 != " " }) else { return nil }
         try Names.check(user: user)
@@ -81,7 +81,7 @@ struct WireRequest: Sendable {
 }
 
 extension Timetoken {
-    /// Reads up to 20 digits. A number above the largest timetoken becomes the largest one.
+    /// Parses up to 20 digits. A number above the largest timetoken becomes the largest timetoken.
     init?(wire text: String) {
         guard (1...20).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return nil
@@ -89,9 +89,9 @@ extension Timetoken {
         self = min(UInt64(text).map { Timetoken($0) } ?? .distantFuture, .distantFuture)
     }
 
-    /// The preceding position, which turns an exclusive bound into an inclusive one.
+    /// The timetoken before this one. It turns an exclusive bound into an inclusive one.
     var before: Timetoken { Timetoken(rawValue - min(rawValue, 1)) }
-    /// The following position.
+    /// The timetoken after this one.
     var after: Timetoken { min(Timetoken(rawValue &+ 1), .distantFuture) }
 }
 
@@ -103,14 +103,14 @@ extension [String] {
     }
 }
 
-/// An app, identified by the subscribe key in the path.
+/// An app, found by the subscribe key in the path.
 struct Keyset: Sendable {
     let record: AppRecord
 
     var app: AppID { record.id }
 
-    /// The caller for requests with the app's keys, which may read, write and delete unless access tokens restrict
-    /// that. The keys identify no user; the user that a request names is only a claim.
+    /// The caller for requests with the app's keys. The keys allow reading, writing and deleting, unless access tokens
+    /// restrict the request. The keys identify no user, and the user that a request names is not verified.
     var caller: Caller {
         var caller = Caller(app: app, credential: record.subscribeKey, scopes: [.emit, .read, .manage])
         caller.meters = record.meters
@@ -132,9 +132,8 @@ struct Keyset: Sendable {
 }
 
 extension Keyset {
-    /// The caller for changes of a message. With a token, the caller acts as a user, who may not change the messages of
-    /// others. Callers with only the keys, with a signature, or with a token that may manage the channel are not
-    /// limited in this way.
+    /// The caller for changes of a message. A token that may not manage the channel makes the caller act as a user, who
+    /// may not change the messages of others. Other callers may change all messages.
     func caller(of request: WireRequest, in channel: String) -> Caller {
         guard let token = request.token, !token.allows(.manage, .channel, channel) else { return caller }
         return Caller(app: app, credential: record.subscribeKey, scopes: [.emit, .read])
@@ -144,7 +143,7 @@ extension Keyset {
 extension PubNubAPI {
     func chat(_ keyset: Keyset, for request: WireRequest) -> ChatAccess {
         var chat = service.chat(for: keyset.caller, cause: request.request.id)
-        // PubNub clients recognize a deleted message by the action that deleted it.
+        // PubNub clients recognize a deleted message by the action that deleted the message.
         chat.showsDeletedTexts = true
         return chat
     }

@@ -1,4 +1,4 @@
-// The audit log: changes and refusals.
+// The audit log: administrative changes, and requests that lacked the right to make one.
 import { get, query } from "../api.js";
 import { badge, choice, field, fill, form, h, head, input, pages, table, time } from "../ui.js";
 

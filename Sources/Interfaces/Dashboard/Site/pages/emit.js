@@ -77,7 +77,7 @@ export default async function emit(view) {
   ];
 }
 
-/** The predicted result. */
+/** The result that a dry run predicts. */
 async function forecast({ valid, errors, version, would_reach: reach }) {
   const receiver = reach.webhooks && await receivers();
   return h(

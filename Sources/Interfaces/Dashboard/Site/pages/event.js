@@ -54,7 +54,7 @@ export default async function event({ rest: [id], reload }) {
   ];
 }
 
-/** The events that the same call caused; they are close to this one in its channel. */
+/** The events that the same request caused. They are close to this event in its channel. */
 async function causedAlike(event) {
   if (!event.cause) return [];
   const token = BigInt(event.timetoken);
@@ -64,7 +64,7 @@ async function causedAlike(event) {
   return page.data.filter((other) => other.cause === event.cause && other.id !== event.id);
 }
 
-/** The source that accepted the event. Not every event records its sender; then this shows nothing. */
+/** The source whose post became the event. "No source is recorded" for other events. */
 function way(origin) {
   if (origin?.source) {
     return [

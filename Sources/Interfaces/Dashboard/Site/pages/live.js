@@ -30,7 +30,7 @@ export default function live({ follow, signal }) {
   }
 
   /**
-   * Creates rows once per frame: at thousands of events a second, most rows would be gone before they could be seen.
+   * Creates rows once per frame of the screen. With thousands of events a second, most rows would never be visible.
    */
   function paint() {
     planned = false;
@@ -149,7 +149,7 @@ function figures(signal) {
     count(event) {
       events++;
       const took = Date.now() - Number(BigInt(event.timetoken) / 10000n);
-      // The two clocks may differ; no event arrives before it was sent.
+      // The clocks of gateway and browser may differ, so the smallest negative delay counts as zero.
       ahead = Math.min(ahead, took);
       delays.push(took);
     },

@@ -195,7 +195,7 @@ function request(source, one, load) {
   );
 }
 
-/** The events that a post would produce, under the source's mapping or another one. */
+/** A form that shows the events that a post would produce, with the source's mapping or another mapping. */
 function trying(id, source) {
   const element = form([
     field("Header fields, one a line", area("headers", "Content-Type: application/json", { rows: 3 })),

@@ -1,4 +1,4 @@
-// Webhooks and their success.
+// Webhooks, their settings, and the results of their deliveries.
 import { found, get, patch, path, post, query, remove } from "../api.js";
 import {
   area,
