@@ -1,47 +1,49 @@
 /// The plan of a measurement: the server, the scenario and its sizes.
 ///
-/// Nothing in it is specific to one server. Paths and bodies are templates, so that the same driver can measure other
+/// The plan does not depend on Parley. Paths and bodies are templates, so that the driver can also measure other
 /// servers for comparison.
 public struct BenchPlan: Sendable {
-    /// A way of loading the server. Each scenario answers one question.
+    /// The kind of load on the server.
     public enum Scenario: String, CaseIterable, Sendable {
-        /// Publishes the next event when every stream has the last one: the cost of a delivery.
+        /// Publishes the next event once every stream has received the last one. Measures the cost of one delivery.
         case strict
-        /// Keeps many events under way: the cost of a delivery when several can be sent in one piece.
+        /// Publishes up to `inFlight` events before they are delivered. Measures the cost of a delivery when several
+        /// events can be sent together.
         case burst
-        /// Uses many channels with few streams each: the cost of an event.
+        /// Publishes on many channels with few streams each. Measures the cost of an event.
         case channels
-        /// Publishes at a fixed rate, without waiting for the server: the latency of deliveries.
+        /// Publishes at a fixed rate without waiting for responses. Measures the latency of deliveries.
         case rate
-        /// Publishes events without listeners.
+        /// Publishes events without any listeners.
         case publish
-        /// Keeps streams open without events: the memory per stream.
+        /// Keeps streams open without publishing events. Measures the memory per stream.
         case idle
-        /// Cuts all streams at once; they reconnect with their cursors while other streams watch.
+        /// Disconnects most streams at once while events continue. The streams reconnect with their cursors; the
+        /// remaining streams show the effect.
         case storm
-        /// Runs `channels` for a long time.
+        /// Runs the scenario `channels` for a long time.
         case soak
-        /// Adds one reader that reads one byte per second to the other streams.
+        /// Adds one reader that reads one byte per second, next to the other streams.
         case slow
-        /// Delivers to webhooks at a receiver of the bench's own.
+        /// Delivers events to webhooks at a receiver in this program.
         case webhooks
     }
 
-    /// The way of loading the server.
+    /// The kind of load.
     public var scenario: Scenario
     /// The server's address, `http://host:port`.
     public var url = "http://127.0.0.1:8080"
     /// The bearer token; nil for a server without authentication.
     public var key: String?
-    /// The ids of the server's processes, whose CPU time and memory are read.
+    /// The ids of the server's processes, for measuring CPU time and memory.
     public var processes: [Int32] = []
 
     /// The path of a stream. `{channel}` stands for the channel's name.
     public var streamPath = "/v1/stream?channel={channel}"
     /// The path of a publish request. `{channel}` stands for the channel's name.
     public var publishPath = "/v1/channels/{channel}/events"
-    /// The body of a publish request. `{payload}` stands for the payload, which needs no escapes in JSON; `{channel}`
-    /// as in paths.
+    /// The body of a publish request. `{payload}` stands for the payload, which needs no escapes in JSON. `{channel}`
+    /// stands for the channel's name.
     public var body = Self.passingBody
     /// The `Content-Type` of a publish request.
     public var contentType = "application/json"
@@ -54,25 +56,26 @@ public struct BenchPlan: Sendable {
     public var channels = 1
     /// The number of publishing connections. Each sends one request at a time.
     public var publishers = 16
-    /// The maximum number of events that were published but not yet delivered to every stream. 0 selects the number of
-    /// publishers; for webhooks, as many as make a thousand deliveries.
+    /// The maximum number of events that were published but are not delivered to every stream. 0 selects the number of
+    /// publishers or, for webhooks, the number of events that makes a thousand deliveries.
     public var inFlight = 0
-    /// Events per second in all, sent without waiting for responses; 0 publishes as fast as responses arrive.
+    /// The total number of events per second, sent without waiting for responses. 0 publishes as fast as responses
+    /// arrive.
     public var rate = 0
     /// The duration of the measurement in seconds.
     public var seconds = 5
-    /// The duration of the unmeasured warm-up before it, in seconds.
+    /// The duration in seconds of the warm-up before the measurement.
     public var warmUpSeconds = 1
-    /// The size of a payload in bytes, including its mark.
+    /// The size of a payload in bytes, including its mark; see `PayloadMark`.
     public var payloadBytes = 150
     /// The number of webhooks that receive each event.
     public var webhooks = 1
-    /// The number of streams that stay connected while others are cut.
+    /// The number of streams that stay connected while the others are disconnected.
     public var watchers = 200
-    /// The silence in seconds after which missing events are considered lost.
+    /// The number of seconds without any arriving event after which the missing events count as lost.
     var timeoutSeconds = 15
 
-    /// The bodies of events that are not stored, and of those that are.
+    /// The body of an event that the server does not store; see ``body``.
     static let passingBody = #"{"type":"bench","store":false,"data":"{payload}"}"#
     /// The body of an event that the server stores; see ``body``.
     public static let durableBody = #"{"type":"bench","data":"{payload}"}"#
@@ -94,7 +97,7 @@ public struct BenchPlan: Sendable {
         }
     }
 
-    /// Checks that every size is within the bounds of what one process can hold and a mark can encode.
+    /// Checks that every size is within the limits of one process and of the format of marks.
     func check() throws(BenchFailure) {
         let bounds = [
             ("streams", streams, 0...60_000), ("channels", channels, 1...100_000),
@@ -109,9 +112,9 @@ public struct BenchPlan: Sendable {
     }
 }
 
-/// The reason why a measurement could not be made.
+/// The reason why a measurement is not possible.
 public struct BenchFailure: Error, Equatable {
-    /// One sentence, with the remedy where it is known.
+    /// The reason as one sentence, with the remedy if it is known.
     public let message: String
 
     init(_ message: String) { self.message = message }

@@ -2,8 +2,8 @@ import CLinux
 import Glibc
 import Locking
 
-/// The event loop of a measurement: it takes responses, publishes what is due and reads what has arrived, all on one
-/// thread.
+/// The event loop of a measurement. On one thread, it reads responses, publishes the events that are due and reads the
+/// events that have arrived.
 final class Driver {
     let plan: BenchPlan
     let target: Target
@@ -11,25 +11,27 @@ final class Driver {
     let streams: Streams
     let publishers: Publishers?
     let meter: ProcessMeter
-    /// Distinguishes the channels of this run from those of other runs.
+    /// A text in the names of this run's channels, which distinguishes them from the channels of other runs.
     let run: String
-    /// Called with the tag of a ready descriptor that a scenario added.
+    /// Called when a descriptor that a scenario has added is ready, with the tag of the descriptor.
     var onOther: ((UInt64) -> Void)?
     private(set) var memory = MemorySamples()
 
     private let poller: Poller
     private let alarm: Int32
-    /// True while events are published; the time of the next event at a fixed rate; the channel of the next event.
+    /// The state of publishing: whether it is on, the time of the next event at a fixed rate, and the channel of the
+    /// next event.
     private var isPublishing = false
     private var dueAt: UInt64 = 0
     private var channel = 0
-    /// The number of published but undelivered events at which publishers wait.
+    /// The number of outstanding deliveries above which publishers wait.
     private let window: Int
 
     /// The poller of the streams that are served before all others.
     private var first: Poller?
 
-    /// The maximum number of sockets read in one turn. It bounds the delay of a publisher's response.
+    /// The maximum number of sockets that are read in one turn of the loop. It limits the delay of reading a
+    /// publisher's response.
     private static let readsPerTurn = 64
     /// The tags of descriptors that are not streams.
     private enum Tag {
@@ -37,10 +39,10 @@ final class Driver {
         static let alarm = UInt64.max - 1
         static let first = UInt64.max - 2
     }
-    /// The lowest tag that belongs to ``onOther``.
+    /// The lowest tag of the descriptors for ``onOther``.
     static let otherTags: UInt64 = 1 << 32
 
-    /// - Parameter others: the number of descriptors in addition to those of streams and publishers.
+    /// - Parameter others: the number of descriptors that are not of streams or publishers.
     init(
         _ plan: BenchPlan, streams count: Int? = nil, resumable: Range<Int> = 0..<0, hasPublishers: Bool = true,
         others: Int = 0
@@ -74,8 +76,8 @@ final class Driver {
 
     deinit { close(alarm) }
 
-    /// Serves these open streams before all others from now on, so that the measurement times the server and not this
-    /// program's work on thousands of other streams.
+    /// Serves the given open streams before all others. Otherwise the measured latency would include this program's
+    /// work on thousands of other streams.
     func serveFirst(_ indices: Range<Int>) throws(BenchFailure) {
         let first = try Poller(capacity: Self.readsPerTurn)
         poller.add(first.descriptor, tag: Tag.first, events: EPOLLIN.rawValue)
@@ -90,7 +92,7 @@ final class Driver {
 // MARK: - Phases
 
 extension Driver {
-    /// Runs turns until `isDone` returns true.
+    /// Runs turns of the loop until `isDone` returns true.
     func turn(until isDone: () throws(BenchFailure) -> Bool) throws(BenchFailure) {
         while !(try isDone()) {
             guard !InterruptSignal.isAsked else { throw BenchFailure("interrupted") }
@@ -114,7 +116,7 @@ extension Driver {
         for index in indices { ledger.join(index, channel: Int(streams.slots[index].channel)) }
         streams.open(indices)
         try finishOpening()
-        // A server may respond before it has registered the subscription.
+        // The pause lets the server register the subscriptions, which may happen after its response.
         try rest(milliseconds: 300)
     }
 
@@ -131,7 +133,7 @@ extension Driver {
         }
     }
 
-    /// Publishes for a time.
+    /// Publishes events for the given time.
     func publish(seconds: Double) throws(BenchFailure) {
         startPublishing()
         let end = MonotonicTime.now.nanoseconds + UInt64(seconds * 1e9)
@@ -146,7 +148,7 @@ extension Driver {
 
     func stopPublishing() { isPublishing = false }
 
-    /// Waits for the undelivered events. Those that do not arrive are lost.
+    /// Waits for the events that are not delivered yet. Events that do not arrive count as lost.
     func drain() throws(BenchFailure) {
         var last = (ledger.outstanding, MonotonicTime.now.nanoseconds)
         try turn {
@@ -187,7 +189,7 @@ extension Driver {
         return channel
     }
 
-    /// Arms the timer. It has nanosecond precision, which `epoll_wait` has not.
+    /// Sets the timer. A timer has nanosecond precision, and `epoll_wait` has only millisecond precision.
     private func wake(at nanoseconds: UInt64) {
         var time = itimerspec()
         time.it_value = timespec(
@@ -225,15 +227,17 @@ extension Driver {
     func resetMemory() { memory.reset() }
 }
 
-/// The user's request to end the measurement. The run first removes what it created on the server.
+/// The user's request to end the measurement (SIGINT or SIGTERM). The run then removes what it has created on the
+/// server.
 enum InterruptSignal {
-    // Safe to share: one word, set once by a signal handler and only read elsewhere. Noticing it one turn late does no
-    // harm.
+    // This variable is safe without a lock: a signal handler sets it once, and all other code only reads it. A read
+    // that is one turn late does no harm.
     private nonisolated(unsafe) static var isInterrupted: sig_atomic_t = 0
 
     static var isAsked: Bool { isInterrupted != 0 }
 
-    /// Handles the first signal as a request to stop. The second one ends the process by its default action.
+    /// Installs the handlers. The first signal requests the end; the second signal ends the process by its default
+    /// action.
     static func listen() {
         for number in [SIGINT, SIGTERM] {
             signal(number) { number in

@@ -19,9 +19,9 @@ public enum Measurement: Sendable {
 
 /// The result of a measurement.
 public struct BenchResult: Sendable {
-    /// The measured values, in the order in which they are printed.
+    /// The measured values, in the order of the output.
     public internal(set) var measurements: [Measurement.Named] = []
-    /// True when every event arrived once and in order at every reader it was for.
+    /// True when every event arrived at each of its readers, once and in order.
     public internal(set) var isClean = true
 
     /// The result as one JSON object.
@@ -29,7 +29,7 @@ public struct BenchResult: Sendable {
         JSONText { writer in Self.write(measurements, to: &writer) }
     }
 
-    /// The result as lines. Names in groups are joined by a dot.
+    /// The result as pairs of name and value. Names of nested values are joined by a dot.
     public var lines: [(name: String, value: String)] { Self.flat(measurements, prefix: "") }
 
     mutating func add(_ name: String, _ measurement: Measurement) {
@@ -84,11 +84,13 @@ extension Histogram {
     }
 }
 
-/// Measures a server with the load of a plan.
+/// Measures a server under the load of a plan.
 ///
-/// Blocks until the measurement has ended. All work is bounded in count and time.
+/// The call blocks until the measurement has ended. All work is bounded in count and time.
 public enum Bench {
-    /// - Throws: when the server cannot be measured at all. Errors of the server are part of the result.
+    /// Runs a measurement.
+    ///
+    /// - Throws: the reason why the server cannot be measured at all. Errors of the server are part of the result.
     public static func run(_ plan: BenchPlan) throws(BenchFailure) -> BenchResult {
         var result = BenchResult()
         result.add("scenario", .text(plan.scenario.rawValue))

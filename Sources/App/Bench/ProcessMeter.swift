@@ -5,16 +5,17 @@ import Glibc
 struct ProcessMeter {
     let processes: [Int32]
 
-    /// The CPU time so far in nanoseconds, user and system, of all current and ended threads.
+    /// The CPU time of the processes in nanoseconds: user and system time of all present and ended threads.
     var cpuNanoseconds: UInt64 {
         processes.reduce(0) { $0 + Self.cpuNanoseconds(of: $1) }
     }
 
-    /// The part of ``cpuNanoseconds`` that was spent outside the kernel.
+    /// The part of ``cpuNanoseconds`` that was spent outside of the kernel.
     var userNanoseconds: UInt64 {
         processes.reduce(0) { sum, process in
             let fields = Self.text("/proc/\(process)/stat").split(separator: " ")
-            // Field 14 is utime (proc(5)). The name in field 2 may hold blanks, so the fields are counted from its end.
+            // Field 14 is the user time (proc(5)). The name in field 2 may contain spaces, so the fields are counted
+            // from its end.
             guard let name = fields.lastIndex(where: { $0.hasSuffix(")") }), fields.count > name + 12 else {
                 return sum
             }
@@ -23,8 +24,8 @@ struct ProcessMeter {
         }
     }
 
-    /// Private memory and the processes' share of shared memory, in bytes; 0 when the system does not permit reading
-    /// it, for example for another user's process.
+    /// The private memory of the processes and their share of shared memory, in bytes. 0 when the system does not
+    /// permit reading it, for example for processes of another user.
     var memoryBytes: Int {
         processes.reduce(0) { sum, process in
             let line = Self.text("/proc/\(process)/smaps_rollup").split(separator: "\n").first { $0.hasPrefix("Pss:") }

@@ -1,8 +1,8 @@
 package import ArgumentParser
 
-/// The commands that need no server module: those that talk to a running gateway, and those of `schema`.
+/// The commands that use no module of the server: the commands that call a running gateway, and those of `schema`.
 ///
-/// They compile in parallel with the server. `ParleyCommands` adds them to `parley`.
+/// They are compiled in parallel with the server. `ParleyCommands` adds them to `parley`.
 package enum ClientCommands {
     package static let events = CommandGroup(
         name: "Event", subcommands: [EmitCommand.self, ListenCommand.self, HistoryCommand.self, EventsCommand.self])
@@ -27,10 +27,10 @@ package enum ClientCommands {
 
     package static let schemas = CommandGroup(name: "Schema", subcommands: [SchemaCommand.self])
 
-    /// `parley bench`, which is listed among the gateway's commands.
+    /// The command `parley bench`, which is listed among the gateway's commands.
     package static let bench: any ParsableCommand.Type = LoadCommand.self
 
-    /// Returns the exit code of wrong usage: 2, but 1 below `schema`, where 2 means a rejected schema.
+    /// Returns the exit code of wrong usage: 2. Below `schema` it is 1, because 2 means a rejected schema there.
     package static func usageCode(for arguments: [String]) -> Int32 {
         arguments.first == SchemaCommand._commandName ? SchemaCommand.Answer.wrongUsage.rawValue : 2
     }

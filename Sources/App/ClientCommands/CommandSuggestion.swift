@@ -1,10 +1,12 @@
 package import ArgumentParser
 import JSON
 
-/// Suggests a command for a mistyped one. argument-parser suggests options, but reports an unknown command as an
-/// unexpected argument.
+/// Suggests a command for a mistyped one. The library argument-parser suggests only options, and reports an unknown
+/// command as an unexpected argument.
 package enum CommandSuggestion {
-    /// - Throws: `CommandFailure` for an unknown word in the place of a command.
+    /// Checks the words of the command line that name commands.
+    ///
+    /// - Throws: `CommandFailure` for an unknown command.
     package static func check(
         _ arguments: [String], against root: any ParsableCommand.Type, code: Int32
     ) throws(CommandFailure) {
@@ -26,14 +28,14 @@ package enum CommandSuggestion {
         }
     }
 
-    /// Names that other programs use for reading one or all resources, with the names used here.
+    /// Names that other programs use for reading resources, with the names that this program uses.
     private static let readingWords = [
         "show": "get", "view": "get", "describe": "get", "inspect": "get", "info": "get", "read": "get", "cat": "get",
         "status": "get", "get": "get", "ls": "list", "all": "list", "list": "list",
     ]
 
-    /// Returns the command to suggest for an unknown word. A suggestion must not lead to an unintended change: a
-    /// command with an effect is suggested only when one letter is wrong, and not the first.
+    /// Returns the command to suggest for an unknown word. A suggestion must not cause an unintended change, so a
+    /// command that changes something is suggested only if exactly one letter, not the first, is wrong.
     package static func suggestion(for word: String, among commands: [any ParsableCommand.Type]) -> String? {
         let reading = commands.filter(isReading).map { $0._commandName }
         if let word = readingWords[word] { return reading.contains(word) ? word : nil }
@@ -50,11 +52,11 @@ package enum CommandSuggestion {
     }
 }
 
-/// The failure of a command, worded for its user.
+/// The failure of a command, with a text for the user.
 package struct CommandFailure: Error, Equatable {
-    /// One sentence, with the remedy where it is known.
+    /// The failure as one sentence, with the remedy if it is known.
     package var message: String
-    /// Further lines: the errors in a document, or what was done before the failure.
+    /// Further lines: the errors in a document, or the work that was completed before the failure.
     package var details: [String] = []
     /// The exit code: 1, or 2 for wrong usage.
     package var code: Int32 = 1
@@ -66,11 +68,11 @@ package struct CommandFailure: Error, Equatable {
     }
 }
 
-/// Used in the log of a gateway whose settings cannot be read again.
+/// The description is logged when a running gateway cannot reload its settings.
 extension CommandFailure: CustomStringConvertible {
     package var description: String { message }
 }
 
-/// A command that changes nothing, neither on the gateway nor on this machine. Mistyped commands are completed to
-/// these. A command with an effect is suggested only when a single letter was wrong (``CommandSuggestion``).
+/// A command that changes nothing on the gateway or on this machine. It is suggested for any similar word; other
+/// commands are suggested only for a single wrong letter (``CommandSuggestion``).
 package protocol ReadOnlyCommand {}

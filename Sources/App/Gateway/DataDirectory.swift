@@ -5,13 +5,13 @@ import Locking
 import Logging
 import SQLiteEngine
 
-/// The directory that the gateway writes to.
+/// The data directory of a gateway.
 struct DataDirectory {
     let path: String
 
     static let databaseName = "parley.db"
-    /// The name of the file that a restore writes until it is verified. While it exists, no gateway may use the
-    /// directory: it would start with an empty database.
+    /// The name of the database file while a restore is writing it. While this file exists, no gateway may use the
+    /// directory, because it would start with an empty database.
     static let unfinishedName = "parley.db.restoring"
 
     static func database(in path: String) -> String { file(databaseName, in: path) }
@@ -20,10 +20,11 @@ struct DataDirectory {
         path.hasSuffix("/") ? path + name : "\(path)/\(name)"
     }
 
-    /// Creates the directory when it is missing, readable by its owner only, because the database holds keys and
-    /// payloads. An existing directory that is open to others is closed when it is this gateway's.
+    /// Creates the directory if it is missing. Only its owner may read it, because the database contains keys and
+    /// payloads. The permissions of an existing directory of this gateway are corrected if other users may read it.
     ///
-    /// - Throws: also for a directory that is open to everybody and cannot be closed, or that holds other files.
+    /// - Throws: `SettingError` when the directory cannot be created or written. Also when other users may read it and
+    ///   its permissions are not corrected, because it belongs to another account or has files but no database.
     init(at path: String) throws(SettingError) {
         self.path = path
         var built = path.hasPrefix("/") ? "/" : ""
@@ -38,8 +39,8 @@ struct DataDirectory {
         try close()
     }
 
-    /// Closes a directory of this account to others. A directory of another account may be open to its group, because
-    /// container volumes are shared that way (`fsGroup`).
+    /// Removes the permissions of other users from a directory of this account. A directory of another account may be
+    /// readable by its group, because container volumes are shared in this way (`fsGroup`).
     private func close() throws(SettingError) {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & 0o077 != 0 else { return }
@@ -61,13 +62,15 @@ struct DataDirectory {
         defer { closedir(folder) }
         var count = 0
         while readdir(folder) != nil, count < 3 { count += 1 }
-        // The entries `.` and `..`.
+        // An empty directory has only the entries `.` and `..`.
         return count <= 2
     }
 
     var database: String { Self.database(in: path) }
 
-    /// - Throws: when a restore did not finish.
+    /// Requires that no restore of the directory was interrupted.
+    ///
+    /// - Throws: `SettingError` when a restore did not finish.
     func requireComplete() throws(SettingError) {
         guard access(Self.file(Self.unfinishedName, in: path), F_OK) == 0 else { return }
         throw SettingError(
@@ -76,8 +79,8 @@ struct DataDirectory {
     }
 }
 
-/// A new admin key of the first app, created in the data directory of a stopped gateway, for an operator who has lost
-/// the key. It is no security hole: an account that may read and write the directory can already read the data.
+/// A new admin key of the first app, for an operator who has lost the key. It is created in the data directory of a
+/// stopped gateway. This is safe, because an account that can write the directory can already read all data.
 public struct RecoveredKey: Sendable {
     /// The id of the first app.
     public let app: String
@@ -86,10 +89,10 @@ public struct RecoveredKey: Sendable {
     /// The key. It is shown only once.
     public let text: String
 
-    /// Creates the key.
+    /// Creates the key and stores it.
     ///
-    /// - Throws: when no gateway was ever started on the directory, when one is running on it, or when its store cannot
-    ///   be used.
+    /// - Throws: `SettingError` or an error of the store when no gateway was ever started on the directory, when a
+    ///   gateway is running on it, or when the store cannot be used.
     public init(_ configuration: Configuration) async throws {
         let missing = SettingError(
             "data: '\(configuration.dataDirectory)' holds no gateway's data; pass the right directory with --data")

@@ -3,17 +3,17 @@ import Glibc
 import Locking
 import Logging
 
-/// `parley serve`: runs the gateway as a process, with log, signals and startup message.
+/// `parley serve`: runs the gateway as a process, with logging, signals and a startup message.
 public enum GatewayProcess {
-    /// Serves until SIGTERM or SIGINT. SIGHUP reloads the configuration and applies the reloadable settings.
+    /// Serves until SIGTERM or SIGINT. SIGHUP loads the configuration again and applies the reloadable settings.
     ///
     /// - Parameter reload: loads the configuration in the same way as at the start.
-    /// - Throws: as ``GatewayServer/run(whenListening:until:)``. A reload that fails is logged and does not end the
-    ///   process.
+    /// - Throws: the errors of ``GatewayServer/run(whenListening:until:)``. A failed reload is logged and does not end
+    ///   the process.
     public static func serve(
         _ loaded: LoadedConfiguration, reload: @escaping @Sendable () throws -> LoadedConfiguration
     ) async throws {
-        // The database holds secrets and payloads, so new files are private even in a directory made by others.
+        // New files are private even in a directory that others have created, because the database contains secrets.
         umask(0o077)
         LoggingSystem.bootstrap { LineLogHandler(label: $0) }
         LineLogHandler.threshold.withLock { $0 = loaded.configuration.threshold }
@@ -36,8 +36,8 @@ public enum GatewayProcess {
                 StartupMemoryTrim.release()
             },
             reloadingUntil: { takeOver in
-                // A reload may take long, because a schema is compared with its versions. A stop does not wait for it,
-                // and several requests for a reload are merged into one.
+                // A reload runs in a task of its own, because it may take long: schemas are compared with their
+                // versions. A stop does not wait for the reload. Several reload requests are merged into one.
                 let (requests, reloads) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
                 let reloading = Task {
                     for await _ in requests {
@@ -59,7 +59,7 @@ public enum GatewayProcess {
             })
     }
 
-    /// Raises the soft descriptor limit, because each stream needs a descriptor and many shells limit them to 1024.
+    /// Raises the soft descriptor limit, because each stream needs a descriptor and many systems set the limit to 1024.
     private static func raiseDescriptorLimit(_ logger: Logger) {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
@@ -70,9 +70,9 @@ public enum GatewayProcess {
     }
 }
 
-/// The message at the start of the gateway in a terminal.
+/// The message that a gateway prints to a terminal at its start.
 enum StartupMessage {
-    /// Returns three commands to paste. In dev mode they work unchanged.
+    /// Returns three commands for the user to try. In dev mode they work without changes.
     static func lines(url: String) -> [String] {
         [
             "watch   curl -N -H 'Authorization: Bearer dev' '\(url)/v1/stream?channel=demo'",
@@ -81,25 +81,25 @@ enum StartupMessage {
         ]
     }
 
-    /// Returns the message with the first key of a gateway that is not in dev mode. The key is shown once and stored
-    /// nowhere.
+    /// Returns the message with the first key of a gateway that is not in dev mode. The key is shown only once, and the
+    /// gateway stores only its digest.
     static func firstKey(_ key: String, of app: String) -> [String] {
         ["created app '\(app)'; its admin key, shown only now:", "", "    \(key)", ""]
     }
 }
 
-/// The signals that the process handles itself.
+/// The signals that the process handles.
 ///
-/// libdispatch reads them with signalfd(2). A signalfd of our own would not work: a signal must be blocked in every
-/// thread, and the runtime starts threads before `main`.
+/// libdispatch reads the signals with signalfd(2). A signalfd of our own would not work: a signal must be blocked in
+/// all threads, but the runtime starts threads before `main`.
 enum ProcessSignals {
     private static let queue = DispatchQueue(label: "signals")
 
-    /// Returns the signals that arrive from now on.
+    /// Returns a stream of the signals that arrive from now on.
     ///
-    /// Returns when all of them are caught. Their default action stays disabled, also after the stream has ended.
-    /// Several pending signals of the same number arrive once (signal(7)). The order of different signals is not
-    /// defined.
+    /// The call returns when all of these signals are caught. Their default actions stay disabled, even after the
+    /// stream has ended. Several pending signals with the same number arrive once (signal(7)). The order of signals
+    /// with different numbers is not defined.
     static func caught(_ signals: [Int32]) async -> AsyncStream<Int32> {
         let (stream, arrivals) = AsyncStream.makeStream(of: Int32.self, bufferingPolicy: .unbounded)
         let sources = signals.map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
@@ -117,15 +117,16 @@ enum ProcessSignals {
     }
 }
 
-/// The memory pages of code that only the start needed: three quarters of the resident memory of an idle gateway.
+/// Releases the memory pages of code that only the start needed. They are three quarters of the resident memory of an
+/// idle gateway.
 ///
-/// The pages are clean copies of files. The system would evict them only under memory pressure, and counts them as the
-/// gateway's memory until then. A released page that is needed later is loaded again from the page cache.
+/// The pages are unmodified copies of files. The system would release them only when memory is short, and until then
+/// counts them as memory of the gateway. A released page that is needed later is loaded again from the page cache.
 enum StartupMemoryTrim {
-    /// Releases the pages, but only those that cannot have been written: a page that the loader changed would come back
-    /// as it is in the file.
+    /// Releases the pages that cannot have been written. A page that the loader has changed would be loaded again
+    /// without the change.
     static func release() {
-        // Without the table nothing is released, which does no harm.
+        // If the table cannot be read, nothing is released, which does no harm.
         guard let table = try? DurableFile("/proc/self/maps").bytes(limit: 4 * 1024 * 1024) else { return }
         for line in String(decoding: table, as: UTF8.self).split(separator: "\n") {
             guard let (start, length) = codeOfFile(line) else { continue }
@@ -133,7 +134,7 @@ enum StartupMemoryTrim {
         }
     }
 
-    /// Parses a line such as `7f00-7f10 r-xp 00000000 fe:00 1234 /usr/bin/parley`.
+    /// Parses a line of the table, such as `7f00-7f10 r-xp 00000000 fe:00 1234 /usr/bin/parley`.
     static func codeOfFile(_ line: Substring) -> (start: UInt, length: Int)? {
         let fields = line.split(separator: " ")
         guard fields.count > 5, fields[1] == "r-xp", fields[5].hasPrefix("/") else { return nil }
@@ -143,14 +144,14 @@ enum StartupMemoryTrim {
     }
 }
 
-/// Writes messages for the user at the terminal to stderr, as plain lines apart from the log.
+/// Writes messages for a user at a terminal to stderr. They are plain lines and not part of the log.
 enum Terminal {
-    /// True when stderr is a terminal: no file, journal or log collector.
+    /// True when stderr is a terminal and not a file, a journal or a log collector.
     static var isWatched: Bool { isatty(2) == 1 }
 
     static func printLine(_ line: String) {
         var line = line + "\n"
-        // Errors are ignored: a closed terminal has no reader.
+        // Errors are ignored, because nobody can read a message about a closed terminal.
         line.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }
     }
 }

@@ -10,26 +10,26 @@ import NativeAPI
 import SQLiteEngine
 import Webhooks
 
-/// The assembled gateway: opens the store, serves, and releases everything when it stops.
+/// The whole gateway: opens the store, serves requests, and closes everything when it stops.
 ///
-/// Tests can use it too: each instance has its own data directory and port.
+/// Tests can run several instances, because each has its own data directory and port.
 public struct GatewayServer: Sendable {
     private let configuration: Configuration
     private let logger: Logger
 
-    /// A gateway that has not been started: nothing is opened or bound yet.
+    /// Creates a gateway that is not started. No file and no port is opened yet.
     public init(_ configuration: Configuration, logger: Logger = Logger(label: "gateway")) {
         self.configuration = configuration
         self.logger = logger
     }
 
-    /// Serves until `stop` returns, then drains and closes everything. When this returns, all that it started has
-    /// ended.
+    /// Serves until `stop` returns, then drains and closes everything. When this method returns, everything that it has
+    /// started has ended.
     ///
     /// - Parameters:
     ///   - whenListening: called once with the address, for example `http://127.0.0.1:8080`.
-    ///   - stop: waits for the reason to stop: a signal, or the end of a test.
-    /// - Throws: `SettingError` and errors of the modules when the gateway cannot start, or when a part fails
+    ///   - stop: returns when the gateway must stop, for example after a signal.
+    /// - Throws: `SettingError` and errors of the modules when the gateway cannot start, or when one of its parts fails
     ///   permanently.
     public func run(
         whenListening: @escaping @Sendable (String) -> Void = { _ in }, until stop: @escaping @Sendable () async -> Void
@@ -37,16 +37,17 @@ public struct GatewayServer: Sendable {
         try await run(whenListening: whenListening, reloadingUntil: { _ in await stop() })
     }
 
-    /// Applies a reloaded configuration to the running gateway, as far as possible.
+    /// Applies the reloadable settings of a new configuration to the running gateway.
     typealias Reload = @Sendable (Configuration) async -> Void
-    /// Waits for the reason to stop. It may reload in the meantime.
+    /// Returns when the gateway must stop. It may call `reload` before.
     typealias Stop = @Sendable (_ reload: @escaping Reload) async -> Void
 
     func run(
         whenListening: @escaping @Sendable (String) -> Void = { _ in }, reloadingUntil stop: @escaping Stop
     ) async throws {
         seedJSON()
-        // Before the data directory is touched, so that a second gateway started by mistake changes nothing.
+        // The port is opened before the data directory, so that a second gateway that is started by mistake changes
+        // nothing.
         let claimed = try ReservedAddress(host: configuration.listenHost, port: UInt16(configuration.listenPort))
         let loop = try Loop(name: "parley-loop")
         try loop.start()
@@ -70,13 +71,13 @@ public struct GatewayServer: Sendable {
             SQLiteEngineSettings(path: data.database, limits: configuration.limits, logger: Logger(label: "store")))
     }
 
-    /// Starts the parts in the order of their dependencies, and stops them in reverse order.
+    /// Starts the parts of the gateway in the order of their dependencies, and stops them in reverse order.
     ///
-    /// The first part that fails ends the gateway with its error, at any time.
+    /// A part that fails at any time ends the gateway with its error.
     private func serve(
         _ assembly: ServiceContainer, _ whenListening: @escaping @Sendable (String) -> Void, _ stop: @escaping Stop
     ) async throws {
-        // The parts start in this order. Each waits for the one before it.
+        // The parts start in this order. Each part waits for the signal of the part before it.
         let (chat, app, sources, hooks) = (StartSignal(), StartSignal(), StartSignal(), StartSignal())
         try await withThrowingTaskGroup(of: Void.self) { parts in
             parts.addTask { try await assembly.service.run(whenReady: chat.open) }
@@ -102,13 +103,15 @@ public struct GatewayServer: Sendable {
                 }
                 await finishDeliveries(of: assembly)
             }
-            // Parts run until they are cancelled. The first to end has failed, or is the last one above.
+            // All parts run until they are cancelled. The first part to end is therefore the serving part above, or has
+            // failed.
             try await parts.next()
             parts.cancelAll()
         }
     }
 
-    /// Runs `work` until it ends or `stop` returns. Then `work` is cancelled and may finish its cleanup.
+    /// Runs `work` until it ends or `stop` returns. In the second case, `work` is cancelled, and this method waits
+    /// until `work` has ended.
     private func untilStopped(
         to stop: @escaping @Sendable () async -> Void, _ work: @escaping @Sendable () async throws -> Void
     ) async throws {
@@ -120,27 +123,27 @@ public struct GatewayServer: Sendable {
             }
             try await group.next()
             group.cancelAll()
-            // This error means that the start was interrupted on request.
+            // A cancellation is not an error: the start was interrupted on request.
             do { try await group.waitForAll() } catch is CancellationError {}
         }
     }
 
-    /// Encrypts the stored secrets with the first key, before they are read.
+    /// Encrypts the stored secrets with the first key of `secrets_key`, before they are read.
     private func sealSecrets(_ assembly: ServiceContainer) async throws {
         let count = try await assembly.service.resealSecrets()
         guard count > 0 else { return }
         logger.notice("sealed the stored secrets with the first key of secrets_key", metadata: ["records": "\(count)"])
     }
 
-    /// Waits up to the drain time for the attempts under way. The remaining attempts are repeated after the next start
-    /// with the same ids.
+    /// Waits for the delivery attempts in progress, at most for the drain time. Other attempts are repeated after the
+    /// next start, with the same ids.
     private func finishDeliveries(of assembly: ServiceContainer) async {
         await withTaskGroup { group in
             group.addTask {
                 await assembly.webhooks.drain()
                 await assembly.exporter?.flush()
             }
-            // Cancelled when the attempts have ended.
+            // This task is cancelled when all attempts have ended.
             group.addTask { try? await Task.sleep(for: configuration.limits.drain) }
             await group.next()
             group.cancelAll()
@@ -165,7 +168,7 @@ public struct GatewayServer: Sendable {
     }
 }
 
-/// A signal that others wait for during the start. It is opened once.
+/// A signal for which one part waits during the start. It can be opened once.
 private struct StartSignal: Sendable {
     private let opened: AsyncStream<Never>
     private let signal: AsyncStream<Never>.Continuation
@@ -174,9 +177,9 @@ private struct StartSignal: Sendable {
 
     @Sendable func open() { signal.finish() }
 
-    /// Waits until the signal is opened. Supports one waiter.
+    /// Waits until the signal is opened. Only one task may wait.
     ///
-    /// - Throws: `CancellationError` when the wait was cancelled.
+    /// - Throws: `CancellationError` when the task is cancelled.
     func wait() async throws {
         for await _ in opened {}
         try Task.checkCancellation()

@@ -3,19 +3,19 @@ import ChatModel
 import Glibc
 import Signing
 
-/// The setup of an empty data directory: one app and one admin key.
+/// Sets up an empty data directory: creates one app and one admin key.
 struct InitialSetup {
     let configuration: Configuration
     let keyring: Keyring
     let clock: WallClock
-    /// True when standard error is a terminal. The new key is then printed; otherwise it is written to a file.
+    /// True when stderr is a terminal. The new key is then printed; otherwise the key is written to a file.
     let isWatched: Bool
 
     /// The app's id and key in dev mode.
     static let demoApp = "demo"
     static let demoKey = "dev"
 
-    /// Creates the app and returns the location of its key; nil when an app existed already.
+    /// Creates the first app. Returns the app and where its key is; nil when an app already exists.
     func establish() async throws -> FirstApp? {
         guard keyring.apps.isEmpty else { return nil }
         let app = try app()
@@ -23,7 +23,7 @@ struct InitialSetup {
         if !configuration.adminKey.isEmpty { return try await establish(app, configuration.adminKey, .known) }
         let key = SystemRandomSource().token(prefix: "parley_")
         if isWatched { return try await establish(app, key, .shown(key)) }
-        // The file comes first: an app whose key cannot be found would lock its operator out.
+        // The file is written before the app is created, because an app whose key is lost would lock its operator out.
         let file = AdminKeyFile(in: configuration.dataDirectory)
         try file.write(key)
         return try await establish(app, key, .filed(path: file.path))
@@ -52,9 +52,9 @@ struct InitialSetup {
 /// The app of a new data directory.
 struct FirstApp: Equatable {
     enum KeyPlace: Equatable {
-        /// The operator set the key.
+        /// The operator has set the key in the settings.
         case known
-        /// The key, to be shown once.
+        /// The key, which is to be shown once on the terminal.
         case shown(String)
         case filed(path: String)
     }
@@ -63,8 +63,8 @@ struct FirstApp: Equatable {
     var key: KeyPlace
 }
 
-/// The file with the first admin key, for a start without a terminal: in the data directory, readable by the gateway's
-/// account only. A printed key would end up in journals and log stores, and stay there.
+/// The file with the first admin key, for a start without a terminal. It is in the data directory, and only the
+/// gateway's account may read it. A printed key would be stored in journals and log collectors.
 struct AdminKeyFile {
     let path: String
 
@@ -72,13 +72,13 @@ struct AdminKeyFile {
         path = directory.hasSuffix("/") ? directory + "admin-key" : directory + "/admin-key"
     }
 
-    /// Writes the key and a line end, durably, because the file's path is reported afterwards.
+    /// Writes the key and a line end. The file is synchronized to disk, because its path is reported afterwards.
     ///
-    /// An existing file of that name comes from a start that did not finish, or was never removed. Its key is invalid
-    /// now.
+    /// An existing file with this name is from an interrupted start or was not removed by the operator. Its key is no
+    /// longer valid and is replaced.
     func write(_ key: String) throws(SettingError) {
         guard unlink(path) == 0 || errno == ENOENT else { throw failure("replace") }
-        // O_EXCL creates a new file or fails, and does not follow a planted link.
+        // O_EXCL creates a new file or fails. It does not follow a symbolic link that another user may have created.
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw failure("make") }
         defer { close(file) }

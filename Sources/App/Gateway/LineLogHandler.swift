@@ -4,13 +4,13 @@ import JSON
 import Locking
 import Logging
 
-/// Logs one line per entry to stderr, in a form of ``LogFormat``.
+/// Writes each log entry as one line to stderr, in the format ``LogFormat``.
 ///
-/// Values with spaces or quotes are quoted and line breaks are escaped, so that untrusted input cannot forge a line.
+/// Values with spaces or quotes are quoted, and line breaks are escaped, so that untrusted input cannot forge a line.
 struct LineLogHandler: LogHandler {
-    /// The level of all handlers. It is shared, so that SIGHUP can change it.
+    /// The level of all log handlers. They share it, so that SIGHUP can change it.
     static let threshold = Lock(Logger.Level.info)
-    /// The format of all handlers.
+    /// The format of all log handlers.
     static let format = Lock(LogFormat.text)
 
     var metadata: Logger.Metadata = [:]
@@ -31,7 +31,7 @@ struct LineLogHandler: LogHandler {
     func log(event: LogEvent) {
         let fields = metadata.merging(event.metadata ?? [:]) { _, new in new }.sorted { $0.key < $1.key }
         let line = Self.format.withLock { $0 }.line(event, module: label, fields)
-        // One write per line, so that lines of several threads do not mix. A failed write cannot be reported anywhere.
+        // Each line is one write, so that lines of several threads are not mixed. A failed write cannot be reported.
         _ = line.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
     }
 
@@ -59,14 +59,14 @@ struct LineLogHandler: LogHandler {
 
 /// The format of log lines.
 enum LogFormat: String, Sendable, CaseIterable {
-    /// For people: time, level, message, then `name=value`.
+    /// For human readers: time, level, message, then `name=value` for each field.
     case text
-    /// For collectors: one JSON object per line.
+    /// For log collectors: one JSON object per line.
     case json
 }
 
 extension LogFormat {
-    /// Returns one line with its line end.
+    /// Returns the line for an entry, including its line end.
     func line(_ event: LogEvent, module: String, _ fields: [(key: String, value: Logger.MetadataValue)]) -> [UInt8] {
         let now = WallClock.system.now.timestamp
         switch self {
@@ -90,6 +90,7 @@ extension LogFormat {
         }
     }
 
-    /// The fixed member names. A field with one of these names is left out, because no member may occur twice.
+    /// The member names of the format itself. A field with one of these names is left out, because a name must not
+    /// repeat.
     private static let ownNames: Set = ["time", "level", "message", "module"]
 }

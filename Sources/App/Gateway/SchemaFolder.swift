@@ -3,14 +3,14 @@ import ChatModel
 import Glibc
 import Logging
 
-/// The directory of files that declare event types (`EventTypeDeclaration`). It is read at the start and on SIGHUP.
+/// The directory with files that declare event types (`EventTypeDeclaration`). It is read at the start and on SIGHUP.
 struct SchemaFolder {
     let path: String
     let limits: Limits
 
-    /// Applies the files' declarations to the first app.
+    /// Applies the declarations in the files to the first app.
     ///
-    /// - Throws: `DeclarationError` with the file and the position in it. Nothing has changed then.
+    /// - Throws: `DeclarationError` with the file and the position of the error. No declaration is then applied.
     func apply(to service: ChatService, logger: Logger) async throws(DeclarationError) {
         guard let app = service.keyring.apps.first(where: \.isFirst) else { return }
         let applied = try await service.eventTypes.apply(try declarations(), to: app.id)
@@ -20,7 +20,7 @@ struct SchemaFolder {
         logger.info("event types read", metadata: ["path": "\(path)", "types": "\(applied.count)"])
     }
 
-    /// Returns the declarations of all `.json` files, ordered by name. Other files and hidden files are ignored.
+    /// Returns the declarations in all `.json` files, ordered by file name. Hidden files and other files are ignored.
     func declarations() throws(DeclarationError) -> [EventTypeDeclaration] {
         let files = try names().filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }.sorted()
         guard files.count <= limits.typesPerApp else {
@@ -38,7 +38,8 @@ struct SchemaFolder {
         defer { closedir(handle) }
         var names: [String] = []
         while let entry = readdir(handle) {
-            // `d_name` is not copied: an entry is as long as its name, and the type is longer.
+            // `d_name` is read in place and not copied, because an entry is only as long as its name, and `dirent` is
+            // longer.
             guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { break }
             names.append(String(cString: (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self)))
         }

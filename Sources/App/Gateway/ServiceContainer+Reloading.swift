@@ -4,19 +4,19 @@ import HTTPServer
 import Locking
 import Logging
 
-/// The handling of SIGHUP: settings are reloaded while everything runs.
+/// The handling of SIGHUP: the settings are loaded again while the gateway runs.
 extension ServiceContainer {
     static let notReloaded = "cannot reload the settings; keeping the current ones"
 
-    /// Applies the reloadable settings, either all or none, and logs those that need a restart.
+    /// Applies the reloadable settings, either all or none. Logs the changed settings that need a restart.
     ///
-    /// Existing streams, requests and connections keep the settings with which they began.
+    /// Open streams, requests and connections keep the settings with which they began.
     func applyConfiguration(_ later: Configuration, logger: Logger) async {
         let current = inForce.withLock { $0 }
         do {
             let next = try current.applying(later)
             let networks = try next.allowedNetworks()
-            // The steps that can fail come first.
+            // The steps that can fail run first, so that a failure changes nothing.
             try await server.reloadCertificate()
             try await declareTypes(of: next)
             try await server.replace(cors: next.corsPolicy)
@@ -32,7 +32,7 @@ extension ServiceContainer {
         }
     }
 
-    /// Reads the files that declare event types, if there are any.
+    /// Applies the files that declare event types, if a directory is configured.
     func declareTypes(of configuration: Configuration) async throws(DeclarationError) {
         guard !configuration.schemaDirectory.isEmpty else { return }
         try await SchemaFolder(path: configuration.schemaDirectory, limits: configuration.limits)

@@ -12,11 +12,11 @@ import PubNubAPI
 import Text
 import Webhooks
 
-/// The services of the gateway, connected with each other. No other code knows all of them.
+/// The services of the gateway and the connections between them. Only this type knows all services.
 struct ServiceContainer: Sendable {
-    /// The configuration at the start.
+    /// The configuration with which the gateway was started.
     let configuration: Configuration
-    /// The current configuration, after reloads.
+    /// The present configuration, which a reload changes.
     let inForce: Lock<Configuration>
     let loop: Loop
     let service: ChatService
@@ -27,7 +27,7 @@ struct ServiceContainer: Sendable {
     let polls: LongPollTable
     let api: NativeAPI
     let server: Server
-    /// Sends spans to the operator's collector; nil when none is set.
+    /// Sends trace spans to the operator's collector; nil when no collector is configured.
     let exporter: TraceExporter?
 
     init(
@@ -80,7 +80,7 @@ struct ServiceContainer: Sendable {
         )
     }
 
-    /// Announces on every stream that the gateway is shutting down and that clients should reconnect.
+    /// Announces on every stream that the gateway stops and that the client should reconnect.
     var announceStop: @Sendable () async -> Void {
         { [api] in await api.drainStreams() }
     }
@@ -90,7 +90,7 @@ struct ServiceContainer: Sendable {
         api.watch(server, version: Product.version)
     }
 
-    /// The address for users and programs on this machine.
+    /// The URL at which users and programs on this machine can call the gateway.
     var url: String { configuration.url(port: server.address?.port ?? UInt16(configuration.listenPort)) }
 }
 
@@ -99,14 +99,15 @@ extension Configuration {
         "\(tlsCertificate.isEmpty ? "http" : "https")://\(listenHost.contains(":") ? "[\(listenHost)]" : listenHost):\(port)"
     }
 
-    /// The prefix of problem types; a relative reference when neither address is known in advance.
+    /// The base URL of problem types: the public address, otherwise the listening address. Empty when the system
+    /// chooses the port.
     fileprivate var problemBaseURL: String {
         guard publicURL.isEmpty, listenPort != 0 else { return publicURL }
         return url(port: UInt16(listenPort))
     }
 
-    /// The accepted host names. In dev mode the keys are public, so a page of another site must not reach the gateway
-    /// through a DNS name that points here.
+    /// The accepted values of `Host`. In dev mode the keys are public, so a page of another site must not be able to
+    /// call the gateway through a DNS name that points to this machine.
     var hostPolicy: HostPolicy {
         guard isDevelopment else { return .any }
         let named = publicURL.split(separator: "/", omittingEmptySubsequences: true).dropFirst().first
@@ -135,6 +136,6 @@ extension Configuration {
         return options
     }
 
-    /// Returns the limit of a setting. Zero means no limit.
+    /// Returns the limit that a setting stands for: nil (no limit) for zero.
     private static func limit(_ setting: Int) -> Int? { setting == 0 ? nil : setting }
 }

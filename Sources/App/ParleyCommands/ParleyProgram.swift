@@ -2,7 +2,7 @@ import ArgumentParser
 import ChatModel
 import ClientCommands
 
-/// The command line program: takes arguments and returns an exit code (docs/command-line.md).
+/// The command line program: runs a command and returns an exit code (docs/command-line.md).
 public enum ParleyProgram {
     /// Runs one command with the arguments that follow the program's name.
     ///
@@ -12,7 +12,7 @@ public enum ParleyProgram {
     }
 
     static func run(_ arguments: [String], in commandEnvironment: CommandEnvironment) async -> Int32 {
-        // `schema` has its own codes: there 2 means a rejected schema, and wrong usage is a failure like others.
+        // `schema` has exit codes of its own: 2 means a rejected schema, and wrong usage is 1, as any failure.
         let usageCode: Int32 = ClientCommands.usageCode(for: arguments)
         return await CommandEnvironment.$current.withValue(commandEnvironment) {
             do {
@@ -46,12 +46,12 @@ public enum ParleyProgram {
         let isPrefixed = text.hasPrefix(prefix)
         let rest = isPrefixed ? String(text.dropFirst(prefix.count)) : text
         if !rest.isEmpty { console.errors.line((isPrefixed ? console.errors.style.bad("error: ") : "") + rest) }
-        // argument-parser reports wrong usage as 64 (sysexits.h); the documented code is 2.
+        // argument-parser has 64 as the code of wrong usage (sysexits.h); the documented code is 2.
         return code == .validationFailure ? usageCode : code.rawValue
     }
 }
 
-/// The root command, `parley`.
+/// The root command `parley`.
 struct ParleyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "parley",

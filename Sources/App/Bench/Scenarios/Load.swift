@@ -23,9 +23,9 @@ extension Bench {
         driver.addVerdict(to: &result)
     }
 
-    /// Measures the memory of streams on a server that was just started: earlier streams would leave free memory that
-    /// these would use. The first sample is taken after a sixteenth of the streams, so that code loaded for the first
-    /// stream does not count as memory per stream.
+    /// Measures the memory of streams. The server must have been started for this run, because earlier streams leave
+    /// free memory that new streams use. The first sample is taken after a sixteenth of the streams, so that code that
+    /// the first stream loads does not count as memory per stream.
     static func runIdle(_ plan: BenchPlan, _ result: inout BenchResult) throws(BenchFailure) {
         let driver = try Driver(plan, hasPublishers: false)
         let first = plan.streams / 16
@@ -60,7 +60,7 @@ extension Driver {
             ]))
     }
 
-    /// Adds the errors, and whether they invalidate the run.
+    /// Adds the numbers of errors, and whether they make the result invalid.
     func addVerdict(to result: inout BenchResult) {
         result.add("lost", .count(ledger.lost))
         result.add("duplicates", .count(ledger.duplicates))

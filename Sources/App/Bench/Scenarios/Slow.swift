@@ -1,8 +1,8 @@
 import Locking
 
 extension Bench {
-    /// Runs one reader that reads one byte per second: measures its effect on the others, and checks that it receives
-    /// every event in the end.
+    /// Adds a reader that reads one byte per second. Measures its effect on the other readers, and checks that it
+    /// finally receives every event.
     static func runSlow(_ plan: BenchPlan, _ result: inout BenchResult) throws(BenchFailure) {
         let slow = plan.streams
         let driver = try Driver(plan, streams: plan.streams + 1, resumable: slow..<(slow + 1))
@@ -36,8 +36,8 @@ extension Bench {
         result.isClean = result.isClean && driver.streams.cut > 0
     }
 
-    /// Continues, unmeasured, until more was published than the kernel buffers for a socket (`tcp_wmem`, usually 4 MiB)
-    /// and a server should buffer in addition.
+    /// Publishes without measuring until the kernel's buffer for a socket (`tcp_wmem`, usually 4 MiB) and a reasonable
+    /// buffer of the server are exceeded.
     private static func publishEnough(_ driver: Driver) throws(BenchFailure) {
         let events = 8 * 1_048_576 / (driver.plan.payloadBytes + 150)
         let deadline = MonotonicTime.now.nanoseconds + 60_000_000_000
@@ -49,8 +49,8 @@ extension Bench {
         driver.stopPublishing()
     }
 
-    /// Reads everything that the slow stream has received. When nothing more arrives although more was published, it
-    /// checks that the connection still exists: the kernel drops a closed connection's unread data without a
+    /// Reads everything that the slow stream has received. If nothing arrives although more was published, checks
+    /// whether the connection still exists: the kernel drops the unread data of a closed connection without a
     /// notification.
     private static func readUntilStill(_ driver: Driver, _ slow: Int) throws(BenchFailure) {
         var last = (driver.streams.slots[slow].received, MonotonicTime.now.nanoseconds)

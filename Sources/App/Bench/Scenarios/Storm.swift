@@ -1,11 +1,11 @@
 import Locking
 
 extension Bench {
-    /// The time for which the cut streams stay disconnected, in seconds.
+    /// The time for which the disconnected streams stay disconnected, in seconds.
     private static let awaySeconds = 2.0
 
-    /// Cuts most streams at once while events continue, lets all of them reconnect with their cursors, and measures the
-    /// time that takes and its effect on the streams that stayed.
+    /// Disconnects most streams at once while events continue. All of them then reconnect with their cursors. Measures
+    /// the time that this takes, and the effect on the streams that stayed connected.
     static func runStorm(_ plan: BenchPlan, _ result: inout BenchResult) throws(BenchFailure) {
         let cut = 0..<plan.streams
         let all = plan.streams + plan.watchers

@@ -1,7 +1,7 @@
 import JSON
 
 extension Bench {
-    /// Registers webhooks at a local receiver, publishes, and counts the posts. The webhooks are removed afterwards.
+    /// Registers webhooks at a local receiver, publishes events, and counts the posts. Removes the webhooks at the end.
     static func runWebhooks(_ plan: BenchPlan, _ result: inout BenchResult) throws(BenchFailure) {
         var plan = plan
         plan.channels = 1
@@ -28,9 +28,9 @@ extension Bench {
         result.add("posts", .count(receiver.posts))
     }
 
-    /// The default number of deliveries under way: enough to keep a sender busy, too few to measure its queue.
+    /// The default number of undelivered webhook deliveries. It keeps the sender busy without a long queue.
     private static let usualDeliveries = 1_000
-    /// The maximum number of concurrent connections from a sender to the receiver.
+    /// The maximum number of simultaneous connections from the gateway to the receiver.
     private static let mostConnections = 2_000
 
     private static func measure(_ driver: Driver, _ result: inout BenchResult) throws(BenchFailure) {
@@ -60,7 +60,7 @@ extension Bench {
             writer.endObject()
         }
         let answer = try control.send("POST", "/v1/webhooks", body.bytes)
-        // A body that is not JSON has no id either.
+        // A body that is not JSON contains no id.
         guard answer.status == 201, let document = try? JSONDocument(answer.body), let id = document.root["id"]?.string
         else {
             throw BenchFailure("a webhook could not be registered; the server answered with \(answer.status)")
@@ -69,7 +69,7 @@ extension Bench {
     }
 
     private static func remove(_ webhooks: [String], _ control: ControlRequests) {
-        // A gateway that has gone does not respond. The run has failed then and reports the reason itself.
+        // A gateway that has ended does not respond. The run has then failed and reports the reason.
         for id in webhooks { _ = try? control.send("DELETE", "/v1/webhooks/\(id)", nil) }
     }
 }

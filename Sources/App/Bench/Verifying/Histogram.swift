@@ -26,7 +26,7 @@ final class Histogram {
         (count, largest) = (0, 0)
     }
 
-    /// Returns the duration that `share` of all values do not exceed; 0 when there are none.
+    /// The duration in nanoseconds that the given share of all values does not exceed; 0 when there are no values.
     func nanoseconds(at share: Double) -> UInt64 {
         guard count > 0 else { return 0 }
         let wanted = max(1, UInt64((Double(count) * share).rounded(.up)))
@@ -45,7 +45,7 @@ final class Histogram {
         return (shift + 1) << fineness + Int(value >> UInt64(shift)) - steps
     }
 
-    /// Returns the largest value of a step.
+    /// The largest value of a bucket.
     private static func value(at index: Int) -> UInt64 {
         guard index >= steps else { return UInt64(index) }
         let shift = index >> fineness - 1

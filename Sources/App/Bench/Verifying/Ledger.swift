@@ -1,12 +1,13 @@
-/// Records which events each reader must receive, and detects missing, repeated and reordered events as they are read.
+/// Records the events that each reader must receive, and detects missing, repeated and reordered events as they arrive.
 ///
 /// A publisher sends its next event after the response to the last one, so its events have an order on each channel.
-/// The order between two publishers is known only from event ids that are numbers and grow on every stream. Other ids
-/// are not compared.
+/// The order between events of two publishers is known only if the event ids are numbers that grow on every stream.
+/// Other ids are not compared.
 final class Ledger {
     let publishers: Int
     let latency = Histogram()
-    /// True when readers are promised every event once and in order; false when they are promised it at least once.
+    /// True when readers must receive every event once and in order; false when they may receive events repeatedly and
+    /// in any order.
     var isOrdered = true
     /// The readers whose latencies are measured.
     var timed = 0..<Int.max
@@ -14,22 +15,23 @@ final class Ledger {
     private(set) var delivered = 0
     private(set) var duplicates = 0
     private(set) var misordered = 0
-    /// The number of events whose id is not greater than the id before it on the same stream.
+    /// The number of events whose id is not greater than the previous id on the same stream.
     private(set) var regressions = 0
-    /// The number of events that belong to another channel than the reader's.
+    /// The number of events that arrived at a reader of another channel.
     private(set) var misdirected = 0
     /// The number of deliveries that the published events require.
     private(set) var owed = 0
 
     private let readers: Int
     private let channels: Int
-    /// The next expected sequence for each reader and publisher, and the next one for each channel and publisher.
+    /// The next expected sequence number of each pair of reader and publisher, and the next sequence number of each
+    /// pair of channel and publisher.
     private let expected: UnsafeMutablePointer<UInt32>
     private let published: UnsafeMutablePointer<UInt32>
     private let readersOfChannel: UnsafeMutablePointer<UInt32>
-    /// The least id that each reader may receive next.
+    /// The lowest permitted id of each reader's next event.
     private let nextIDs: UnsafeMutablePointer<UInt64>
-    /// Skipped sequences, which may still arrive late.
+    /// The sequence numbers that were skipped and may still arrive.
     private var missing: Set<Skipped> = []
 
     private struct Skipped: Hashable {
@@ -37,8 +39,8 @@ final class Ledger {
         let sequence: UInt32
     }
 
-    /// The maximum number of skipped events remembered one by one. On streams, a good run has none. Beyond the maximum,
-    /// late events count as repeated ones.
+    /// The maximum size of `missing`. A run without errors skips no event on streams. Skipped events above the maximum
+    /// count as repeated when they arrive.
     private static let mostSkipped = 1_000_000
 
     init(readers: Int, channels: Int, publishers: Int) {
@@ -63,7 +65,7 @@ final class Ledger {
     /// The number of deliveries that are still expected.
     var outstanding: Int { owed - delivered }
 
-    /// Adds a reader to a channel. Events published before are not expected.
+    /// Adds a reader to a channel. The reader must receive the events that are published from now on.
     func join(_ reader: Int, channel: Int) {
         readersOfChannel[channel] += 1
         for publisher in 0..<publishers {
@@ -91,7 +93,7 @@ final class Ledger {
         (0..<publishers).reduce(0) { $0 + Int(published[channel * publishers + $1]) }
     }
 
-    /// Records a mark that was read.
+    /// Records an event that has arrived, by its mark.
     ///
     /// - Returns: true when the reader had not received this event before.
     @inline(__always)
@@ -107,7 +109,7 @@ final class Ledger {
         return true
     }
 
-    /// Records an event whose id is a number.
+    /// Records the id of an event that has arrived, if the id is a number.
     @inline(__always)
     func record(id: UInt64, reader: Int) {
         if id < nextIDs[reader] { regressions &+= 1 }
@@ -137,9 +139,9 @@ final class Ledger {
         return true
     }
 
-    /// The number of deliveries that did not arrive. Valid when no more will arrive.
+    /// The number of deliveries that did not arrive. Valid once no more events arrive.
     var lost: Int { max(0, outstanding) }
-    /// True when every event reached its readers: once and in order, where that is promised.
+    /// True when every event arrived at its readers and, if `isOrdered` is true, once and in order.
     var isClean: Bool {
         lost == 0 && misdirected == 0 && (!isOrdered || (duplicates == 0 && misordered == 0 && regressions == 0))
     }

@@ -1,23 +1,23 @@
 import CLinux
 import Glibc
 
-/// The mark at the start of a payload: `~ccccc:pppp:ssssssss:tttttttttttttttt~`, all hexadecimal.
+/// The mark at the start of a payload: `~ccccc:pppp:ssssssss:tttttttttttttttt~`, in hexadecimal.
 ///
-/// The form is fixed. A reader finds it by its first byte and reads it without a parser, wherever a server puts it. The
-/// tilde needs no escape in JSON and occurs nowhere else in a stream.
+/// The format is fixed. A reader finds the mark by its first byte and reads it without a JSON parser. The tilde needs
+/// no escape in JSON, and occurs nowhere else in a stream.
 struct PayloadMark: Equatable {
     static let length = 38
     static let sign = UInt8(ascii: "~")
 
     var channel: UInt32
-    /// The connection that published the event. Events of one connection are ordered.
+    /// The number of the connection that published the event. The events of one connection have an order.
     var publisher: UInt32
-    /// The number of the event among this publisher's events on this channel, from 0.
+    /// The sequence number of the event among its publisher's events on this channel, from 0.
     var sequence: UInt32
-    /// The time when the event was due, on the monotonic clock.
+    /// The time at which the event was due, on the monotonic clock.
     var nanoseconds: UInt64
 
-    /// Reads the mark that begins at `bytes`, of which there are ``length``. Returns nil for other bytes.
+    /// Parses the mark at `bytes`, where at least ``length`` bytes are readable. Nil for other bytes.
     @inline(__always)
     init?(at bytes: UnsafeRawPointer) {
         let bytes = bytes.assumingMemoryBound(to: UInt8.self)
@@ -36,7 +36,7 @@ struct PayloadMark: Equatable {
         self.nanoseconds = nanoseconds
     }
 
-    /// Writes ``length`` bytes.
+    /// Writes the mark in ``length`` bytes.
     func write(to bytes: UnsafeMutableRawPointer) {
         let bytes = bytes.assumingMemoryBound(to: UInt8.self)
         (bytes[0], bytes[6], bytes[11], bytes[20], bytes[37]) = (
@@ -48,7 +48,7 @@ struct PayloadMark: Equatable {
         Self.write(nanoseconds, bytes + 21, 16)
     }
 
-    /// Reads lower-case digits only, as they are written below.
+    /// Parses hexadecimal digits. Only lower-case digits are valid, because marks are written with them.
     @inline(__always)
     private static func number(_ digits: UnsafePointer<UInt8>, _ count: Int) -> UInt64 {
         var value: UInt64 = 0

@@ -1,20 +1,20 @@
-/// Finds the id of each event of a stream, where the id is a number.
+/// Finds the id of each event of a stream, if the ids are numbers.
 ///
-/// The id precedes the mark. In a stream of one channel its distance is constant: it is searched once, and read at that
-/// distance from then on.
+/// The id comes before the mark. In a stream of one channel, the distance between the two is constant: it is found by
+/// one search and then used for all events.
 struct FrameIDs {
-    /// The distance from the id to the mark; 0 until it was found.
+    /// The distance in bytes from the id to the mark; 0 before it was found.
     private var distance: UInt16 = 0
-    /// The number of consecutive failed searches. After some, frames are assumed to have no id.
+    /// The number of consecutive failed searches. After several, events are assumed to have no ids.
     private var misses: UInt8 = 0
 
     /// Returns the id of an event.
     ///
     /// - Parameters:
     ///   - mark: the start of the event's mark.
-    ///   - start: the start of the search: the end of the mark before it, or the first available byte.
-    /// - Returns: nil when there is no id, it is not a number, or it arrived in an earlier piece that is no longer
-    ///   held.
+    ///   - start: the start of the search: the end of the previous mark, or the first available byte.
+    /// - Returns: nil when the event has no id, when the id is not a number, or when it arrived in an earlier piece
+    ///   that is no longer in the buffer.
     @inline(__always)
     mutating func number(
         before mark: UnsafeMutableRawPointer, from start: UnsafeMutableRawPointer
@@ -40,7 +40,7 @@ struct FrameIDs {
         misses += 1
     }
 
-    /// Finds `id:` at the beginning of a line.
+    /// True when `id:` is at the beginning of a line.
     @inline(__always)
     private static func isID(_ place: UnsafeMutableRawPointer) -> Bool {
         place.load(as: UInt8.self) == 0x69 && place.load(fromByteOffset: 1, as: UInt8.self) == 0x64
@@ -54,7 +54,7 @@ struct FrameIDs {
         while place < end {
             let digit = place.load(as: UInt8.self) &- 0x30
             if digit > 9 {
-                // The number must end with its line; any other character makes it no number.
+                // The id must end at the end of its line. An id with any other character is not a number.
                 return digits > 0 && (digit == 0xDA || digit == 0xDD) ? value : nil
             }
             guard digits < 19 else { return nil }

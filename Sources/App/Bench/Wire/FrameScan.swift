@@ -1,8 +1,9 @@
-/// Finds the ends and ids of server-sent events, scanning backwards: of many frames only the last matters.
+/// Finds the end and the id of the last server-sent event in a buffer. It scans backwards, because only the last event
+/// matters.
 enum FrameScan {
     private static let newline = UInt8(ascii: "\n")
 
-    /// Returns the position behind the last empty line.
+    /// Returns the position after the last empty line.
     static func lastEnd(
         _ start: UnsafeMutableRawPointer, _ end: UnsafeMutableRawPointer
     ) -> UnsafeMutableRawPointer? {
@@ -39,7 +40,7 @@ enum FrameScan {
     }
 }
 
-/// The id from which a stream can continue, stored in place.
+/// The last event id of a stream, which is sent on reconnect. Stored in place, without an allocation.
 struct LastEventID {
     private(set) var count = 0
     private var bytes: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// The part of an HTTP message head that the driver needs, of a response or a request.
+/// The parts of the header of an HTTP request or response that the driver needs.
 struct MessageHead {
     /// The status; 0 in a request.
     private(set) var status = 0
@@ -11,7 +11,7 @@ struct MessageHead {
     private(set) var isChunked = false
     private(set) var isClosing = false
 
-    /// Reads a head. Returns nil when it is incomplete.
+    /// Parses a header. Nil when the header is incomplete.
     init?(_ bytes: UnsafeRawBufferPointer) {
         var line = 0
         while line < bytes.count, let found = memchr(bytes.baseAddress! + line, 0x0A, bytes.count - line) {

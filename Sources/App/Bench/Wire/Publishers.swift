@@ -5,12 +5,12 @@ import Locking
 /// The publishing connections. Each sends one request at a time.
 final class Publishers {
     let acknowledgement = Histogram()
-    /// The number of requests that succeeded, and of those that failed.
+    /// The numbers of successful and failed requests.
     private(set) var accepted = 0
     private(set) var refused = 0
     private(set) var lastRefusal = 0
     private(set) var underWay = 0
-    /// The number of connections that no longer respond. Their last event may or may not have been accepted.
+    /// The number of connections that no longer respond. It is unknown whether their last requests were executed.
     private(set) var broken = 0
 
     private struct Connection {
@@ -68,7 +68,7 @@ final class Publishers {
 
     /// Publishes one event on a free connection.
     ///
-    /// - Parameter due: the time at which the event should have been sent; latencies are measured from it.
+    /// - Parameter due: the time at which the event was due. Latencies are measured from this time.
     func publish(channel: Int, due: UInt64) throws(BenchFailure) {
         guard let index = free.popLast() else { return }
         if connections[index].descriptor < 0 { try connect(index) }
@@ -85,7 +85,7 @@ final class Publishers {
         if !Sockets.send(request, to: connections[index].descriptor) { fail(index) }
     }
 
-    /// Takes the responses that have arrived.
+    /// Reads the responses that have arrived.
     func serve() { poller.wait(milliseconds: 0) { read(Int($0)) } }
 
     private func read(_ index: Int) {
@@ -103,7 +103,9 @@ final class Publishers {
         if pending.withUnsafeBytes({ parse($0, index) }) { connections[index].pending = [] }
     }
 
-    /// - Returns: true when the bytes are a complete response.
+    /// Handles the response in the received bytes, if it is complete.
+    ///
+    /// - Returns: true when the response is complete.
     private func parse(_ bytes: UnsafeRawBufferPointer, _ index: Int) -> Bool {
         guard let head = MessageHead(bytes), head.end(in: bytes) != nil else { return false }
         acknowledgement.add(MonotonicTime.now.nanoseconds - connections[index].sentAt)
@@ -118,7 +120,7 @@ final class Publishers {
         return true
     }
 
-    /// Handles a lost connection. Its request under way may or may not have been executed.
+    /// Handles a lost connection. It is unknown whether its pending request was executed.
     private func fail(_ index: Int) {
         disconnect(index)
         guard connections[index].isBusy else { return }

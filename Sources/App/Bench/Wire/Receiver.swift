@@ -2,9 +2,9 @@ import CLinux
 import Glibc
 import Locking
 
-/// A server on loopback that receives the webhooks' posts, answers 200, and reports them to the ledger.
+/// A server on loopback that receives the posts of webhooks, responds with 200, and reports the posts to the ledger.
 ///
-/// The path ends with the number of the webhook.
+/// The path of a post ends with the number of the webhook.
 final class Receiver {
     let port: UInt16
     /// The number of received requests, including repeated ones.
@@ -25,7 +25,7 @@ final class Receiver {
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            // sockaddr_in is one of the forms of sockaddr.
+            // A sockaddr_in may be used as a sockaddr.
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
                 bind(listener, address, length) == 0 && listen(listener, 4_096) == 0
                     && getsockname(listener, address, &length) == 0
@@ -43,7 +43,7 @@ final class Receiver {
         buffer.deallocate()
     }
 
-    /// Serves a ready descriptor of the receiver.
+    /// Handles a descriptor of the receiver that is ready.
     func serve(_ descriptor: Int32) {
         if descriptor == listener { return accept() }
         guard unfinished[descriptor] != nil else { return }
@@ -78,6 +78,8 @@ final class Receiver {
         close(descriptor)
     }
 
+    /// Handles the complete requests in the received bytes.
+    ///
     /// - Returns: the number of bytes of the complete requests.
     private func parse(_ bytes: UnsafeRawBufferPointer, _ descriptor: Int32) -> Int {
         var taken = 0

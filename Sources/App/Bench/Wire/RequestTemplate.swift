@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// A request that is printed once. Later only the channel's digits and the mark are overwritten.
+/// A request that is printed once. For each use, only the channel's digits and the mark are overwritten.
 struct RequestTemplate {
     /// The request for channel 0.
     let bytes: [UInt8]
@@ -10,7 +10,7 @@ struct RequestTemplate {
 
     private static let digits = 5
 
-    /// - Parameter run: distinguishes the channels of this run from those of other runs.
+    /// - Parameter run: the text that distinguishes this run's channels from those of other runs.
     init(
         _ method: String, _ path: String, plan: BenchPlan, target: Target, run: String,
         headers: [(String, String)] = [],
@@ -36,7 +36,7 @@ struct RequestTemplate {
         for place in channelDigits { PayloadMark.write(UInt64(channel), bytes + place, Self.digits) }
     }
 
-    /// Writes the mark and its channel into a copy of ``bytes``.
+    /// Writes the mark and the mark's channel into a copy of ``bytes``.
     func write(_ event: PayloadMark, to bytes: UnsafeMutableRawPointer) {
         write(channel: Int(event.channel), to: bytes)
         if let mark { event.write(to: bytes + mark) }

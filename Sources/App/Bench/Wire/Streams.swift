@@ -2,26 +2,26 @@ import CLinux
 import Glibc
 import Locking
 
-/// All streams of a run: opens and reads them, and reports their events to the ledger.
+/// All streams of a run. Opens and reads the streams, and reports their events to the ledger.
 final class Streams {
     let count: Int
     let ledger: Ledger
     private(set) var openCount = 0
-    /// The number of streams that the server closed.
+    /// The number of streams that the server has closed.
     private(set) var cut = 0
-    /// The number of connections that the server rejected. They were retried.
+    /// The number of connections that the server has rejected. Rejected connections are retried.
     private(set) var turnedAway = 0
     private(set) var lastStatus = 0
-    /// True when a retry is useless: the key, the path or a parameter is wrong.
+    /// True when a retry is useless, because the key, the path or a parameter is wrong.
     var isRefused: Bool { openCount == 0 && (400..<500).contains(lastStatus) && lastStatus != 429 }
-    /// The number of streams that have not reached their goal.
+    /// The number of streams that have not received the number of events that is their goal.
     private(set) var unfinished = 0
-    /// The streams whose frames are parsed completely for their ids, so that they can continue from there.
+    /// The streams whose frames are parsed completely, because their last ids are needed for a reconnect.
     private let resumable: Range<Int>
-    /// The time from ``setGoals(_:_:)`` until each goal was reached.
+    /// The times from the call of ``setGoals(_:_:)`` until each stream reached its goal.
     let completion = Histogram()
     private var goalsSince: UInt64 = 0
-    /// True when a stream that the server closes reconnects.
+    /// True when streams that the server closes are opened again.
     var isReturning = false
 
     let slots: UnsafeMutablePointer<StreamSlot>
@@ -33,12 +33,12 @@ final class Streams {
     private var waiting: [Int] = []
     private var connecting = 0
 
-    /// The maximum bytes of one read, and of an unfinished frame before it.
+    /// The maximum size of one read, and the maximum size of an incomplete frame before it, in bytes.
     private static let bufferBytes = 256 * 1024
     private static let restBytes = 128 * 1024
     private let buffer: UnsafeMutableRawPointer
-    /// The maximum number of concurrent connection attempts: fewer than a listener's usual backlog, because the kernel
-    /// repeats an attempt that does not fit only after a second.
+    /// The maximum number of simultaneous connection attempts. It is lower than the usual backlog of a listener,
+    /// because the kernel repeats an attempt that exceeds the backlog only after a second.
     private static let mostConnecting = 512
 
     init(
@@ -98,7 +98,7 @@ extension Streams {
         }
     }
 
-    /// Moves open streams to another poller.
+    /// Moves open streams to another poller (an `epoll` instance).
     func move(_ indices: Range<Int>, to other: Poller) {
         for index in indices where slots[index].phase == .open {
             poller.remove(slots[index].descriptor)
@@ -116,13 +116,13 @@ extension Streams {
         poller.change(slots[index].descriptor, tag: UInt64(index), events: Poller.readable)
     }
 
-    /// Handles a connection that the server rejected for now: it goes to the end of the queue.
+    /// Handles a connection that the server rejected for now. The stream is moved to the end of the queue.
     private func reject(_ index: Int) {
         close(index)
         turnedAway += 1
         connecting -= 1
         waiting.insert(index, at: 0)
-        // An immediate retry would only load the server. The short wait does not delay other connections much.
+        // An immediate retry would only load the server. The short pause hardly delays other connections.
         usleep(1_000)
         connectMore()
     }
@@ -133,7 +133,7 @@ extension Streams {
         slots[index].phase = .idle
     }
 
-    /// Closes streams from this side, in any state.
+    /// Closes streams from this side of the connection, in any state.
     func cut(_ indices: some Sequence<Int>) {
         for index in indices where slots[index].phase == .open {
             close(index)
@@ -141,7 +141,8 @@ extension Streams {
         }
     }
 
-    /// Sets the total number of events that each stream must receive, computed from its channel.
+    /// Sets the goal of each stream: the total number of events that the stream must receive, computed from its
+    /// channel.
     func setGoals(_ indices: some Sequence<Int>, _ goal: (Int) -> Int) {
         goalsSince = MonotonicTime.now.nanoseconds
         for index in indices {
@@ -156,7 +157,7 @@ extension Streams {
 // MARK: - The slow stream
 
 extension Streams {
-    /// When `isSlow` is true, the stream is read by ``read(_:atMost:)`` only.
+    /// Makes a stream slow or normal. A slow stream is read only by ``read(_:atMost:)``.
     func setSlow(_ index: Int, _ isSlow: Bool) {
         slots[index].isSlow = isSlow
         guard slots[index].phase == .open else { return }
@@ -166,7 +167,7 @@ extension Streams {
 }
 
 extension Streams {
-    /// Sends an empty line. A server that has closed the connection responds with a reset.
+    /// Sends an empty line. A server that has closed the connection answers with a reset.
     func knock(_ index: Int) {
         guard slots[index].phase == .open else { return }
         _ = "\r\n".withCString { send(slots[index].descriptor, $0, 2, Sockets.quietly) }
@@ -176,18 +177,18 @@ extension Streams {
 // MARK: - Reading
 
 extension Streams {
-    /// Serves a ready socket.
+    /// Handles a socket that is ready.
     @inline(__always)
     func serve(_ index: Int) {
         let slot = slots + index
         if slot.pointee.phase == .connecting { return sendRequest(index) }
         guard slot.pointee.descriptor >= 0 else { return }
-        // A slow stream is read on a schedule. Only the end of its connection wakes it.
+        // A slow stream is read on a schedule. Its socket only reports the end of its connection.
         if slot.pointee.isSlow { return hasEnded(index) }
         read(index, atMost: Self.bufferBytes)
     }
 
-    /// Reads a piece and handles the frames that it completes.
+    /// Reads bytes from a stream and handles the frames that they complete.
     func read(_ index: Int, atMost limit: Int) {
         let slot = slots + index
         let start = buffer + Self.restBytes
@@ -234,7 +235,7 @@ extension Streams {
         connectMore()
     }
 
-    /// Handles bytes of a body: decoded in place, behind the rest of the previous piece.
+    /// Handles received bytes of a response body. They are decoded in place, after the rest of the previous bytes.
     @inline(__always)
     private func parse(_ start: UnsafeMutableRawPointer, _ received: Int, _ index: Int, _ now: UInt64) {
         let slot = slots + index
@@ -250,9 +251,9 @@ extension Streams {
         if slot.pointee.isChunked, slot.pointee.chunks.isOver { hasEnded(index) }
     }
 
-    /// Handles every mark.
+    /// Handles all marks in the bytes.
     ///
-    /// - Returns: the start of an incomplete mark, or the end.
+    /// - Returns: the start of an incomplete mark, or the end of the bytes.
     @inline(__always)
     private func readMarks(
         _ start: UnsafeMutableRawPointer, _ end: UnsafeMutableRawPointer, _ index: Int, _ now: UInt64
@@ -280,7 +281,7 @@ extension Streams {
     }
 
     /// Handles the marks of complete frames and stores the last id. An unterminated frame is not an event (WHATWG HTML,
-    /// section 9.2.6) and is sent again after a resume.
+    /// section 9.2.6), and the server sends it again after a reconnect.
     private func readFrames(
         _ start: UnsafeMutableRawPointer, _ end: UnsafeMutableRawPointer, _ index: Int, _ now: UInt64
     ) -> UnsafeMutableRawPointer {
@@ -291,7 +292,7 @@ extension Streams {
     }
 }
 
-/// Removes the chunk headers from a body in place, wherever the pieces were cut (RFC 9112, section 7.1).
+/// Removes the chunk headers from a response body in place (RFC 9112, section 7.1). The body may be split anywhere.
 struct ChunkDecoder {
     private enum Place: UInt8 { case size, rest, data, end }
 
@@ -299,7 +300,7 @@ struct ChunkDecoder {
     private var left = 0
     private(set) var isOver = false
 
-    /// Moves the body's bytes together.
+    /// Decodes bytes in place: moves the bytes of the body together.
     ///
     /// - Returns: the number of body bytes.
     mutating func decode(_ bytes: UnsafeMutableRawPointer, _ count: Int) -> Int {
@@ -337,14 +338,14 @@ struct ChunkDecoder {
     }
 }
 
-/// Waits for many descriptors with `epoll`.
+/// Waits for events on many descriptors, with `epoll`.
 final class Poller {
     let descriptor: Int32
     private let events: UnsafeMutablePointer<epoll_event>
     private let capacity: Int
 
-    /// - Parameter capacity: the maximum number of descriptors per wait. It bounds the time until other pollers run
-    ///   again.
+    /// - Parameter capacity: the maximum number of ready descriptors per wait. It limits the time until other pollers
+    ///   are served.
     init(capacity: Int) throws(BenchFailure) {
         descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard descriptor >= 0 else { throw BenchFailure("epoll_create1 failed with \(errno)") }
@@ -382,7 +383,7 @@ final class Poller {
     }
 }
 
-/// The state of one stream. A trivial type, so that thousands of them are stored side by side in memory.
+/// The state of one stream. A trivial type, so that thousands of slots are adjacent in memory.
 struct StreamSlot {
     enum Phase: UInt8 { case idle, connecting, head, open, ended }
 
@@ -392,15 +393,15 @@ struct StreamSlot {
     var isChunked = false
     var chunks = ChunkDecoder()
     var ids = FrameIDs()
-    /// The bytes of an incomplete head, frame or mark at the end of the last piece.
+    /// The bytes of an incomplete header, frame or mark at the end of the last read.
     var rest: UnsafeMutableRawPointer?
     var restCount = 0
     private var restCapacity = 0
-    /// The number of distinct events received.
+    /// The number of different events that were received.
     var received = 0
-    /// The number of events at which the stream is complete; 0 for no goal.
+    /// The number of events that the stream must receive; 0 for no goal.
     var goal = 0
-    /// True when the stream is read on a schedule instead of when data arrives.
+    /// True when the stream is read on a schedule and not when data arrives.
     var isSlow = false
     /// True when the kernel's receive buffer is small.
     var hasSmallBuffer = false

@@ -40,14 +40,14 @@ struct Target {
         return (String(host), rest.isEmpty ? "80" : String(rest.dropFirst()))
     }
 
-    /// Returns a socket with a connection attempt under way; negative when none is available.
+    /// Returns a socket that is being connected; a negative number when the system has none available.
     func connect() -> Int32 {
         let flags = SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue
         let descriptor = socket(family, Int32(flags), 0)
         guard descriptor >= 0 else { return -1 }
         Sockets.set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         let code = address.withUnsafeBytes { bytes in
-            // The bytes are the sockaddr that getaddrinfo returned.
+            // The bytes are a sockaddr from getaddrinfo.
             Glibc.connect(descriptor, bytes.bindMemory(to: sockaddr.self).baseAddress, socklen_t(bytes.count))
         }
         guard code == 0 || errno == EINPROGRESS else {
@@ -58,9 +58,9 @@ struct Target {
     }
 }
 
-/// Socket calls that are awkward in Swift.
+/// Socket calls that Swift does not offer in a simple form.
 enum Sockets {
-    /// `MSG_NOSIGNAL`
+    /// The value of `MSG_NOSIGNAL`: no SIGPIPE on a closed connection.
     static let quietly: Int32 = 0x4000
 
     static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
@@ -68,21 +68,21 @@ enum Sockets {
         setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// True when the connection was established.
+    /// True when the socket was connected successfully.
     static func isFine(_ descriptor: Int32) -> Bool {
         var code: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
         return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length) == 0 && code == 0
     }
 
-    /// Closes immediately, without the TIME_WAIT state that would take ports from the next round.
+    /// Closes a connection immediately, without the state TIME_WAIT, which would occupy ports in the next run.
     static func cut(_ descriptor: Int32) {
         var now = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
         close(descriptor)
     }
 
-    /// Sends all bytes. Waits when the socket is full, which requests of this size hardly cause.
+    /// Sends all bytes. Waits while the socket's buffer is full, which is rare for small requests.
     static func send(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
         var sent = 0
         while sent < bytes.count {
@@ -103,7 +103,7 @@ enum Sockets {
         return poll(&waiting, 1, milliseconds) == 1
     }
 
-    /// Raises this process's descriptor limit as far as the system permits.
+    /// Raises the descriptor limit of this process to `wanted`, if the system permits it.
     static func raiseLimit(to wanted: Int) throws(BenchFailure) {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -115,7 +115,7 @@ enum Sockets {
     }
 }
 
-/// Administrative requests for a measurement, sent one after the other, each on its own connection.
+/// Administrative requests of a measurement. They are sent one after the other, each on a new connection.
 struct ControlRequests {
     let target: Target
     let key: String?

@@ -1,12 +1,12 @@
-/// The credential of a command: an API key, or tokens that a program of the user supplies.
+/// The credential of a command: an API key, or the tokens that a program of the user prints.
 package actor Credential {
-    /// The command that supplies tokens; nil for a key, which cannot be renewed.
+    /// The program that prints tokens; nil for an API key, which cannot be renewed.
     private let command: TokenCommand?
-    /// The current credential; nil before the first token.
+    /// The current key or token; nil before the first token.
     private var text: String?
     private var fetching: Task<Result<String, CommandFailure>, Never>?
 
-    /// - Parameter source: the setting to check when the key is rejected.
+    /// - Parameter source: the name of the setting with the key, for the error when the gateway rejects the key.
     package init(key: String, source: String = "PARLEY_KEY") {
         command = nil
         text = key
@@ -18,13 +18,13 @@ package actor Credential {
         source = "the token command"
     }
 
-    /// True when the credential can be replaced after the gateway rejects it.
+    /// True when the credential can be replaced by a new token.
     package nonisolated var isRenewable: Bool { command != nil }
 
-    /// The setting to check when the credential is rejected.
+    /// The name of the setting to check when the gateway rejects the credential.
     package nonisolated let source: String
 
-    /// Returns the current credential. The first call fetches a token.
+    /// Returns the current credential. The first call fetches the first token.
     ///
     /// - Throws: the errors of ``TokenCommand/run()``.
     package func current() async throws(CommandFailure) -> String {
@@ -32,8 +32,8 @@ package actor Credential {
         return try await fetch()
     }
 
-    /// Returns a replacement for a text that the gateway rejected. It is fetched, unless another request has done so
-    /// since.
+    /// Returns a credential to use instead of one that the gateway has rejected. It is fetched unless another request
+    /// has already fetched a new one.
     ///
     /// - Returns: nil for a key.
     /// - Throws: the errors of ``TokenCommand/run()``.

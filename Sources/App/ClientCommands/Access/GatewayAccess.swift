@@ -10,12 +10,12 @@ package final class GatewayAccess: Sendable {
     package let client: Client
     private let credential: Credential
     private let commandEnvironment: CommandEnvironment
-    /// Set by the first response. Before it, a refused connection means a wrong address or no gateway, and waiting
-    /// would only hide that. After it, a refused connection means that the gateway is restarting.
+    /// True after the first response. Before that, a refused connection means a wrong address or no gateway, so it is
+    /// reported at once. After that, it means that the gateway is restarting, so the request is retried.
     private let hasAnswered = Atomic(false)
 
     private static let attempts = 6
-    /// The maximum response size: a page of 250 events at their largest, with room.
+    /// The maximum size of a response, in bytes. It admits a page of 250 events of the maximum size.
     private static let answerLimit = 64 * 1024 * 1024
 
     package init(
@@ -43,14 +43,14 @@ package final class GatewayAccess: Sendable {
     /// Sends a request. A repeatable request is retried when the connection breaks or the gateway is busy. A rejected
     /// token is renewed once.
     ///
-    /// - Throws: the gateway's rejection with its explanation, or the reason why there is no response.
+    /// - Throws: the gateway's error with its explanation, or the reason why there is no response.
     package func send(_ call: Call) async throws(CommandFailure) -> GatewayResponse {
         var text = try await credential.current()
         var isRenewed = false
         var attempt = 1
         while true {
             let result = await client.send(OutboundRequest(call, url: url, token: text))
-            // The request had no effect, so any request may be sent again.
+            // The rejected request had no effect, so any request may be sent again.
             if result.status == 401, !isRenewed, let other = try await credential.renewed(after: text) {
                 (text, isRenewed) = (other, true)
                 continue
@@ -63,16 +63,16 @@ package final class GatewayAccess: Sendable {
             }
             guard Self.mayRepeat(call), attempt < Self.attempts else { throw failure }
             let wait = Backoff.request.delay(after: attempt, draw: commandEnvironment.draw())
-            // When the wait is cancelled, the original failure is reported.
+            // If the wait is cancelled, the original failure is reported.
             do { try await commandEnvironment.sleep(max(wait, Self.retryAfter(result))) } catch { throw failure }
             attempt += 1
         }
     }
 
-    /// Opens a stream of lines. A rejected token is renewed once. Nothing else is retried: the reader knows the
+    /// Opens a stream of lines. A rejected token is renewed once. Nothing else is retried, because the caller knows the
     /// position from which to continue.
     ///
-    /// - Throws: `OutboundFailure` without a response, `CommandFailure` without a credential.
+    /// - Throws: `OutboundFailure` when there is no response, `CommandFailure` when there is no credential.
     package func stream(_ path: RequestPath, idleTimeout: Duration) async throws -> EventStream {
         let text = try await credential.current()
         let stream = try await open(path, text, idleTimeout)
@@ -89,7 +89,7 @@ package final class GatewayAccess: Sendable {
         return EventStream(stream, token: credential)
     }
 
-    /// Describes a failed response to the user.
+    /// Describes an error response to the user.
     package func failure(status: Int, body: [UInt8]) -> CommandFailure {
         ProblemDescription.failure(status: status, body: body, credential: credential.source)
     }
@@ -126,21 +126,23 @@ package final class GatewayAccess: Sendable {
         }
     }
 
-    /// True when the request may be sent again although the outcome of the first one is unknown. A `PUT` or `DELETE` is
-    /// not: the user would see the result of the second one.
+    /// True when a request may be sent again although it is unknown whether the first one was executed. False for `PUT`
+    /// and `DELETE`, because the user would see the result of the second request.
     private static func mayRepeat(_ call: Call) -> Bool {
         call.method == "GET" || call.idempotencyKey != nil || call.isHarmless
     }
 
-    /// The statuses that reject an event. Other statuses concern the key, the address or the gateway.
+    /// The statuses that reject an event. Other statuses are about the key, the address or the gateway.
     static let refusals: Set<Int> = [400, 403, 413, 422]
 
-    /// 409 with `Retry-After` means that the first request with the same key is still running.
+    /// True when a retry may succeed. A 409 with `Retry-After` means that the first request with the same key is still
+    /// running.
     private static func isTransient(_ result: OutboundResult, _ status: Int) -> Bool {
         [429, 502, 503, 504].contains(status) || (status == 409 && result.headers["Retry-After"] != nil)
     }
 
-    /// Returns the delay that the response asks for, bounded by the patience of an interactive user. A date is ignored.
+    /// Returns the delay that `Retry-After` requests, up to a maximum that is acceptable in a terminal. A date is
+    /// ignored.
     private static func retryAfter(_ result: OutboundResult) -> Duration {
         guard let text = result.headers["Retry-After"], let seconds = Int(text), seconds > 0 else { return .zero }
         return .seconds(min(seconds, 30))
@@ -154,16 +156,16 @@ extension Backoff {
     package static let stream = Backoff(first: .milliseconds(500), most: .seconds(30))
 }
 
-/// A list of the native API, read page by page.
+/// A list of the API, which is read page by page.
 struct PagedList: Sendable {
     let access: GatewayAccess
-    /// The path with its query. Limit and cursor are added.
+    /// The path and query of the list. Limit and cursor are added to it.
     let path: RequestPath
 
-    /// The gateway's largest page.
+    /// The maximum page size of the gateway.
     private static let pageMost = 250
 
-    /// Visits up to `limit` elements in the list's order.
+    /// Calls `visit` with up to `limit` elements, in the order of the list.
     ///
     /// - Returns: true when there are more elements.
     func each(limit: Int, _ visit: (JSONText, JSONValue) throws -> Void) async throws -> Bool {
@@ -178,7 +180,7 @@ struct PagedList: Sendable {
             left -= min(left, values.count)
             let next = answer.document?.root["next_cursor"]?.string
             guard left > 0 else { return next != nil }
-            // A repeated cursor would loop forever.
+            // A cursor that repeats would cause an endless loop.
             guard let next, next != cursor else { return false }
             cursor = next
         }

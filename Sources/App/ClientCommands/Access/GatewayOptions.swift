@@ -1,6 +1,6 @@
 package import ArgumentParser
 
-/// The options that every client command takes.
+/// The options that all client commands have.
 package struct GatewayOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The gateway's address; default: PARLEY_URL.", valueName: "url"))
     package var url: String?
@@ -22,7 +22,7 @@ package struct GatewayOptions: ParsableArguments {
 
     package init() {}
 
-    /// Runs `body` with access to the gateway, and releases the access afterwards.
+    /// Runs `body` with access to the gateway, and closes the connections afterwards.
     package func withGateway<Result>(
         _ body: (GatewayAccess, CommandEnvironment) async throws -> Result
     ) async throws -> Result {
@@ -42,15 +42,15 @@ package struct GatewayOptions: ParsableArguments {
     }
 }
 
-/// The gateway that a command talks to, with the credential.
+/// The address of the gateway and the credential that a command uses.
 ///
-/// An option takes precedence over the environment, and the environment over a profile. `--profile` is an option;
-/// `PARLEY_PROFILE` does not count as one.
+/// Options take precedence over environment variables, and variables over a profile. A profile that `--profile` names
+/// counts as an option; a profile that `PARLEY_PROFILE` names does not.
 struct GatewayTarget {
     let address: ServerAddress
     let credential: Credential
 
-    /// - Throws: a usage error for a missing profile, an invalid URL or key, or when there is no key.
+    /// - Throws: a usage error for a missing profile, for an invalid URL or key, or when there is no key.
     init(
         url: String?, tokenCommand: String?, profile name: String?, _ environment: [String: String]
     ) throws(CommandFailure) {
@@ -66,9 +66,9 @@ struct GatewayTarget {
                 try ServerAddress(variable ?? ServerAddress.standard)
             }
         self.address = address
-        // The key in the environment is for the gateway in the environment.
+        // A key in the environment belongs to the gateway in the environment.
         let isOfProfile = url == nil && variable == nil && chosen != nil
-        // A profile's key is used only for the profile's own gateway.
+        // A profile's key is sent only to the profile's gateway.
         let profile = chosen.flatMap { $0.address == address ? $0 : nil }
         func kept(_ profile: Profile) -> Credential {
             Credential(key: profile.key, source: "the profile '\(profile.name)' ('parley login')")
@@ -85,15 +85,18 @@ struct GatewayTarget {
         }
     }
 
-    /// - Returns: nil when no profile is named and there is no default one.
+    /// Returns the profile to use.
+    ///
+    /// - Returns: nil when no profile is named and there is no default profile.
     private static func profile(
         _ option: String?, _ environment: [String: String]
     ) throws(CommandFailure) -> Profile? {
         let named = option ?? environment["PARLEY_PROFILE"].flatMap { $0.isEmpty ? nil : $0 }
-        // The environment's variables describe one gateway completely: its key must not reach another address.
+        // If the environment has an address or a credential, the default profile is not used, so that no key is sent to
+        // another address.
         let variables = ["PARLEY_URL", "PARLEY_KEY", "PARLEY_TOKEN_COMMAND"]
         if named == nil, variables.contains(where: { !(environment[$0] ?? "").isEmpty }) { return nil }
-        // Without a home directory there are no profiles, which matters only when one is named.
+        // Without a home directory there are no profiles. This is an error only if a profile is named.
         if named == nil, !(environment["XDG_CONFIG_HOME"] ?? "").hasPrefix("/"),
             !(environment["HOME"] ?? "").hasPrefix("/")
         {
@@ -110,7 +113,7 @@ struct GatewayTarget {
 }
 
 extension GatewayOptions {
-    /// Returns the key from the environment. It is not accepted as an argument, which process lists would show.
+    /// Returns the key from the environment. An argument is not accepted, because process lists would show the key.
     package static func key(
         for address: ServerAddress, _ environment: [String: String]
     ) throws(CommandFailure) -> String {
@@ -118,7 +121,7 @@ extension GatewayOptions {
             try check(key: key, from: "PARLEY_KEY")
             return key
         }
-        // The key of dev mode is public and valid on loopback only. Sending it elsewhere could only leak a habit.
+        // The key of dev mode is public and valid only on loopback, so it is never sent to another address.
         guard address.isLoopback else {
             throw CommandFailure(
                 "\(address.url) requires a key: set PARLEY_KEY or use 'parley login'", code: 2
@@ -127,7 +130,9 @@ extension GatewayOptions {
         return "dev"
     }
 
-    /// - Throws: a usage error for a text that no header can carry.
+    /// Checks that a key can be sent in a header field.
+    ///
+    /// - Throws: a usage error otherwise.
     static func check(key: String, from source: String) throws(CommandFailure) {
         guard key.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw CommandFailure("\(source) contains characters that are not allowed in a key", code: 2)

@@ -3,7 +3,7 @@ import GatewayClient
 import Glibc
 import JSON
 
-/// `parley login`: stores a gateway's address with a key.
+/// `parley login`: stores the address of a gateway and a key as a profile.
 struct LoginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "login", abstract: "Save a gateway's address and an API key for later commands.",
@@ -51,7 +51,7 @@ struct LoginCommand: AsyncParsableCommand {
     }
 }
 
-/// `parley logout`: removes what `parley login` stored.
+/// `parley logout`: removes a profile that `parley login` has stored.
 struct LogoutCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "logout", abstract: "Delete a saved gateway's address and key; the key itself stays valid.",
@@ -70,7 +70,7 @@ struct LogoutCommand: ParsableCommand {
     }
 }
 
-/// `parley profiles`: lists what `parley login` stored.
+/// `parley profiles`: lists the profiles that `parley login` has stored.
 struct ProfilesCommand: ParsableCommand, ReadOnlyCommand {
     static let configuration = CommandConfiguration(
         commandName: "profiles", abstract: "List the gateways saved by 'parley login', without their keys.")
@@ -99,7 +99,7 @@ struct ProfilesCommand: ParsableCommand, ReadOnlyCommand {
     }
 }
 
-/// Reads a key without showing it.
+/// Reads a key from the terminal without showing it.
 private enum KeyPrompt {
     private static let keyBytes = 16 * 1024
 
@@ -121,7 +121,7 @@ private enum KeyPrompt {
         var settings = termios()
         guard tcgetattr(input, &settings) == 0 else { return try line(input) }
         var silent = settings
-        // Signals are disabled as in getpass(3): an interrupt would leave the terminal without echo.
+        // Signals are disabled, as in getpass(3). Otherwise an interrupt would leave the terminal without echo.
         silent.c_lflag &= ~tcflag_t(ECHO | ISIG)
         tcsetattr(input, TCSAFLUSH, &silent)
         defer {
@@ -131,7 +131,7 @@ private enum KeyPrompt {
         return try line(input)
     }
 
-    /// Reads up to the end of the line, and returns the line without it.
+    /// Reads a line, and returns it without its end.
     private static func line(_ input: Int32) throws(CommandFailure) -> [UInt8] {
         var line: [UInt8] = []
         var byte: UInt8 = 0

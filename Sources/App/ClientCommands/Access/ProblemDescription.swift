@@ -3,12 +3,12 @@ import GatewayClient
 package import HTTPClient
 package import JSON
 
-/// Describes failed responses to the user.
+/// Describes error responses to the user.
 package enum ProblemDescription {
-    /// Creates a sentence from a problem document (RFC 9457), with its errors as details. Any other body is described
-    /// by its status: the HTML page of a proxy helps nobody.
+    /// Describes a problem document (RFC 9457) as a sentence, with its errors as details. Any other body, such as the
+    /// HTML page of a proxy, is ignored, and only the status is described.
     ///
-    /// - Parameter credential: the source of the credential.
+    /// - Parameter credential: the name of the setting with the credential.
     package static func failure(
         status: Int, body: [UInt8], credential: String = "PARLEY_KEY"
     ) -> CommandFailure {
@@ -17,7 +17,7 @@ package enum ProblemDescription {
         return failure(problem, title: title, status: status, credential)
     }
 
-    /// Does the same for a problem inside a response, as in batches.
+    /// Describes a problem that is a part of a response, as in the response to a batch.
     package static func failure(_ value: JSONValue?, status: Int) -> CommandFailure {
         guard let problem = value.map({ Problem($0) }), let title = problem.title ?? problem.detail else {
             return CommandFailure(foreign(status))
@@ -51,7 +51,7 @@ package enum ProblemDescription {
         }
     }
 
-    /// Returns the reason why there is no response.
+    /// Returns a sentence that states why there is no response.
     package static func sentence(_ failure: OutboundFailure, url: String) -> String {
         let sentence = failure.sentence(url: url)
         guard failure.reason == .connectRefused else { return sentence }

@@ -10,7 +10,9 @@ package struct Profile: Equatable, Sendable {
     /// The name of the default profile.
     package static let standard = "default"
 
-    /// - Throws: a usage error for an invalid name. A name has 1 to 64 characters of `A-Z a-z 0-9 . _ -`.
+    /// Checks the name of a profile: 1 to 64 characters of `A-Z a-z 0-9 . _ -`.
+    ///
+    /// - Throws: a usage error for an invalid name.
     static func check(name: String) throws(CommandFailure) {
         let isGood = name.utf8.allSatisfy { byte in
             (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
@@ -25,7 +27,7 @@ package struct Profile: Equatable, Sendable {
 
 /// The user's profiles: `$XDG_CONFIG_HOME/parley/profiles.json`, by default below `~/.config`.
 ///
-/// The file holds keys. It is created with mode 0600 in a directory of mode 0700, and is not read when other users may
+/// The file contains keys. It is created with mode 0600 in a directory of mode 0700. It is not used if other users may
 /// read it.
 package struct ProfileStore: Sendable {
     package let path: String
@@ -33,10 +35,10 @@ package struct ProfileStore: Sendable {
 
     private static let limit = 1024 * 1024
 
-    /// - Throws: when the environment names no home directory.
+    /// - Throws: a failure when the environment contains no home directory.
     package init(_ environment: [String: String]) throws(CommandFailure) {
         var base = environment["XDG_CONFIG_HOME"] ?? ""
-        // A relative path must be ignored (XDG Base Directory Specification).
+        // A relative path in this variable must be ignored (XDG Base Directory Specification).
         if !base.hasPrefix("/") {
             guard let home = environment["HOME"], home.hasPrefix("/") else {
                 throw CommandFailure("profiles cannot be stored: neither XDG_CONFIG_HOME nor HOME is set")
@@ -49,8 +51,8 @@ package struct ProfileStore: Sendable {
 
     /// Returns all profiles, ordered by name; empty when the file does not exist.
     ///
-    /// - Parameter isNeeded: false treats a file that the user may not read as empty.
-    /// - Throws: when the file cannot be read, belongs to another user, or is readable by other users.
+    /// - Parameter isNeeded: false to treat a file that this user may not read as empty.
+    /// - Throws: a failure when the file cannot be read, belongs to another user, or is readable by other users.
     package func load(isNeeded: Bool = true) throws(CommandFailure) -> [Profile] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -85,7 +87,9 @@ package struct ProfileStore: Sendable {
         try write(try load().filter { $0.name != profile.name } + [profile])
     }
 
-    /// - Returns: true when there was a profile of this name.
+    /// Removes a profile.
+    ///
+    /// - Returns: true when there was a profile with this name.
     package func remove(_ name: String) throws(CommandFailure) -> Bool {
         let profiles = try load()
         guard profiles.contains(where: { $0.name == name }) else { return false }
@@ -93,8 +97,7 @@ package struct ProfileStore: Sendable {
         return true
     }
 
-    /// Writes a new file and renames it over the old one, so that a reader sees either the old profiles or the new
-    /// ones.
+    /// Writes a new file and renames it to the old name, so that readers see either the old or the new profiles.
     private func write(_ profiles: [Profile]) throws(CommandFailure) {
         try makeFolder()
         let text = JSONText { writer in

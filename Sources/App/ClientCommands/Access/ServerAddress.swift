@@ -1,13 +1,13 @@
-/// The gateway's address, from `PARLEY_URL`.
+/// The address of the gateway.
 package struct ServerAddress: Equatable, Sendable {
     package static let standard = "http://127.0.0.1:8080"
 
-    /// The URL without a trailing slash. Paths are appended to it.
+    /// The URL without a trailing slash. Paths are appended to this text.
     package let url: String
-    /// The host as written, without port and brackets.
+    /// The host as in the URL, without port and brackets.
     package let host: String
 
-    /// - Throws: a usage error that says what is wrong with the text.
+    /// - Throws: a usage error that states what is wrong with the text.
     package init(_ text: String) throws(CommandFailure) {
         let lowered = text.lowercased()
         guard let scheme = ["http://", "https://"].first(where: { lowered.hasPrefix($0) }) else {
@@ -21,7 +21,7 @@ package struct ServerAddress: Equatable, Sendable {
         }
         let rest = text.dropFirst(scheme.count)
         let authority = rest.prefix { $0 != "/" }
-        // A password in a URL ends up in shell histories and process lists. The key has its own variable.
+        // A password in a URL would be visible in shell histories and process lists. The key has a variable of its own.
         guard !authority.contains("@") else { throw Self.fault("…", "pass credentials in PARLEY_KEY") }
         host = try Self.host(of: authority, in: text)
         var url = Substring(text)
@@ -50,7 +50,7 @@ package struct ServerAddress: Equatable, Sendable {
         CommandFailure("'\(text)' cannot be the gateway's URL: \(what)", code: 2)
     }
 
-    /// True when the host can only be this machine. Then the public key of dev mode may be used.
+    /// True when the host is this machine. Only then may the public key of dev mode be used.
     package var isLoopback: Bool {
         let host = host.lowercased()
         if host == "localhost" || host == "::1" { return true }

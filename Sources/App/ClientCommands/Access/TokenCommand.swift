@@ -1,26 +1,27 @@
 import Glibc
 import Locking
 
-/// A command line that prints a token. It is run by `/bin/sh`, without input; its errors go to the program's own error
-/// output.
+/// A command line that prints a token. `/bin/sh` runs it without input. Its error output goes to the error output of
+/// this program.
 ///
-/// Its output appears in no message.
+/// The printed token never appears in a message.
 package struct TokenCommand: Sendable {
     private let line: String
     private let timeout: Duration
 
-    /// The maximum output: the most that a gateway reads of a token.
+    /// The maximum output in bytes, which is the maximum size of a token at a gateway.
     private static let outputBytes = 16 * 1024
 
-    /// - Parameter patience: the maximum duration of one run.
+    /// - Parameter timeout: the maximum duration of one run.
     package init(_ line: String, timeout: Duration = .seconds(30)) {
         self.line = line
         self.timeout = timeout
     }
 
-    /// Runs the command on a thread of its own.
+    /// Runs the command on a separate thread.
     ///
-    /// - Throws: when the command cannot be run, exceeds its time, fails, or prints anything but one token.
+    /// - Throws: a failure when the command cannot be run, takes too long, fails, or prints anything other than one
+    ///   token.
     package func run() async throws(CommandFailure) -> String {
         let result = await withCheckedContinuation { continuation in
             let isStarted = startThread(name: "parley-token") { continuation.resume(returning: runHere()) }
@@ -56,7 +57,7 @@ package struct TokenCommand: Sendable {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
-    /// Describes the status of `waitpid`: the exit code is in the second byte, a signal in the first.
+    /// Describes a status of `waitpid`: the exit code is in the second byte, and a signal is in the first byte.
     private static func words(_ status: Int32) -> String {
         status & 0x7F == 0 ? "exit code \(status >> 8 & 0xFF)" : "signal \(status & 0x7F)"
     }
@@ -64,7 +65,7 @@ package struct TokenCommand: Sendable {
     fileprivate static func fault(_ words: String) -> CommandFailure { CommandFailure("the token command \(words)") }
 }
 
-/// A child process of the shell, and the reading end of its output.
+/// A process of the shell, and the read end of the pipe with its output.
 private struct Child: ~Copyable {
     private let process: pid_t
     private let reading: Int32
@@ -95,7 +96,7 @@ private struct Child: ~Copyable {
 
     deinit { close(reading) }
 
-    /// Returns the output, up to one byte beyond the limit. When the deadline passes, ends the process and returns nil.
+    /// Returns the output, at most one byte more than the limit. At the deadline, ends the process and returns nil.
     func output(until deadline: ContinuousClock.Instant, limit: Int) -> [UInt8]? {
         var output: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
@@ -115,13 +116,13 @@ private struct Child: ~Copyable {
         return output
     }
 
-    /// Returns the exit status. When the deadline passes, ends the process and returns nil.
+    /// Returns the exit status. At the deadline, ends the process and returns nil.
     func end(by deadline: ContinuousClock.Instant) -> Int32? {
         var status: Int32 = 0
         while true {
             let ended = waitpid(process, &status, WNOHANG)
             if ended == process { return status }
-            // The process was waited for elsewhere, and its status is unknown.
+            // Another call has already waited for the process, so its status is unknown.
             if ended < 0, errno != EINTR { return -1 }
             guard ContinuousClock.now < deadline else {
                 terminate()

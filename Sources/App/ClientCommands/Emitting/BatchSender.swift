@@ -1,12 +1,13 @@
 import GatewayClient
 import JSON
 
-/// The outcome of a batch.
+/// The outcome of sending a batch of lines.
 struct BatchOutcome: Sendable {
-    /// The outcomes in the order of the input.
+    /// The outcomes of the lines, in the order of the input.
     var lines: [LineOutcome]
     var readBytes: Int
-    /// The failure of a whole request, after which the rest of the batch and later batches are not sent.
+    /// The failure of a whole request; nil if there was none. The rest of the batch and later batches are then not
+    /// sent.
     var failure: CommandFailure?
 }
 
@@ -51,7 +52,7 @@ struct BatchSender: Sendable {
         return try form.event(envelope: document)
     }
 
-    /// Groups neighbouring events that one request can carry. Messages and signals each need a request of their own.
+    /// Groups consecutive events that one request may contain. Each message and each signal needs a request of its own.
     private static func requests(for events: [Numbered]) -> [[Numbered]] {
         var requests: [[Numbered]] = []
         for event in events {

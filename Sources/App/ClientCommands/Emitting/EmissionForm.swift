@@ -1,9 +1,10 @@
 import JSON
 import Signing
 
-/// An event made from an envelope, with the request it needs.
+/// An event that is made from an envelope, with the kind of request that emits it.
 struct EnvelopeEvent: Sendable {
-    /// The request for an event. Built-in types have their own requests and cannot be chosen as a type.
+    /// The kind of request that emits an event. Messages and signals have requests of their own; their types cannot be
+    /// emitted as an event.
     enum Route: String, Sendable {
         case events, messages, signals
 
@@ -15,7 +16,7 @@ struct EnvelopeEvent: Sendable {
             }
         }
 
-        /// The envelope members that apply to the new event.
+        /// The members of the envelope that the new event takes over.
         var members: Set<String> {
             switch self {
             case .events: ["type", "user", "data", "meta", "store", "ttl_hours"]
@@ -26,11 +27,11 @@ struct EnvelopeEvent: Sendable {
     }
 
     var route: Route
-    /// The request's object: an element of a batch, or the body of a message or signal.
+    /// The JSON object for the request: an element of a batch, or the body of a message or signal.
     var text: JSONText
 }
 
-/// The fields that the options of `emit` set for every event. Prints the request objects of the native API.
+/// The fields that the options of `emit` set for every event. Prints the JSON objects of requests.
 struct EmissionForm: Sendable {
     var channel: String
     var type: String?
@@ -39,7 +40,7 @@ struct EmissionForm: Sendable {
     var ttlHours: Int?
     var isEphemeral = false
 
-    /// Returns an event with this payload, byte for byte.
+    /// Returns an event with this payload. The bytes of the payload are not changed.
     func event(data: JSONText, withChannel: Bool) -> JSONText {
         JSONText(capacity: data.count + 128) { writer in
             writer.beginObject()
@@ -53,15 +54,15 @@ struct EmissionForm: Sendable {
         }
     }
 
-    /// Returns an event made from an envelope. The envelope's fields take precedence over those of the form. Its time
-    /// and position are dropped: the result is a new event.
+    /// Returns an event made from an envelope. Fields of the envelope take precedence over those of the options. The
+    /// time and position of the envelope are left out, because the result is a new event.
     ///
-    /// - Throws: for an invalid envelope. Dropping an unknown field silently would change the copy.
+    /// - Throws: a failure for an invalid envelope. An unknown field is an error, because the new event would lack it.
     func event(envelope: JSONDocument) throws(CommandFailure) -> EnvelopeEvent {
         guard let fields = envelope.text.rawMembers() else {
             throw CommandFailure("not an event: it must be an object")
         }
-        // The last one wins, as in the gateway.
+        // The last of several members with the same name counts, as in the gateway.
         let named = Dictionary(fields.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
         let route = EnvelopeEvent.Route(type: envelope.root["type"]?.string)
         for name in named.keys.sorted() where !route.members.contains(name) && !Self.places.contains(name) {
@@ -75,7 +76,7 @@ struct EmissionForm: Sendable {
         return EnvelopeEvent(route: route, text: body(of: named, for: route, isEphemeral: isEphemeral))
     }
 
-    /// The envelope members that describe the original event only.
+    /// The members of an envelope that describe only the original event.
     private static let places: Set<String> = [
         "id", "kind", "timetoken", "timestamp", "channel", "schema", "cause", "ephemeral", "included",
     ]
@@ -113,10 +114,11 @@ struct EmissionForm: Sendable {
         }
     }
 
-    /// The bytes that an event adds to its line, including the comma after it. An envelope adds no more than these.
+    /// The number of bytes that an event adds to its line, including the comma after it. An event from an envelope adds
+    /// at most as many.
     var overhead: Int { event(data: .emptyObject, withChannel: true).count + "\"store\":false,".utf8.count }
 
-    /// Returns the body of `POST /v1/events/batch`. Each event succeeds or fails on its own.
+    /// Returns the body of `POST /v1/events/batch` in the mode in which each event succeeds or fails on its own.
     static func batch(_ events: [JSONText]) -> JSONText {
         JSONText(capacity: events.reduce(64) { $0 + $1.count + 1 }) { writer in
             writer.beginObject()

@@ -1,10 +1,10 @@
 import Glibc
 import JSON
 
-/// `emit -`: reads lines, sends them in batches to the gateway, and prints the outcomes.
+/// `emit -`: reads lines, sends them to the gateway in batches, and prints the outcomes.
 ///
-/// Reading waits for sending: at most `parallel` requests and a few batches are in memory, whatever the size of the
-/// input.
+/// Reading waits for sending. At most `parallel` requests and a few batches are therefore in memory, whatever the size
+/// of the input.
 struct LineEmission {
     let form: EmissionForm
     let isEnvelopes: Bool
@@ -15,7 +15,7 @@ struct LineEmission {
     private var progress = Progress()
     private var bar: ProgressBar
 
-    /// The gateway's limit on a batch, less the text around the events.
+    /// The maximum size of a batch at the gateway, without the text around the events.
     private static let batchBytes = 1024 * 1024 - 64
 
     init(
@@ -31,9 +31,11 @@ struct LineEmission {
         bar = ProgressBar(on: commandEnvironment.console.errors)
     }
 
-    /// - Throws: `CommandFailure` when a line was rejected, or when the rest could not be sent.
+    /// Emits all lines.
+    ///
+    /// - Throws: `CommandFailure` when a line was rejected, or when the remaining lines could not be sent.
     mutating func run() async throws {
-        // Before the reader starts, because it moves the position from which the rest is counted.
+        // The size is read before the reader starts, because it is counted from the present position in the file.
         progress.totalBytes = Self.size(of: commandEnvironment.input)
         let feed = try InputReader(
             descriptor: commandEnvironment.input, limits: .init(bytes: Self.batchBytes, overhead: form.overhead))
@@ -90,7 +92,7 @@ struct LineEmission {
         return "\(progress.done) emitted\(failed) in \(seconds) s"
     }
 
-    /// Returns the remaining bytes of a regular file.
+    /// Returns the number of unread bytes of a regular file; nil for other kinds of input.
     private static func size(of descriptor: Int32) -> Int? {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }

@@ -4,7 +4,7 @@ import JSON
 /// The outcome of one line.
 struct LineOutcome: Sendable {
     let number: Int
-    /// The reason why the line was not emitted; nil when it was.
+    /// The reason why the line was not emitted; nil when it was emitted.
     let failure: CommandFailure?
     /// The outcome as JSON.
     let report: JSONText
@@ -21,7 +21,8 @@ struct LineOutcome: Sendable {
             })
     }
 
-    /// Returns the outcome of a line that was sent in its own request, in the form of one in a batch.
+    /// Returns the outcome of a line that was sent in a request of its own, in the same form as that of a line in a
+    /// batch.
     static func answered(_ number: Int, _ answer: GatewayResponse) -> LineOutcome {
         let isEmitted = (200..<300).contains(answer.status)
         let members = answer.document?.text.rawMembers() ?? []
@@ -43,7 +44,7 @@ struct LineOutcome: Sendable {
         return LineOutcome(number: number, failure: failure, report: report)
     }
 
-    /// Returns the outcome of a line from the gateway's result: `{"status":201,…}` or `{"status":422,"problem":{…}}`.
+    /// Returns the outcome of a line from its result in a batch: `{"status":201,…}` or `{"status":422,"problem":{…}}`.
     static func answered(_ number: Int, _ result: JSONValue, _ text: JSONText) -> LineOutcome {
         let status = Int(result["status"]?.integer ?? 0)
         let isEmitted = (200..<300).contains(status)

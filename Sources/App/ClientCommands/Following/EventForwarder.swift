@@ -4,7 +4,8 @@ import JSON
 import Signing
 import Text
 
-/// Posts events to a URL in the format of the gateway's webhooks (docs/webhooks.md), once each.
+/// Posts events to a URL in the format of the gateway's webhooks (docs/webhooks.md). Each event is posted once, without
+/// retries.
 struct EventForwarder: Sendable {
     let url: String
     let key: StandardSigningKey
@@ -17,7 +18,7 @@ struct EventForwarder: Sendable {
         let type: String
         let status: Int?
         let latency: Duration
-        /// A raw value of `OutboundFailure.Reason`.
+        /// The raw value of an `OutboundFailure.Reason`; nil when there was a response.
         let failure: String?
 
         var isGood: Bool { failure == nil && status.map { (200..<300).contains($0) } ?? false }

@@ -53,7 +53,7 @@ struct EventsCommand: AsyncParsableCommand {
         func run() async throws {
             try await gateway.withResources { access, output in
                 let answer = try await access.send(Call("GET", RequestPath("events", id, "explain")))
-                // Deliveries and matches are shown with their webhooks.
+                // The table of webhooks already contains the deliveries and the matches.
                 output.show(
                     answer, omitting: output.isJSON ? [] : ["deliveries", "would_reach"], tabulating: "webhooks",
                     as: [
@@ -94,7 +94,7 @@ struct EventOptions: ParsableArguments {
         if all, limit != nil { throw ValidationError("--limit and --all exclude each other.") }
     }
 
-    /// True when the options exclude any events.
+    /// True when an option excludes events.
     var isNarrowing: Bool { !type.isEmpty || user != nil || after != nil || before != nil }
 
     func add(to path: inout RequestPath) {
@@ -109,7 +109,7 @@ struct EventOptions: ParsableArguments {
 extension GatewayOptions {
     /// Prints stored events as they are read.
     ///
-    /// - Parameter none: the line printed for people when there are no events.
+    /// - Parameter none: the line to print in text output when there are no events.
     func print(_ path: RequestPath, _ selection: EventOptions, ifNone none: String) async throws {
         try await withGateway { access, commandEnvironment in
             let output = commandEnvironment.console.output

@@ -105,7 +105,7 @@ struct ListenCommand: AsyncParsableCommand, ReadOnlyCommand {
     }
 }
 
-/// An event on one line, for people: time, channel, type, user, data.
+/// Formats an event as one line of text: time, channel, type, user, data.
 enum EventLine {
     static func text(_ envelope: JSONText, _ event: JSONValue, _ style: Style) -> String {
         func field(_ name: String) -> String { SanitizedText.safe(event[name]?.string ?? "-") }
@@ -117,7 +117,7 @@ enum EventLine {
         return words.joined(separator: "  ")
     }
 
-    /// Formats `2024-11-24T01:39:05.678901Z` with milliseconds and a blank between date and time.
+    /// Formats a timestamp such as `2024-11-24T01:39:05.678901Z` with milliseconds and a space between date and time.
     static func time(_ timestamp: String) -> String {
         guard timestamp.utf8.count == 27, timestamp.hasSuffix("Z") else { return timestamp }
         return timestamp.dropLast(4).replacing("T", with: " ") + "Z"

@@ -2,27 +2,28 @@ import GatewayClient
 import HTTPClient
 import JSON
 
-/// Follows a stream until the caller ends it. Reconnects from where the stream broke.
+/// Follows a stream until the caller ends it. If the stream breaks, reconnects and continues from the same position.
 struct StreamFollower {
-    /// Handles an event. Returning false ends the following.
+    /// Handles an event. Returns false to end the stream.
     typealias Handler = (JSONText, JSONDocument) async throws -> Bool
 
     let access: GatewayAccess
     let commandEnvironment: CommandEnvironment
-    /// The path with channels, types and filter. The cursor is added.
+    /// The path with channels, types and filter. The cursor is added to it.
     let path: RequestPath
-    /// The position after the last handled event.
+    /// The position of the last handled event.
     private(set) var cursor: String?
-    /// The number of consecutive streams that broke before their first line.
+    /// The number of consecutive streams that broke before their first heartbeat or event.
     private var failures = 0
-    /// True after the first stream. Before it, a refused connection means a wrong address, not a restarting gateway.
+    /// True after the first stream was opened. Before that, a refused connection means a wrong address; after that, it
+    /// means that the gateway is restarting.
     private var hasFollowed = false
-    /// The silence after which a connection is considered dead: three heartbeats.
+    /// The silence after which a connection counts as broken: three heartbeats, at least 45 seconds.
     private var silence = Duration.seconds(45)
-    /// The gateway's message at the end of the stream; nil when there was none.
+    /// The gateway's closing message of the present stream; nil when it has sent none.
     private var closing: StreamClosing?
 
-    /// The maximum number of consecutive reconnections after a rejected token.
+    /// The maximum number of consecutive reconnects after a rejected token.
     private static let renewals = 5
 
     init(access: GatewayAccess, commandEnvironment: CommandEnvironment, path: RequestPath, since cursor: String?) {
@@ -32,7 +33,8 @@ struct StreamFollower {
         self.cursor = cursor
     }
 
-    /// Calls `handle` with every event, in order, until it returns false or the gateway ends the stream for good.
+    /// Calls `handle` with every event, in order. Returns when `handle` returns false or when the gateway ends the
+    /// stream for good.
     ///
     /// - Throws: the errors of `handle`, and the gateway's rejection of the stream.
     mutating func follow(_ handle: Handler) async throws {
@@ -58,7 +60,7 @@ struct StreamFollower {
         let stream: EventStream
         do { stream = try await access.stream(path.adding("cursor", cursor), idleTimeout: silence) } catch {
             guard let error = error as? OutboundFailure else { return unrenewed(error) }
-            // A gateway that responded before is restarting, so no advice is printed.
+            // A gateway that has responded before is restarting, so the message contains no advice about the address.
             let isRestarting = hasFollowed && error.reason == .connectRefused
             let reason = isRestarting ? "nothing answers" : ProblemDescription.sentence(error, url: access.url)
             let isPassing =
@@ -71,7 +73,7 @@ struct StreamFollower {
         }
         switch stream.status {
         case 200: return .open(stream)
-        // WHATWG HTML, section 9.2.3: status 204 tells a client to stop reconnecting.
+        // Status 204 tells a client to stop reconnecting (WHATWG HTML, section 9.2.3).
         case 204: return .over
         default:
             let failure = access.failure(status: stream.status, body: await stream.problemBody())
@@ -80,8 +82,8 @@ struct StreamFollower {
         }
     }
 
-    /// True when the next token may be accepted: a login service may fail for a while, or return an old token once
-    /// more.
+    /// True when another token may be accepted. A login service may fail for some time, or return the rejected token
+    /// again.
     private var mayRenew: Bool { hasFollowed && access.isRenewable && failures < Self.renewals }
 
     private func unrenewed(_ error: any Error) -> Connection {
@@ -89,7 +91,7 @@ struct StreamFollower {
         return mayRenew ? .broken(failure.message) : .refused(failure)
     }
 
-    /// Reads until the stream breaks (returns false) or the caller ends it (returns true).
+    /// Reads the stream. Returns true when the caller ends it, false when it breaks.
     private mutating func read(_ stream: EventStream, _ handle: Handler) async throws -> Bool {
         closing = nil
         while true {
@@ -129,7 +131,7 @@ struct StreamFollower {
     private mutating func handleControl(_ name: String, _ data: JSONValue) {
         switch name {
         case "stream.ready":
-            // The start of this stream: `latest` and a missing cursor would mean another position after every break.
+            // The cursor of this stream. Without it, a reconnect with `latest` or without a cursor would skip events.
             cursor = data["cursor"]?.string ?? cursor
             if let heartbeat = data["heartbeat_seconds"]?.integer, (1...3600).contains(heartbeat) {
                 silence = max(.seconds(45), .seconds(heartbeat) * 3)

@@ -4,7 +4,7 @@ import GatewayClient
 package struct InputLine: Equatable, Sendable {
     /// The number of the line, from 1.
     package let number: Int
-    /// The bytes; nil when the line exceeded the limit.
+    /// The bytes of the line; nil when the line exceeds the limit.
     package let bytes: [UInt8]?
 }
 
@@ -15,12 +15,12 @@ package struct InputBatch: Equatable, Sendable {
     package var readBytes = 0
 }
 
-/// Groups lines into batches of bounded length and size. Blank lines are counted but not included.
+/// Groups lines into batches with a maximum number of lines and a maximum size. Blank lines are numbered but left out.
 package struct BatchSplitter {
     package struct Limits: Sendable {
         package var lines: Int
         package var bytes: Int
-        /// The bytes that every line adds to its own.
+        /// The number of bytes that each line needs in addition to its own bytes.
         package var overhead: Int
         package init(lines: Int = 500, bytes: Int, overhead: Int) {
             self.lines = lines
@@ -28,7 +28,7 @@ package struct BatchSplitter {
             self.overhead = overhead
         }
 
-        /// The maximum line length: a line must fit into a batch of its own.
+        /// The maximum length of a line in bytes, so that every line fits into a batch.
         package var lineBytes: Int { max(1, bytes - overhead) }
     }
 

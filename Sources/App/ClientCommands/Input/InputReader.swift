@@ -1,25 +1,26 @@
 import Glibc
 import Locking
 
-/// Reads a descriptor on a thread of its own and returns batches of lines to one reader.
+/// Reads a descriptor on a separate thread, and returns batches of lines to one caller.
 ///
-/// Reading stops while a few batches wait, so that a file of any size needs the memory of those only. Lines are not
-/// held back while the writer is silent: `tail -f log | parley emit logs -` emits each line as it arrives.
+/// Reading stops while a few batches wait to be sent, so the memory use does not depend on the size of the input. When
+/// the input pauses, the available lines are returned: `tail -f log | parley emit logs -` emits each line as it
+/// arrives.
 package final class InputReader: Sendable {
     private struct State {
         var waiting: [InputBatch] = []
         var reader: CheckedContinuation<InputBatch?, Never>?
         var isEnded = false
-        /// The `errno` of a failed read.
+        /// The `errno` of a failed read; nil while reading succeeds.
         var failure: Int32?
     }
 
     private let state = Monitor(State())
     private static let waitingMost = 4
-    /// The time that an incomplete batch waits for the next line, in milliseconds.
+    /// The time for which an incomplete batch waits for the next line, in milliseconds.
     private static let timeoutMilliseconds: Int32 = 20
 
-    /// - Throws: when the system cannot start a thread.
+    /// - Throws: a failure when the system cannot start a thread.
     package init(descriptor: Int32, limits: BatchSplitter.Limits) throws(CommandFailure) {
         let started = startThread(name: "parley-input") { [state] in
             Self.read(descriptor, BatchSplitter(limits), into: state)
@@ -27,9 +28,9 @@ package final class InputReader: Sendable {
         guard started else { throw CommandFailure("the input cannot be read: no thread could be started") }
     }
 
-    /// Returns the next batch, or nil at the end of the input.
+    /// Returns the next batch; nil at the end of the input.
     ///
-    /// - Throws: when reading failed, after everything read before was returned.
+    /// - Throws: a failure when reading has failed. It is thrown after all lines that were read before were returned.
     package func next() async throws(CommandFailure) -> InputBatch? {
         let batch = await withCheckedContinuation { reader in
             let ready: InputBatch?? = state.withLock { state in
@@ -47,7 +48,7 @@ package final class InputReader: Sendable {
         return batch
     }
 
-    /// Stops the thread at its next read.
+    /// Makes the thread stop at its next read.
     package func close() {
         state.withLock { $0.isEnded = true }
         state.wakeAll()
@@ -73,7 +74,7 @@ package final class InputReader: Sendable {
         }
     }
 
-    /// Waits until there is room. Returns false when the reader was closed.
+    /// Waits until the queue has room for a batch. Returns false when the reader was closed.
     private static func offer(_ batch: InputBatch, to state: Monitor<State>) -> Bool {
         let reader: CheckedContinuation<InputBatch?, Never>?? = state.wait { state in
             if state.isEnded { return .done(nil) }

@@ -5,6 +5,8 @@ package import JSON
 package enum InputText {
     private static let limit = 16 * 1024 * 1024
 
+    /// Parses an argument as JSON.
+    ///
     /// - Throws: a usage error for invalid JSON; a failure when the file cannot be read.
     package static func json(_ argument: String, _ what: String) throws(CommandFailure) -> JSONText {
         if argument == standardInput { return try parse(try source(argument), what) }
@@ -12,13 +14,14 @@ package enum InputText {
         return try parse(try file(String(argument.dropFirst())), what)
     }
 
-    /// Reads an argument in the same way without requiring JSON.
+    /// Returns the bytes that an argument stands for, without requiring JSON.
     package static func bytes(_ argument: String) throws(CommandFailure) -> [UInt8] {
         if argument == standardInput { return try source(argument) }
         return argument.hasPrefix("@") ? try file(String(argument.dropFirst())) : Array(argument.utf8)
     }
 
-    /// Returns a secret: the text itself, or the first line of @FILE, which keeps it out of process lists.
+    /// Returns a secret: the argument itself, or the first line of a file (`@FILE`). A file keeps it out of process
+    /// lists.
     package static func secret(_ argument: String) throws(CommandFailure) -> String {
         guard argument.hasPrefix("@") else { return argument }
         let line = try file(String(argument.dropFirst())).prefix { $0 != 0x0A && $0 != 0x0D }
@@ -38,13 +41,13 @@ package enum InputText {
 
     private static let standardInput = "-"
 
-    /// Does the same; `-` is the standard input, which can be read once.
+    /// Returns the bytes of a file, or of the standard input (`-`), which can be read only once.
     package static func source(_ name: String, limit: Int = limit) throws(CommandFailure) -> [UInt8] {
         guard name == standardInput else { return try file(name, limit: limit) }
         return try read(CommandEnvironment.current.input, title(of: name), limit)
     }
 
-    /// Returns the name of a source for messages.
+    /// Returns the name of a source for error messages.
     package static func title(of source: String) -> String { source == standardInput ? "the standard input" : source }
 
     package static func parse(_ bytes: [UInt8], _ what: String) throws(CommandFailure) -> JSONText {
@@ -69,13 +72,13 @@ package enum InputText {
     }
 }
 
-/// A request body made from a document and options. Options take precedence over the document.
+/// A request body that is made from a document and from options. Options take precedence over members of the document.
 enum RequestDocument {
     /// Returns the body.
     ///
     /// - Parameters:
-    ///   - document: an object: JSON, `@FILE`, or `-` for the standard input; nil for none.
-    ///   - options: the members that options set, in their order; nil values were not given.
+    ///   - document: a JSON object as text, `@FILE`, or `-` for the standard input; nil for none.
+    ///   - options: the members that the options set, in order. The value of an option that was not given is nil.
     /// - Throws: a usage error when the document is not a JSON object.
     static func object(
         _ document: String?, _ options: [(name: String, value: JSONText?)]
@@ -103,7 +106,7 @@ extension JSONText {
         self.init(string: text)
     }
 
-    /// Creates the JSON value of an option, read like ``InputText``; nil when the option was not given.
+    /// Parses the JSON value of an option, in the forms of ``InputText``; nil when the option was not given.
     init?(option argument: String?, named name: String) throws(CommandFailure) {
         guard let argument else { return nil }
         self = try InputText.json(argument, name)

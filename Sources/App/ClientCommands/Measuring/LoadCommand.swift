@@ -61,7 +61,7 @@ struct LoadCommand: ParsableCommand {
         var plan = BenchPlan(scenario)
         let address = try ServerAddress(url ?? commandEnvironment.environment["PARLEY_URL"] ?? ServerAddress.standard)
         plan.url = address.url
-        // The paths belong to another server, which must not receive the gateway's key.
+        // With other paths, the server is not a gateway, so the gateway's key must not be sent to it.
         plan.key =
             try token
             ?? (requests.publishPath == nil ? GatewayOptions.key(for: address, commandEnvironment.environment) : nil)
@@ -92,7 +92,7 @@ struct LoadCommand: ParsableCommand {
     }
 }
 
-/// The sizes of a load. Omitted ones take the scenario's defaults.
+/// The sizes of a load. An omitted size has the default of the scenario.
 struct LoadSize: ParsableArguments {
     @Option(help: "The total number of streams, spread over the channels.")
     var streams: Int?
@@ -146,7 +146,7 @@ struct LoadSize: ParsableArguments {
     }
 }
 
-/// The requests of a load; the gateway's own by default.
+/// The requests of a load. By default, they are requests to a gateway.
 struct LoadRequests: ParsableArguments {
     @Option(
         name: .customLong("stream-path"),

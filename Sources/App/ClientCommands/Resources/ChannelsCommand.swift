@@ -120,7 +120,7 @@ struct ChannelsCommand: AsyncParsableCommand {
     }
 }
 
-/// The fields of a channel record as options. Only given ones are sent.
+/// The options for the fields of a channel record. Only the given fields are sent.
 struct ChannelOptions: ParsableArguments {
     @Option(help: "The display name.") var name: String?
     @Option(help: "The purpose of the channel.") var description: String?
@@ -159,11 +159,11 @@ struct RecordListOptions: ParsableArguments {
 
     @OptionGroup var length: LengthOptions
 
-    /// Prints the selected records of the list at a path.
+    /// Prints the selected records of a list.
     ///
     /// - Parameters:
-    ///   - columns: the members to show.
-    ///   - empty: the sentence for a list without records.
+    ///   - columns: the members to show, as columns of a table.
+    ///   - empty: the sentence to print when the list is empty.
     func printList(
         _ segments: [String], of gateway: GatewayOptions, columns: [Column], empty: String
     ) async throws {

@@ -49,7 +49,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
             path.add("channel", each: channel)
             path = list.adding(to: path)
             try await gateway.withResources { [path] access, output in
-                // For people only, because it needs a request of its own.
+                // The schedule is read only for text output, because it needs a request of its own.
                 let schedule: DeliverySchedule? = try await output.isJSON ? nil : DeliverySchedule(access)
                 try await output.list(
                     PagedList(access: access, path: path), limit: limit,
@@ -142,10 +142,10 @@ struct DeliveriesCommand: AsyncParsableCommand {
     }
 }
 
-/// The times of the next delivery attempts: not before the circuit of the webhook closes, and never for a pull
-/// subscription.
+/// The times of the next delivery attempts. An attempt is not made before the circuit of its webhook closes. A pull
+/// subscription has no attempts.
 struct DeliverySchedule: Sendable {
-    /// The times until which circuits are open, by webhook id.
+    /// The times until which the circuits of webhooks are open, by webhook id.
     private var openUntil: [String: String] = [:]
 
     /// The maximum number of webhooks whose circuits are read.
@@ -166,7 +166,7 @@ struct DeliverySchedule: Sendable {
         guard let due = delivery["next_attempt_at"]?.string else { return delivery["reason"]?.string ?? "-" }
         let subscriber = delivery["subscriber"]?.string ?? ""
         if subscriber.hasPrefix("sub_") { return "waits to be pulled" }
-        // Timestamps of the API have a fixed format, so that text order is time order.
+        // Timestamps of the API have a fixed format, so they can be compared as texts.
         if let until = openUntil[subscriber], until > due {
             return "after \(EventLine.time(until)), the receiver is paused"
         }

@@ -2,7 +2,7 @@ import ArgumentParser
 import GatewayClient
 import JSON
 
-/// The subcommands of `parley keys` that talk to a gateway.
+/// The subcommands of `parley keys` that call a gateway.
 enum KeyCommands {
     static let all: [any ParsableCommand.Type] = [
         List.self, Get.self, Create.self, Update.self, Token.self, Delete.self,

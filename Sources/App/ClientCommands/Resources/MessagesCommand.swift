@@ -39,7 +39,7 @@ struct MessagesCommand: AsyncParsableCommand {
             }
         }
 
-        /// The message's text, or its data when it has none.
+        /// The text of a message, or its data when it has no text.
         private static let text = Column(title: "text") { message, raw in
             if message["deleted"]?.isNull == false { return "(deleted)" }
             return message["data"]?["text"]?.string ?? raw.rawMember("data")?.onOneLine().description ?? "-"

@@ -11,7 +11,7 @@ extension SubscriptionsCommand {
                 or by 'parley subscriptions ack', is handed out again after the subscription's deadline.
                 """)
 
-        /// The wait of one pull in seconds: below the gateway's longest wait and the client's deadline.
+        /// The wait of one pull in seconds. It is shorter than the gateway's maximum wait and the client's timeout.
         private static let waitSeconds = 20
 
         @Argument(help: "The subscription's id.") var id: String
@@ -46,6 +46,8 @@ extension SubscriptionsCommand {
             }
         }
 
+        /// Prints the pulled deliveries.
+        ///
         /// - Returns: the ids to acknowledge.
         private func print(_ answer: GatewayResponse, to output: Sink) -> [String] {
             guard let document = answer.document, let values = document.root["data"]?.elements,

@@ -1,7 +1,7 @@
 import ArgumentParser
 import JSON
 
-/// The rate limits of a key or an app.
+/// The options for the rate limits of a key or an app.
 struct RateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -31,10 +31,10 @@ struct RateOptions: ParsableArguments {
     }
 }
 
-/// A number of operations per window.
+/// A number of operations per window of time.
 enum Rate: ExpressibleByArgument, Equatable {
     case of(quantity: Int, seconds: Int)
-    /// No limit of its own: the deployment's default applies.
+    /// No rate limit of its own; the default of the gateway applies.
     case none
 
     private static let units = ["s": 1, "m": 60, "h": 3600, "d": 24 * 3600]

@@ -1,30 +1,30 @@
 import GatewayClient
 import JSON
 
-/// A column of a list: its title, and the text for each element.
+/// A column of a table: its title, and the text for each element.
 struct Column: Sendable {
     let title: String
     let text: @Sendable (JSONValue, JSONText) -> String
 
-    /// - Parameter member: the member to show, as a path with dots.
+    /// - Parameter member: the path of the member to show, with dots between the names.
     init(_ member: String, title: String? = nil) {
         let path = member.split(separator: ".").map(String.init)
         self.init(title: title ?? member.replacing("_", with: " ")) { ResourceOutput.text(at: path, in: $0, $1) }
     }
 
-    /// - Parameter text: returns the text of an element, made from several of its members.
+    /// - Parameter text: returns the text for an element, for columns that combine several members.
     init(title: String, text: @escaping @Sendable (JSONValue, JSONText) -> String) {
         self.title = title
         self.text = text
     }
 }
 
-/// Prints the gateway's resources.
+/// Prints resources of the gateway, as text or as JSON.
 struct ResourceOutput: Sendable {
     let console: Console
     let isJSON: Bool
 
-    /// Prints a list: a table, or each element on a line of JSON.
+    /// Prints a list: as a table, or as one line of JSON for each element.
     func list(
         _ pages: PagedList, limit: Int = .max, columns: [Column], empty: String
     ) async throws {
@@ -47,9 +47,9 @@ struct ResourceOutput: Sendable {
     /// Prints one resource: its members, one per line, or the JSON object.
     ///
     /// - Parameters:
-    ///   - secrets: members to omit, also from the JSON.
-    ///   - words: texts shown to people in place of members' values, by member name.
-    ///   - list: a member that holds a list of objects, shown as a table below the other members.
+    ///   - secrets: members to leave out, also in the JSON.
+    ///   - words: texts to print instead of the values of members, by member name. Not used for JSON.
+    ///   - list: a member that is an array of objects, printed as a table below the other members.
     func show(
         _ answer: GatewayResponse, omitting secrets: Set<String> = [], wording words: [String: String] = [:],
         tabulating list: String? = nil, as columns: [Column] = []
@@ -75,7 +75,7 @@ struct ResourceOutput: Sendable {
         for line in table.lines(console.output.style) { console.output.line(line) }
     }
 
-    /// Prints that an operation was done, for a request whose response says no more.
+    /// Prints that an operation succeeded, for a request without other output.
     func done(_ verb: String, _ id: String, _ answer: GatewayResponse? = nil) {
         guard isJSON else { return console.output.line("\(console.output.style.good(verb)) \(SanitizedText.safe(id))") }
         if let document = answer?.document { return console.output.line(document.text.onOneLine().bytes) }
@@ -100,7 +100,7 @@ struct ResourceOutput: Sendable {
         return text(value, raw)
     }
 
-    /// Formats a value for a cell: texts bare, lists of texts with commas, other values as JSON.
+    /// Formats a value for a table: strings without quotes, arrays of strings with commas, other values as JSON.
     private static func text(_ value: JSONValue?, _ raw: JSONText) -> String {
         guard let value, !value.isNull else { return "-" }
         if let string = value.string { return string.isEmpty ? "-" : string }
@@ -111,7 +111,7 @@ struct ResourceOutput: Sendable {
 }
 
 extension JSONText {
-    /// Creates an object of these members.
+    /// Makes an object of these members.
     init(members: [(name: String, value: JSONText)]) {
         self.init { writer in
             writer.beginObject()
@@ -132,7 +132,7 @@ extension GatewayOptions {
         }
     }
 
-    /// Deletes the resource at a path, and prints that.
+    /// Deletes the resource at a path, and prints that it was deleted.
     func delete(_ id: String, _ path: RequestPath) async throws {
         try await withResources { access, output in
             output.done("deleted", id, try await access.send(Call("DELETE", path)))

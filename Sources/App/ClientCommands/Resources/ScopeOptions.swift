@@ -25,7 +25,7 @@ struct ScopeOptions: ParsableArguments {
     @Flag(help: "Only count the deliveries.")
     var dryRun = false
 
-    /// True when the options exclude any deliveries.
+    /// True when an option excludes deliveries.
     var isNarrowing: Bool {
         after != nil || before != nil || !type.isEmpty || !channel.isEmpty || filter != nil
     }
@@ -52,7 +52,7 @@ struct ScopeOptions: ParsableArguments {
 }
 
 extension GatewayOptions {
-    /// Starts a job, or counts the deliveries it would affect.
+    /// Starts a job or, for a dry run, prints the number of deliveries that the job would select.
     func begin(_ path: RequestPath, _ body: JSONText) async throws {
         try await withResources { access, output in
             output.show(try await access.send(Call("POST", path, body: body)))

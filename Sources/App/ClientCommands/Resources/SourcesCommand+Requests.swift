@@ -54,7 +54,7 @@ extension SourcesCommand {
                         Column("channel"), Column("type"), Column("user"), Column("valid"), Column("data"),
                         Column("would_reach.webhooks", title: "webhooks"),
                     ])
-                // A mapping that cannot be filled in is a failure for scripts.
+                // The command fails if the mapping cannot be rendered, so that scripts notice the error.
                 if let errors = answer.document?.root["errors"], errors.count > 0 { throw ExitCode.failure }
             }
         }
@@ -160,7 +160,7 @@ extension SourcesCommand {
     }
 }
 
-/// A `name=value` or `name: value` argument.
+/// An argument of the form `name=value` or `name: value`.
 struct NamedValue {
     let name: String
     let value: String
@@ -183,7 +183,7 @@ struct NamedValue {
         writer.endObject()
     }
 
-    /// Prints the values as a list, in which a name may occur several times.
+    /// Prints the values as an array, in which a name may occur several times.
     static func list(_ values: [NamedValue], to writer: inout JSONWriter) {
         writer.beginArray()
         for item in values {

@@ -2,7 +2,7 @@ import ArgumentParser
 import GatewayClient
 import JSON
 
-/// `parley sources`: manages the sources from which other services may post.
+/// `parley sources`: manages sources, to which other services post.
 struct SourcesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sources", abstract: "Manage sources, which turn posts of other services into events.",

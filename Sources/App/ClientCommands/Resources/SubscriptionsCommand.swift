@@ -113,7 +113,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
     }
 }
 
-/// The settings of a subscription as options. Only given ones are sent.
+/// The options for the settings of a subscription. Only the given settings are sent.
 struct SubscriptionOptions: ParsableArguments {
     @OptionGroup var selection: SelectionOptions
 

@@ -75,7 +75,8 @@ struct UsersCommand: AsyncParsableCommand {
                 var answer = try await access.send(
                     Call("PATCH", path, body: body, accepting: [404]))
                 if answer.status == 404 {
-                    // Only when the user still does not exist: another client's user must not be replaced.
+                    // The user is created only if it still does not exist, so that a user that another client has
+                    // created is not replaced.
                     answer = try await access.send(
                         Call("PUT", path, body: body, mustBeNew: true))
                 }

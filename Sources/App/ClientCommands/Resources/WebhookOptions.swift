@@ -1,7 +1,7 @@
 import ArgumentParser
 import JSON
 
-/// The most used settings of a webhook as options. `--file` takes all settings.
+/// The options for the most frequently used settings of a webhook. All settings can be given with `--file`.
 struct WebhookOptions: ParsableArguments {
     @OptionGroup var selection: SelectionOptions
 
@@ -50,7 +50,7 @@ struct WebhookOptions: ParsableArguments {
         help: ArgumentHelp("A JSON object with settings: JSON, @FILE, or -. Options override it.", valueName: "json"))
     var file: String?
 
-    /// Returns the settings as a document.
+    /// Returns the settings as a JSON document.
     func document(url: String?) throws -> JSONText {
         try RequestDocument.object(file, given(url))
     }
@@ -106,8 +106,8 @@ struct WebhookOptions: ParsableArguments {
         return writer.text
     }
 
-    /// Returns the authentication settings. A secret in a file, unlike one in an argument, does not appear in process
-    /// lists.
+    /// Returns the settings of the authentication. A secret may be given in a file, so that process lists do not show
+    /// it.
     private func authentication() throws -> JSONText? {
         guard let auth else { return nil }
         let parts = try InputText.secret(auth).split(
@@ -131,7 +131,7 @@ struct WebhookOptions: ParsableArguments {
     }
 }
 
-/// The event selection of webhooks and subscriptions as options. Only given ones are sent.
+/// The options for the events of a webhook or subscription. Only the given settings are sent.
 struct SelectionOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Types or patterns; may be given several times. Default: all but the high-volume ones."))
     var type: [String] = []
@@ -151,7 +151,7 @@ struct SelectionOptions: ParsableArguments {
     @Option(help: "A description for people.")
     var description: String?
 
-    /// The members of a document, in order.
+    /// The members of the request body, in order.
     var members: [(name: String, value: JSONText)] {
         var members: [(String, JSONText)] = []
         if !type.isEmpty { members.append(("types", JSONText(strings: type))) }

@@ -49,8 +49,8 @@ extension WebhooksCommand {
             }
         }
 
-        /// Returns the pending deliveries, the circuit, and the times of the last successful and the last failed
-        /// attempt.
+        /// Returns the number of pending deliveries, the state of the circuit, and the times of the last successful and
+        /// the last failed attempt.
         private static func state(_ stats: JSONValue) -> [(name: String, value: String)] {
             func time(_ name: String) -> String { stats[name]?.string.map(EventLine.time) ?? "-" }
             let most = stats["counted_up_to"]?.integer ?? .max
@@ -68,7 +68,7 @@ extension WebhooksCommand {
             ]
         }
 
-        /// Returns the attempts in the last five minutes, hour and day.
+        /// Returns a table of the attempts in the last five minutes, hour and day.
         private static func windows(_ stats: JSONValue) -> Table {
             let columns = ["attempts", "delivered", "failed", "p50_ms", "p95_ms", "p99_ms"]
             var table = Table(["last"] + columns.map { $0.replacing("_", with: " ") })
@@ -128,7 +128,7 @@ struct AuditCommand: AsyncParsableCommand, ReadOnlyCommand {
     }
 }
 
-/// The options for a part of a list and its direction.
+/// The options that select a part of a list and its order.
 struct ListOptions: ParsableArguments {
     enum Order: String, ExpressibleByArgument, CaseIterable { case asc, desc }
 
@@ -141,7 +141,7 @@ struct ListOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only before this time.", valueName: "time"))
     var before: String?
 
-    /// Returns the list's path with these options.
+    /// Adds these options to the path of a list.
     func adding(to path: RequestPath) -> RequestPath {
         path.adding("after", after).adding("before", before).adding("order", order?.rawValue)
     }

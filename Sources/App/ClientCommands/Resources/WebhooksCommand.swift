@@ -13,7 +13,7 @@ struct WebhooksCommand: AsyncParsableCommand {
 
     static func path(_ id: String) -> RequestPath { RequestPath("webhooks", id) }
 
-    /// The receiver's state: `ok`, or the fault with its start or end.
+    /// The health of a webhook: `ok`, or its problem with the time at which the problem began or ends.
     static let health = Column(title: "health") { webhook, _ in
         if let reason = webhook["status_reason"]?.string { return reason }
         if webhook["circuit"]?.string == "open", let until = webhook["open_until"]?.string {

@@ -76,7 +76,8 @@ extension SchemaCommand {
                     writer.endObject()
                 }
                 writer.endArray()
-                // Only `no` has a witness, so that a null witness differs from a missing one.
+                // The member is printed only for `no`. A witness may be null, so null does not stand for a missing
+                // witness.
                 if case .no(let witness) = comparison.verdict {
                     writer.member("witness", witness)
                 } else {

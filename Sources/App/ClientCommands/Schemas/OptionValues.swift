@@ -1,7 +1,7 @@
 public import ArgumentParser
 public import JSONSchema
 
-// The raw values of the module's types are the words of the command line.
+// The raw values of these types are the words that the command line accepts.
 extension Dialect: ExpressibleByArgument {}
 extension NodeAccessChoice: ExpressibleByArgument {}
 extension SchemaComparison.Mode: ExpressibleByArgument {}

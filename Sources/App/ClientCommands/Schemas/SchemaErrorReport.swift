@@ -1,7 +1,7 @@
 import JSON
 import JSONSchema
 
-/// The errors of a schema, formatted for output.
+/// The errors of a schema, in the forms for output.
 struct SchemaErrorReport: Error {
     let file: String
     let problems: [SchemaError.Problem]
@@ -28,8 +28,8 @@ struct SchemaErrorReport: Error {
         }
     }
 
-    /// The problem document (RFC 9457) with which the gateway would answer a declaration, without the members that only
-    /// a request has.
+    /// The problem document (RFC 9457) with which the gateway would reject this schema, without the members that depend
+    /// on a request.
     var problem: JSONText {
         JSONText { writer in
             writer.beginObject()

@@ -32,8 +32,8 @@ struct SchemaInputOptions: ParsableArguments {
     /// Returns the options of the schema compiler.
     ///
     /// - Parameters:
-    ///   - formats: the default when the option is not given.
-    ///   - base: the default base URI of loaded folders.
+    ///   - formats: the treatment of `format` if the option is not given.
+    ///   - base: the base URI of loaded folders if the option is not given.
     func options(formats standard: Formats = .assert, base: String? = nil) throws(CommandFailure) -> SchemaOptions {
         SchemaOptions(
             dialect: dialect, formats: (formats ?? standard).policy, library: try library(base: base), access: access)
@@ -49,7 +49,7 @@ struct SchemaInputOptions: ParsableArguments {
         return library
     }
 
-    /// Reads a value of a document as the gateway would.
+    /// Parses a document as the gateway would parse it.
     func value(_ bytes: [UInt8]) throws(JSONError) -> JSONDocument {
         try JSONDocument(bytes, numbers: numbers.rule)
     }
@@ -60,7 +60,7 @@ struct SchemaInputOptions: ParsableArguments {
     func schema(_ file: String, _ options: SchemaOptions) throws -> Schema {
         let bytes = try InputText.source(file)
         do {
-            // The schema's own limits decide how deep it may be nested.
+            // The schema compiler has its own limit of nesting.
             let document = try JSONDocument(bytes, limits: JSONLimits(depth: 2048), numbers: numbers.rule)
             return try Schema(document, options: options)
         } catch let refusal as SchemaError {
@@ -70,7 +70,7 @@ struct SchemaInputOptions: ParsableArguments {
         }
     }
 
-    /// Does the same; prints errors in the schema to the error output and ends the command.
+    /// Reads a schema. If the schema has errors, prints them to the error output and ends the command.
     func usableSchema(_ file: String, _ options: SchemaOptions) throws -> Schema {
         do { return try schema(file, options) } catch let refused as SchemaErrorReport {
             let errors = CommandEnvironment.current.console.errors

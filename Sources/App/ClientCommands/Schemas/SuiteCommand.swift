@@ -23,7 +23,7 @@ extension SchemaCommand {
         func run() throws {
             let files = try SuiteFiles.below(tests)
             var run = SuiteTotal()
-            // The test suite's own server, which its schemas reference.
+            // Schemas of the test suite refer to this address.
             let options = try reading.options(formats: .annotate, base: "http://localhost:1234/")
             for file in files {
                 var one = SuiteRun(options: meant(for: file.path, options))
@@ -45,9 +45,9 @@ extension SchemaCommand {
     }
 }
 
-/// The test files below a path.
+/// Finds the test files below a path.
 private enum SuiteFiles {
-    /// - Returns: the files with their full path and their name in reports, sorted.
+    /// - Returns: the files, sorted, each with its full path and its name for reports.
     static func below(_ path: String) throws(CommandFailure) -> [(path: String, name: String)] {
         let manager = FileManager.default
         guard let full = realPath(path) else { throw CommandFailure("\(path): no such file or folder") }

@@ -55,7 +55,7 @@ private struct ValidatedLine {
     let number: Int
     let output: SchemaCommand.Validate.Output
     let verdict: Verdict
-    /// The parser's error, when the document is not JSON.
+    /// The error of the parser when the document is not JSON; nil otherwise.
     let error: JSONError?
     let report: Report
 
@@ -80,7 +80,7 @@ private struct ValidatedLine {
         }
     }
 
-    /// An error that no keyword reports.
+    /// The reason why the document could not be validated; nil when it was validated.
     private var hindrance: String? {
         if let error { return "not JSON: \(error)" }
         guard case .exhausted(let budget) = verdict else { return nil }
@@ -134,7 +134,7 @@ private struct ValidatedLine {
         if output == .basic {
             writer.member("keywordLocation", location)
             writer.member("absoluteKeywordLocation", absoluteLocation)
-            // The standard's locations are JSON Pointers; ours are URI fragments.
+            // The standard's output format has JSON Pointers, and reports have URI fragments.
             writer.member("instanceLocation", String(pointer.dropFirst()))
             writer.member("error", detail)
         } else {
@@ -204,11 +204,11 @@ extension SchemaCommand {
 
 /// The documents of a file, one per line.
 enum InstanceLines {
-    /// The maximum size of a file of documents, in bytes. All of it is held in memory.
+    /// The maximum size of a file of documents, in bytes. The whole file is in memory.
     private static let limit = 1 << 30
 
-    /// Returns the lines of a file, or of the standard input (`-`), without their LF. The text after the last LF is a
-    /// line only when it is not empty.
+    /// Returns the lines of a file, or of the standard input (`-`), without their line feeds. An empty text after the
+    /// last line feed is not a line.
     static func read(_ file: String) throws(CommandFailure) -> [[UInt8]] {
         let bytes = try InputText.source(file, limit: limit)
         var lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false).map(Array.init)
@@ -218,10 +218,10 @@ enum InstanceLines {
     }
 }
 
-/// `parley schema`: checks and uses JSON Schemas on this machine, without a gateway and without a network.
+/// `parley schema`: checks JSON Schemas and uses them on this machine, without a gateway and without a network.
 ///
-/// Its exit codes differ from those of other commands, because "invalid" and "incompatible" are results and not
-/// failures. Scripts can tell them from a wrong option or a missing file.
+/// Its exit codes differ from those of other commands. "Invalid" and "incompatible" are results and not failures, and
+/// scripts must be able to distinguish them from a wrong option or a missing file.
 struct SchemaCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema", abstract: "Check schemas, validate documents, compare versions; offline.",
@@ -234,7 +234,7 @@ struct SchemaCommand: AsyncParsableCommand {
             """,
         subcommands: [Validate.self, Check.self, Suite.self, Compat.self, Infer.self, Bench.self])
 
-    /// The meaning of an exit code other than 0.
+    /// The result of a command as an exit code other than 0.
     enum Answer: Int32 {
         case wrongUsage = 1
         case refused = 2
@@ -243,7 +243,7 @@ struct SchemaCommand: AsyncParsableCommand {
         case incompatible = 5
         case undecided = 6
 
-        /// The error to throw after everything was printed.
+        /// The error to throw after the output was printed.
         var exit: ExitCode { ExitCode(rawValue) }
     }
 }

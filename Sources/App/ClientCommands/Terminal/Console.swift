@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// The outputs of a command: results go to `output`, messages about progress and errors to `errors`.
+/// The outputs of a command. Results go to `output`; errors and progress go to `errors`.
 package struct Console: Sendable {
     package let output: Sink
     package let errors: Sink
@@ -9,11 +9,11 @@ package struct Console: Sendable {
     package static let process = Console(output: .descriptor(STDOUT_FILENO), errors: .descriptor(STDERR_FILENO))
 }
 
-/// One of a program's two outputs.
+/// The standard output or the error output of a program.
 package struct Sink: Sendable {
     package let isTerminal: Bool
     package let style: Style
-    /// The terminal's width in columns; a common width when there is no terminal.
+    /// The width of the terminal in columns; a usual width when there is no terminal.
     package let width: @Sendable () -> Int
     private let write: @Sendable ([UInt8]) -> Void
 
@@ -51,7 +51,7 @@ extension Sink {
         return Int(size.ws_col)
     }
 
-    /// Blocks until all bytes are written, which slows a command down to the speed of its reader.
+    /// Blocks until all bytes are written, so a slow reader slows down the command.
     private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) {
         bytes.withUnsafeBytes { buffer in
             var rest = buffer[...]
@@ -69,10 +69,11 @@ extension Sink {
         }
     }
 
-    /// Ends the program: the reader has gone (`parley history a | head -1`) or the disk is full.
+    /// Ends the program, because the reader of the output has ended (`parley history a | head -1`) or the disk is full.
     private static func end(_ descriptor: Int32) {
         if errno == EPIPE {
-            // Filters end by SIGPIPE here. The signal is ignored until now because a broken connection raises it too.
+            // A program in a pipeline ends by SIGPIPE in this case. The signal is otherwise ignored, because a broken
+            // connection causes it too.
             signal(SIGPIPE, SIG_DFL)
             raise(SIGPIPE)
         }
@@ -82,9 +83,10 @@ extension Sink {
 
 /// Makes untrusted text safe for a terminal.
 package enum SanitizedText {
-    /// Returns the text with all terminal controls made visible: C0, DEL, C1, and the marks that reorder a line.
+    /// Returns the text with all control characters of terminals made visible: C0, DEL, C1, and characters that change
+    /// the text direction.
     ///
-    /// JSON escapes C0 but not C1, and U+009B begins a control sequence as ESC [ does.
+    /// JSON escapes C0 but not C1. U+009B, which is in C1, begins a control sequence as ESC [ does.
     package static func safe(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isObeyed) else { return text }
         var result = ""
@@ -105,12 +107,12 @@ package enum SanitizedText {
         }
     }
 
-    /// Returns the columns of the text on a terminal: two for each wide East Asian character and emoji.
+    /// Returns the width of a text in columns. A wide East Asian character or an emoji has a width of two columns.
     package static func width(_ text: String) -> Int {
         text.reduce(0) { $0 + ($1.unicodeScalars.first.map(isWide) == true ? 2 : 1) }
     }
 
-    /// Implements Unicode's East Asian Width W and F, by blocks (UAX 11).
+    /// True for a wide character: East Asian Width W or F (UAX 11), determined by Unicode blocks.
     private static func isWide(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,
@@ -121,7 +123,7 @@ package enum SanitizedText {
     }
 }
 
-/// The colours for people; none when disabled.
+/// The colours of text output; none when colours are disabled.
 package struct Style: Sendable {
     package let isColoured: Bool
 
@@ -129,7 +131,7 @@ package struct Style: Sendable {
 
     package init(isColoured: Bool) { self.isColoured = isColoured }
 
-    /// Enables colours on a terminal that supports them, unless `NO_COLOR` is set to any value (no-color.org).
+    /// Enables colours on a terminal that supports them, unless the variable `NO_COLOR` is set (no-color.org).
     package init(isTerminal: Bool, environment: [String: String]) {
         isColoured = isTerminal && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
     }
@@ -152,12 +154,12 @@ package struct Table {
 
     package init(_ titles: [String]) { self.titles = titles }
 
-    /// - Parameter cells: one text for each title. Missing cells stay empty.
+    /// - Parameter cells: the texts of the columns. Missing texts are empty.
     package mutating func add(_ cells: [String]) {
         rows.append(titles.indices.map { $0 < cells.count ? SanitizedText.safe(cells[$0]) : "" })
     }
 
-    /// Returns the lines, with two blanks between columns and none at the end.
+    /// Returns the lines of the table, with two spaces between columns and no spaces at the ends.
     package func lines(_ style: Style) -> [String] {
         let titles = titles.map { $0.uppercased() }
         let widths = titles.indices.map { column in

@@ -1,6 +1,6 @@
 import Locking
 
-/// The progress of a long run on the last line of a terminal; prints nothing elsewhere.
+/// Shows the progress of a long run in the last line of a terminal. Prints nothing if the output is not a terminal.
 package struct ProgressBar {
     private let sink: Sink
     private var drawnAt: UInt64?
@@ -30,7 +30,7 @@ package struct ProgressBar {
         sink.line(text)
     }
 
-    /// Removes the bar. The next progress is shown at once.
+    /// Removes the bar. The next call of `show` draws it at once.
     package mutating func clear() {
         guard drawnAt != nil else { return }
         drawnAt = nil
@@ -38,9 +38,9 @@ package struct ProgressBar {
     }
 }
 
-/// A progress that fits on one line.
+/// A progress that can be shown in one line.
 package protocol ProgressLine {
-    /// Returns at most `width` columns: a bar when the total is known, otherwise counts.
+    /// Returns a line of at most `width` columns: a bar when the total is known, otherwise counts.
     func line(elapsed: Duration, width: Int) -> String
 }
 
@@ -74,7 +74,7 @@ package struct StepProgress: ProgressLine {
     }
 }
 
-/// The progress of a run of emits.
+/// The progress of emitting lines.
 struct Progress: Equatable, ProgressLine {
     var done = 0
     var failed = 0

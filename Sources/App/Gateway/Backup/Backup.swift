@@ -3,18 +3,18 @@ import Glibc
 import JSON
 import SQLiteEngine
 
-/// The progress of a backup or restore.
+/// A step of a backup or restore, with its progress.
 public enum BackupProgress: Sendable, Equatable {
     case copying(done: Int, of: Int)
-    /// Verifying that the copy is complete.
+    /// The completeness of the copy is verified.
     case checking
     case hashing(done: Int, of: Int)
 }
 
 /// A backup of a data directory: a directory with a copy of the database and a manifest.
 ///
-/// The copy is consistent as of one moment, whether or not a gateway runs on the directory. Only the account may read
-/// it, because the database holds keys and payloads.
+/// The copy has the state of one moment, even if a gateway runs on the data directory. Only this account may read the
+/// backup, because the database contains keys and payloads.
 public struct Backup {
     private let store: StoreFile
     private let clock: WallClock
@@ -25,13 +25,12 @@ public struct Backup {
         self.clock = clock
     }
 
-    /// Writes the backup to a new directory, and verifies what was written.
+    /// Writes the backup to a new directory and verifies it.
     ///
-    /// The directory gets its name only when it is complete. A crash leaves a directory with the suffix `.partial`.
+    /// The directory has the suffix `.partial` until it is complete. A crash leaves such a directory.
     ///
-    /// - Throws: ``BackupFailure`` when `path` or `path.partial` exists, there is no database, the disk has too little
-    ///   space, or a file cannot be written. Nothing of the backup then remains, except a directory that was there
-    ///   before.
+    /// - Throws: ``BackupFailure`` when `path` or `path.partial` exists, when there is no database, when the disk has
+    ///   too little space, or when a file cannot be written. Everything that was written is then removed.
     public func write(
         to path: String, progress: (BackupProgress) -> Void
     ) throws(BackupFailure) -> BackupManifest {
@@ -78,14 +77,14 @@ public struct Backup {
         return manifest
     }
 
-    /// The bytes that the copy may need.
+    /// The number of bytes that the copy may need.
     private var sourceBytes: Int {
         DurableFile(store.path).bytes + DurableFile(store.path + "-wal").bytes
     }
 }
 
 extension StoreFile {
-    /// Returns the summary of the store after its structure was verified.
+    /// Verifies the structure of the copied database and returns its summary.
     func verified() throws(SQLiteEngineFailure) -> StoreSummary {
         let faults = try faults(isThorough: true)
         guard faults.isEmpty else { throw .damaged(path, faults) }

@@ -6,33 +6,33 @@ import SQLiteEngine
 public struct BackupManifest: Sendable, Equatable {
     /// A file of the backup.
     public struct File: Sendable, Equatable {
-        /// The file's name in the backup's directory.
+        /// The name of the file in the backup's directory.
         public var name: String
-        /// The file's size in bytes.
+        /// The size of the file in bytes.
         public var bytes: Int
-        /// The SHA-256 digest in hexadecimal.
+        /// The SHA-256 digest of the file, in hexadecimal.
         public var sha256: String
     }
 
     static let fileName = "manifest.json"
-    /// The version of the manifest format.
+    /// The version of the manifest's format.
     private static let format = 1
 
-    /// The time of creation (RFC 3339).
+    /// The time at which the backup was created (RFC 3339).
     public var created: String
     /// The version of the program that made the backup.
     var productVersion: String
-    /// The version of the database schema, which ``SQLiteEngine`` can open or migrate.
+    /// The version of the database schema. ``SQLiteEngine`` opens or migrates it.
     var schemaVersion: Int
-    /// The number of kept events.
+    /// The number of stored events.
     public var events: Int
     /// The number of records.
     public var records: Int
-    /// The number of deliveries, finished or not.
+    /// The number of deliveries in all states.
     public var deliveries: Int
-    /// The timetoken of the newest event; `"0"` when there is none.
+    /// The timetoken of the newest event; `"0"` when there are no events.
     var lastTimetoken: String
-    /// The files of the backup, besides the manifest.
+    /// The files of the backup, without the manifest.
     public var files: [File]
 
     init(_ store: StoreSummary, created: String, productVersion: String, files: [File]) {
@@ -46,7 +46,7 @@ public struct BackupManifest: Sendable, Equatable {
         self.files = files
     }
 
-    /// Returns true when the manifest describes this store.
+    /// True when the manifest has the counts and the schema version of this store.
     func describes(_ store: StoreSummary) -> Bool {
         schemaVersion == store.schemaVersion && events == store.events && records == store.records
             && deliveries == store.deliveries && lastTimetoken == store.newest.description
@@ -54,7 +54,7 @@ public struct BackupManifest: Sendable, Equatable {
 }
 
 extension BackupManifest {
-    /// The manifest as it is written to `manifest.json`.
+    /// The text of `manifest.json`.
     public var json: JSONText {
         JSONText { writer in
             writer.beginObject()
@@ -80,7 +80,9 @@ extension BackupManifest {
         }
     }
 
-    /// - Throws: when this is no manifest, or one of a later program version.
+    /// Parses a manifest.
+    ///
+    /// - Throws: a failure when the text is not a manifest, or when a newer version of the program has written it.
     init(_ bytes: [UInt8]) throws(BackupFailure) {
         let root: JSONValue
         do { root = try JSONDocument(bytes).root } catch { throw Self.unreadable("\(error)") }
@@ -109,7 +111,7 @@ extension BackupManifest {
         guard let name = value["name"]?.string, let bytes = value["bytes"]?.integer,
             let sha256 = value["sha256"]?.string
         else { throw unreadable("a file lacks name, bytes or sha256") }
-        // A name that leads elsewhere would let a restore write there.
+        // A name with a path would make a restore write to another directory.
         guard name == DataDirectory.databaseName else { throw unreadable("'\(name)' is not a file of a backup") }
         return File(name: name, bytes: Int(bytes), sha256: sha256)
     }
@@ -119,7 +121,7 @@ extension BackupManifest {
     }
 }
 
-/// The reason why a backup or restore failed, worded for the user.
+/// The reason why a backup or restore failed, as a text for the user.
 public struct BackupFailure: Error, CustomStringConvertible, Sendable {
     public let description: String
 

@@ -1,7 +1,7 @@
 import Glibc
 import Signing
 
-/// A file of a backup: written completely, synchronized to disk, identified by its digest.
+/// A file that is written completely and synchronized to disk.
 struct DurableFile {
     let path: String
 
@@ -11,19 +11,19 @@ struct DurableFile {
 
     var exists: Bool { access(path, F_OK) == 0 }
 
-    /// The size in bytes; zero when the file does not exist.
+    /// The size of the file in bytes; zero when the file does not exist.
     var bytes: Int {
         var status = stat()
         return stat(path, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// Returns the size and digest.
+    /// Returns the size and the SHA-256 digest of the file.
     func digest(progress: (_ bytes: Int) -> Void) throws(BackupFailure) -> (bytes: Int, sha256: String) {
         try read(into: nil, progress: progress)
     }
 
-    /// Copies the file to a new file that only the account may read. The copy is on disk when this returns. Returns the
-    /// digest of the copied bytes.
+    /// Copies the file to a new file, which only this account may read. The copy is synchronized to disk when this
+    /// method returns. Returns the digest of the copied bytes.
     func copy(
         to target: String, progress: (_ bytes: Int) -> Void
     ) throws(BackupFailure) -> (bytes: Int, sha256: String) {
@@ -35,7 +35,9 @@ struct DurableFile {
         return copied
     }
 
-    /// Returns the contents of a file of at most `limit` bytes.
+    /// Returns the contents of the file.
+    ///
+    /// - Throws: a failure when the file has more than `limit` bytes or cannot be read.
     func bytes(limit: Int) throws(BackupFailure) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .system("read", path) }
@@ -52,7 +54,7 @@ struct DurableFile {
         throw BackupFailure("\(path) is longer than \(limit) bytes")
     }
 
-    /// Creates the file. Only the account may read it.
+    /// Creates the file with these bytes. Only this account may read the file.
     func write(_ bytes: [UInt8]) throws(BackupFailure) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .system("make", path) }
@@ -99,7 +101,7 @@ struct DurableFile {
 }
 
 extension BackupFailure {
-    /// Returns the failure of the last system call.
+    /// Makes a failure from the error of the last system call.
     static func system(_ verb: String, _ path: String) -> BackupFailure {
         BackupFailure("cannot \(verb) '\(path)': \(String(cString: strerror(errno)))")
     }

@@ -17,19 +17,19 @@ struct Folder {
         return Folder(slash == path.startIndex ? "/" : String(path[..<slash]))
     }
 
-    /// Returns the names of the entries, except those that file systems create themselves.
+    /// Returns the names of the entries, without those that file systems create themselves.
     func names() throws(BackupFailure) -> [String] {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: path).filter { $0 != "lost+found" }.sorted()
         } catch { throw BackupFailure("cannot read the directory '\(path)'") }
     }
 
-    /// Creates the directory. Only the account may read it. Its parent must exist.
+    /// Creates the directory, which only this account may read. Its parent must exist.
     func make() throws(BackupFailure) {
         guard mkdir(path, 0o700) == 0 else { throw .system("make", path) }
     }
 
-    /// Synchronizes the directory's entries to disk.
+    /// Synchronizes the list of entries to disk.
     func sync() throws(BackupFailure) {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .system("read", path) }
@@ -37,20 +37,22 @@ struct Folder {
         guard fsync(descriptor) == 0 else { throw .system("write", path) }
     }
 
-    /// Removes the directory with everything in it.
+    /// Removes the directory and all of its contents.
     func remove() {
-        // A leftover does no harm: it is never taken for a backup or for data.
+        // A rest that cannot be removed does no harm, because it is never used as a backup or as data.
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// The bytes that this account may still write there; nil when the system does not report them.
+    /// The number of bytes that this account can write to the file system; nil when the system does not report it.
     var freeBytes: Int? {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return nil }
         return Int(status.f_bavail) * Int(status.f_frsize)
     }
 
-    /// - Throws: when there is less free space.
+    /// Requires free space.
+    ///
+    /// - Throws: a failure when there is less.
     func require(_ bytes: Int) throws(BackupFailure) {
         guard let freeBytes, freeBytes < bytes else { return }
         throw BackupFailure("'\(path)' has \(freeBytes) bytes free, but \(bytes) are needed")

@@ -2,8 +2,8 @@ public import ChatModel
 import Glibc
 import SQLiteEngine
 
-/// Creates a data directory from a backup. The data is verified before and after. A gateway cannot use the directory
-/// until it is complete.
+/// Creates a data directory from a backup. The data is verified before and after the copy. A gateway cannot use the
+/// directory until it is complete.
 public struct RestoreOperation {
     private let backup: Folder
     private let data: Folder
@@ -11,16 +11,18 @@ public struct RestoreOperation {
 
     /// - Parameters:
     ///   - backup: the directory of the backup.
-    ///   - dataDirectory: the directory to create or fill. It must be empty when it exists.
+    ///   - dataDirectory: the directory to restore to. It is created if it does not exist, and otherwise must be empty.
     public init(_ backup: String, into dataDirectory: String, clock: WallClock = .system) {
         self.backup = Folder(backup)
         data = Folder(dataDirectory)
         self.clock = clock
     }
 
-    /// - Throws: for a directory that is not empty, for a backup that is damaged or from a newer program, and when
-    ///   writing fails. The written files are removed then. When that fails too, no gateway starts on the directory
-    ///   (``DataDirectory/unfinishedName``).
+    /// Restores the backup.
+    ///
+    /// - Throws: a failure for a directory that is not empty, for a backup that is damaged or from a newer version of
+    ///   the program, and when writing fails. The written files are then removed. If they cannot be removed, no gateway
+    ///   starts on the directory (``DataDirectory/unfinishedName``).
     public func run(progress: (BackupProgress) -> Void) throws(BackupFailure) -> BackupManifest {
         let manifest = try BackupManifest(try backup.file(BackupManifest.fileName).bytes(limit: 64 * 1024))
         guard manifest.schemaVersion <= StoreFile.knownVersion else {
@@ -50,7 +52,9 @@ public struct RestoreOperation {
         }
     }
 
-    /// - Returns: true when the directory had to be created.
+    /// Prepares the data directory and checks its free space.
+    ///
+    /// - Returns: true when the directory was created.
     private func prepare(for file: BackupManifest.File) throws(BackupFailure) -> Bool {
         let isNew = !data.exists
         if isNew {
@@ -88,7 +92,7 @@ public struct RestoreOperation {
         }
     }
 
-    /// When run as root, gives the files to the directory's owner.
+    /// Makes the owner of the directory the owner of the file, if this process runs as root.
     private func changeOwner(_ file: DurableFile) throws(BackupFailure) {
         var status = stat()
         guard geteuid() == 0, stat(data.path, &status) == 0 else { return }

@@ -1,7 +1,7 @@
 import ChatModel
 import Signing
 
-/// Checks the expiry of the certificate.
+/// Checks when the TLS certificate expires.
 struct CertificateCheck {
     let configuration: Configuration
     let clock: WallClock
@@ -42,7 +42,7 @@ struct CertificateCheck {
         return CheckResult("certificate", .ok, "valid until \(day)")
     }
 
-    /// Returns the expiry of the first certificate in a PEM text.
+    /// Returns the expiry of the first certificate in a PEM text; nil when there is no valid certificate.
     static func end(ofPEM text: String) -> Timetoken? {
         let marks = ("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----")
         guard let begin = text.firstRange(of: marks.0), let end = text[begin.upperBound...].firstRange(of: marks.1),
@@ -53,12 +53,12 @@ struct CertificateCheck {
     }
 }
 
-/// A decoder for the part of an X.509 certificate (RFC 5280, X.690) that leads to its expiry.
+/// A decoder for those parts of an X.509 certificate (RFC 5280, X.690) that are needed for its expiry.
 private struct DER {
     private var rest: ArraySlice<UInt8>
 
-    /// Certificate ::= { tbsCertificate { [0] version, serial, algorithm, issuer, validity { notBefore, notAfter } … }
-    /// … }
+    /// The expiry of a certificate in DER. Its structure is Certificate ::= { tbsCertificate { [0] version, serial,
+    /// algorithm, issuer, validity { notBefore, notAfter } … } … }.
     static func end(ofCertificate bytes: [UInt8]) -> Timetoken? {
         var file = DER(rest: bytes[...])
         guard let certificate = file.next(), var outer = certificate.inside(0x30), let body = outer.next(),
@@ -68,7 +68,7 @@ private struct DER {
             guard let serial = fields.next() else { return nil }
             field = serial
         }
-        // After the serial number: algorithm, issuer, validity.
+        // The fields after the serial number are the algorithm, the issuer and the validity.
         guard fields.next() != nil, fields.next() != nil, let validity = fields.next(),
             var moments = validity.inside(0x30), moments.next() != nil, let end = moments.next()
         else { return nil }
@@ -81,10 +81,10 @@ private struct DER {
 
         func inside(_ tag: UInt8) -> DER? { self.tag == tag ? DER(rest: content) : nil }
 
-        /// The value of a UTCTime `YYMMDDHHMMSSZ` or GeneralizedTime `YYYYMMDDHHMMSSZ`.
+        /// The time in a UTCTime `YYMMDDHHMMSSZ` or a GeneralizedTime `YYYYMMDDHHMMSSZ`; nil for other values.
         var moment: Timetoken? {
             var digits = String(decoding: content, as: UTF8.self)
-            // RFC 5280, section 4.1.2.5.1: a two-digit year means 1950 to 2049.
+            // A year of two digits is between 1950 and 2049 (RFC 5280, section 4.1.2.5.1).
             if tag == 0x17 { digits = (digits.prefix(2) < "50" ? "20" : "19") + digits }
             guard digits.utf8.count == 15, digits.hasSuffix("Z"), digits.dropLast().allSatisfy(\.isNumber) else {
                 return nil

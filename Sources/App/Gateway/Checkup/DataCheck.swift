@@ -11,7 +11,7 @@ struct DataCheck {
     /// True when a gateway is using the directory; nil when there is no database.
     var isServed: Bool? { hasDatabase ? StoreFile(at: database).isInUse : nil }
 
-    /// The free bytes below which the log of a busy hour may not fit.
+    /// The free space in bytes below which the check warns. The log of a busy hour may need more.
     private static let lowSpace = 1_000_000_000
     private static let criticalSpace = 50_000_000
 
@@ -69,8 +69,8 @@ struct DataCheck {
             ? CheckResult("disk", .warning, text, advice: advice) : CheckResult("disk", .ok, text)
     }
 
-    /// Network and shared file systems, which do not provide what the write-ahead log needs
-    /// (<https://www.sqlite.org/wal.html>: "all processes using a database must be on the same host").
+    /// Network and shared file systems, on which the write-ahead log does not work (<https://www.sqlite.org/wal.html>:
+    /// "all processes using a database must be on the same host").
     private static let shared: Set<Substring> = [
         "nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "lustre", "ocfs2", "gfs2", "afs", "glusterfs", "beegfs",
         "virtiofs",
@@ -81,7 +81,7 @@ struct DataCheck {
         guard let kind = MountTable.current?.kind(of: path) else {
             return CheckResult("filesystem", .ok, "the kind of the file system is unknown")
         }
-        // The file systems behind `fuse.sshfs` and similar types are unknown.
+        // The actual file system of a type such as `fuse.sshfs` is unknown.
         if Self.shared.contains(kind[...]) || kind.hasPrefix("fuse") {
             return CheckResult(
                 "filesystem", .failure, "'\(path)' is on \(kind)",

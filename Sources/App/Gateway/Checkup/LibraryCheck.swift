@@ -6,7 +6,7 @@ import JSON
 import Signing
 import SQLiteEngine
 
-/// Checks the libraries on this machine, which may differ from those the program was built with.
+/// Checks the versions of the libraries on this machine. They may differ from those with which the program was built.
 struct LibraryCheck {
     private struct Library {
         let name: String
@@ -35,8 +35,8 @@ struct LibraryCheck {
         return [CheckResult("version", .ok, "Parley \(Product.version)"), versions] + sharing
     }
 
-    /// <https://www.sqlite.org/wal.html>, "the WAL-reset bug": fixed in 3.51.3, and in 3.50.7 and 3.44.6 of older
-    /// lines.
+    /// Checks SQLite for "the WAL-reset bug" (<https://www.sqlite.org/wal.html>), which is fixed in 3.51.3, and in
+    /// 3.50.7 and 3.44.6 of the older release lines.
     private var sharing: [CheckResult] {
         let version = StoreFile.libraryVersion
         let isFixed =
@@ -52,7 +52,8 @@ struct LibraryCheck {
         ]
     }
 
-    /// Compares the numbers between dots. Any text after them is ignored.
+    /// True when a version is older than another one. The numbers between dots are compared; text after them is
+    /// ignored.
     static func isOlder(_ version: String, than other: String) -> Bool {
         func numbers(_ text: String) -> [Int] {
             text.split(separator: ".").map { part in Int(part.prefix { $0.isNumber }) ?? 0 }
@@ -66,21 +67,21 @@ struct LibraryCheck {
     }
 }
 
-/// The checks of everything that a gateway needs on its machine, without a gateway.
+/// All checks of the machine and the data of a gateway. They do not need a running gateway.
 public struct Diagnostics: Sendable {
     let configuration: Configuration
     let clock: WallClock
-    /// True when the whole database is checked for faults.
+    /// True to check the whole database for damage.
     let isThorough: Bool
 
-    /// - Parameter isThorough: true reads the whole database, which takes long when it is large.
+    /// - Parameter isThorough: true to read the whole database, which takes long for a large database.
     public init(of configuration: Configuration, clock: WallClock = .system, isThorough: Bool = true) {
         self.configuration = configuration
         self.clock = clock
         self.isThorough = isThorough
     }
 
-    /// Returns the results of all checks, good and bad, in a fixed order.
+    /// Returns the results of all checks in a fixed order, including those without a problem.
     public func results() -> [CheckResult] {
         let data = DataCheck(path: configuration.dataDirectory)
         var findings = LibraryCheck().results + LimitCheck(configuration: configuration).results
@@ -103,25 +104,25 @@ public struct Diagnostics: Sendable {
 
 /// The result of one check.
 public struct CheckResult: Sendable, Equatable {
-    /// The outcome of a check, the worst last.
+    /// The outcome of a check. The cases are ordered from the best to the worst.
     public enum Status: String, Sendable {
         case ok
-        /// It works, but the operator should know.
+        /// It works, but the operator should know about the finding.
         case warning
         /// It does not work, or will soon stop working.
         case failure
     }
 
-    /// The checked item: a short word, the same in every version.
+    /// The name of the check: a short word that is the same in every version.
     public var check: String
     /// The outcome.
     public var status: Status
-    /// The finding, one sentence for the operator.
+    /// The finding in one sentence for the operator.
     public var text: String
-    /// The remedy; nil when none is needed.
+    /// The remedy; nil when no action is needed.
     public var advice: String?
 
-    /// A result of the check named `check`, with one sentence about what was found.
+    /// Creates the result of a check. `text` is one sentence about the finding.
     public init(_ check: String, _ status: Status, _ text: String, advice: String? = nil) {
         self.check = check
         self.status = status
@@ -130,17 +131,17 @@ public struct CheckResult: Sendable, Equatable {
     }
 }
 
-/// Compares the system's limits for a process with the settings.
+/// Compares the system's limits for this process with the settings.
 struct LimitCheck {
     let configuration: Configuration
 
-    /// Descriptors for files and threads, and a reserve for short-lived ones.
+    /// The number of descriptors for files and threads, with a reserve for short-lived descriptors.
     private static let others = 344
 
     var results: [CheckResult] {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return [] }
-        // A gateway raises the soft limit to the hard one at its start.
+        // The hard limit counts, because a gateway raises the soft limit to it at the start.
         let most = Int(clamping: limit.rlim_max)
         let needed =
             configuration.connections + configuration.limits.streamsInGateway + configuration.webhookConnections

@@ -5,7 +5,7 @@ struct MountTable {
     private var mounts: [(point: String, kind: String)] = []
 
     static var current: MountTable? {
-        // The file is the system's own, so its size is not under the control of others.
+        // The system itself provides this file, so other users cannot make it large.
         guard let bytes = try? DurableFile("/proc/self/mountinfo").bytes(limit: 16 * 1024 * 1024) else { return nil }
         return MountTable(String(decoding: bytes, as: UTF8.self))
     }
@@ -19,10 +19,10 @@ struct MountTable {
         }
     }
 
-    /// Returns the type of the file system that holds a path.
+    /// Returns the type of the file system that contains a path; nil when it is unknown.
     func kind(of path: String) -> String? {
         let path = Self.resolved(path)
-        // Of several mounts at the same point, the latest is visible.
+        // If there are several mounts at the same point, the latest one is used.
         let found = mounts.enumerated().filter { Self.contains($0.element.point, path) }.max {
             ($0.element.point.utf8.count, $0.offset) < ($1.element.point.utf8.count, $1.offset)
         }
@@ -39,7 +39,7 @@ struct MountTable {
         return String(cString: real)
     }
 
-    /// Decodes blanks and similar characters, which are written as a backslash and three octal digits.
+    /// Decodes spaces and similar characters, which the table contains as a backslash and three octal digits.
     private static func unescaped(_ field: Substring) -> String {
         var bytes: [UInt8] = []
         var rest = Array(field.utf8)[...]

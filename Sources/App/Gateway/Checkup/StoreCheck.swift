@@ -5,13 +5,13 @@ import SQLiteEngine
 /// Checks the database: its integrity, its schema version and its queue.
 struct StoreCheck {
     let path: String
-    /// The vault that must open the stored secrets.
+    /// The vault with the keys that decrypt the stored secrets.
     let vault: Vault
     let clock: WallClock
     let isThorough: Bool
 
-    /// The tolerated lead of the timetokens. They are reserved a second ahead; a larger lead means that the clock was
-    /// set back.
+    /// The permitted difference between the newest timetoken and the clock. Timetokens are reserved one second in
+    /// advance. A larger difference means that the clock was set back.
     private static let ahead: Duration = .seconds(10)
 
     var results: [CheckResult] {
@@ -28,7 +28,7 @@ struct StoreCheck {
             }
             var findings = [schema(version)]
             if isThorough { findings.append(integrity(try file.faults(isThorough: false))) }
-            // Older schemas lack tables that the checks below read.
+            // Older database schemas lack tables that the following checks read.
             guard version == StoreFile.knownVersion else { return findings }
             findings.append(numbering(try file.lastReserved()))
             findings.append(secrets(try file.bodies(of: .app)))
@@ -66,8 +66,10 @@ struct StoreCheck {
             advice: "set the clock (timedatectl); until then events stay in order but have times in the future")
     }
 
-    /// - Parameter apps: the bodies of the app records. Each has a secret, and a start encrypts all secrets with the
-    ///   first key.
+    /// Checks that the stored secrets can be decrypted.
+    ///
+    /// - Parameter apps: the bodies of the app records. Each contains a secret, and each start of the gateway encrypts
+    ///   all secrets with the first key.
     private func secrets(_ apps: [String]) -> CheckResult {
         let keys = Set(apps.compactMap { Vault.keyID(in: $0) })
         guard let missing = keys.filter({ !vault.knows(key: $0) }).min() else {

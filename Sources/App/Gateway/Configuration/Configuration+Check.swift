@@ -2,13 +2,15 @@ import ChatModel
 import HTTPClient
 import Signing
 
-/// The checks that involve more than one setting. They run when settings are loaded, so that `config check` rejects
-/// what `serve` would, and again where the values are used.
+/// The checks of values that depend on several settings or need parsing. They run when settings are loaded, so that
+/// `config check` reports the errors that `serve` would report, and again where the values are used.
 extension Configuration {
-    /// The minimum length of an admin key: 16 characters drawn from letters and digits have 95 bits of entropy.
+    /// The minimum length of an admin key. 16 random letters and digits have 95 bits of entropy.
     static let adminKeyLeast = 16
 
-    /// - Throws: for settings that contradict each other, and for values that cannot be used.
+    /// Checks all settings.
+    ///
+    /// - Throws: `SettingError` for settings that contradict each other, and for unusable values.
     func check() throws(SettingError) {
         if isDevelopment, !ConfigurationLoader.isLoopback(listenHost) {
             throw SettingError(
@@ -33,8 +35,8 @@ extension Configuration {
         _ = try otlpFields()
     }
 
-    /// Rejects an admin key that can be guessed, because it gives control of the gateway. Dev mode has its own key and
-    /// is reachable from this machine only.
+    /// Rejects an admin key that can be guessed, because the key gives control of the gateway. Dev mode has a key of
+    /// its own, and only this machine can call such a gateway.
     private func checkAdminKey() throws(SettingError) {
         guard !isDevelopment, !adminKey.isEmpty else { return }
         let isVisible = adminKey.utf8.allSatisfy { (0x21...0x7E).contains($0) }
@@ -45,7 +47,7 @@ extension Configuration {
         }
     }
 
-    /// Returns the PubNub-compatible keys of the first app; nil when they must be generated.
+    /// Returns the PubNub keys of the first app from `demo_keys`; nil when they must be generated.
     func firstAppKeys() throws(SettingError) -> (publish: String, subscribe: String, secret: String)? {
         guard !demoKeys.isEmpty else { return nil }
         let parts = demoKeys.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
@@ -64,16 +66,16 @@ extension Configuration {
         let text = secretsKeyFile.isEmpty ? secretsKey : try KeyFile(path: secretsKeyFile).text()
         do throws(VaultError) {
             let vault = try Vault(keys: text)
-            // A key file that was emptied by mistake must not disable the encryption.
+            // An empty key file is an error, because an emptied file must not disable the encryption.
             guard vault.seals || secretsKeyFile.isEmpty else { throw .keyInvalid }
             return vault
         } catch {
-            // The text is left out: part of it may be a key.
+            // The error does not contain the text, because a part of it may be a key.
             throw SettingError("\(setting): \(error), several separated by commas (openssl rand -base64 32)")
         }
     }
 
-    /// Returns the networks of the proxies whose `X-Forwarded-For` is trusted.
+    /// Returns the networks of the trusted proxies, whose `X-Forwarded-For` is used.
     func proxyNetworks() throws(SettingError) -> [AddressBlock] {
         var blocks: [AddressBlock] = []
         for network in trustedProxies {
@@ -86,7 +88,7 @@ extension Configuration {
         return blocks
     }
 
-    /// Returns the private networks that webhooks may reach.
+    /// Returns the private networks to which webhooks may post.
     func allowedNetworks() throws(SettingError) -> [AddressBlock] {
         var blocks: [AddressBlock] = []
         for network in webhookAllow + (isDevelopment ? ["127.0.0.0/8", "::1/128"] : []) {

@@ -4,54 +4,55 @@ import Glibc
 import HTTPClient
 import Logging
 
-/// The values of all settings. `Settings.all` describes each setting; `ConfigurationLoader` reads them from file,
-/// environment and flags.
+/// The values of all settings. `Settings.all` describes the settings, and `ConfigurationLoader` reads their values from
+/// a file, the environment and flags.
 public struct Configuration: Sendable {
     var listenHost = "127.0.0.1"
-    /// The TCP port; 0 lets the system choose one.
+    /// The TCP port; 0 to let the system choose a port.
     public var listenPort = 8080
-    /// The path of the data directory, relative to the working directory unless absolute.
+    /// The path of the data directory. A relative path is relative to the working directory.
     public var dataDirectory = "parley-data"
     /// The directory of the files that declare event types (`EventTypeDeclaration`); empty for none.
     var schemaDirectory = ""
-    /// True in dev mode, which is for trying the gateway: fixed keys, loopback only (docs/quick-start.md).
+    /// True in dev mode, which is for trying out the gateway: it has fixed keys and listens on loopback only
+    /// (docs/quick-start.md).
     public var isDevelopment = false
-    /// The public address, without a trailing slash; empty selects the listening address.
+    /// The public address, without a trailing slash; empty to use the listening address.
     var publicURL = ""
-    /// Private networks in CIDR form that webhooks may reach.
+    /// Private networks, in CIDR notation, to which webhooks may post.
     var webhookAllow: [String] = []
     /// The maximum number of connections to webhook receivers; see `Configuration.outboundConnections`.
     var webhookConnections = 1024
-    /// The verification of webhook receivers before the first delivery: `none`, `echo` or `cloudevents`.
+    /// The default consent that webhook receivers must give before the first delivery: `none`, `echo` or `cloudevents`.
     var webhookVerification = "none"
     var corsOrigins: [String] = []
-    /// The path of the certificate chain in PEM; empty serves without TLS.
+    /// The path of the certificate chain in PEM; empty to serve without TLS.
     public var tlsCertificate = ""
     var transportSecurity: Duration = .zero
     var tlsKey = ""
-    /// The admin key of the first app at the first start; empty generates one, see `InitialSetup`.
+    /// The admin key of the first app, which is used at the first start. Empty to generate a key; see `InitialSetup`.
     var adminKey = ""
-    /// The keys `pub:sub:secret` of the first app; empty generates them.
+    /// The keys of the first app as `publish:subscribe:secret`; empty to generate them.
     var demoKeys = ""
-    /// The keys that encrypt stored secrets, in base64. The first one encrypts new secrets; see `Configuration.vault`.
+    /// The keys that encrypt stored secrets, in Base64. The first key encrypts new secrets; see `Configuration.vault`.
     var secretsKey = ""
-    /// The path of a file that holds these keys instead.
+    /// The path of a file that contains these keys; empty to use `secretsKey`.
     var secretsKeyFile = ""
-    /// The URL of the collector for spans; empty disables tracing.
+    /// The URL of the collector for trace spans; empty to disable tracing.
     var otlpEndpoint = ""
-    /// Header fields of the posts to the collector, as `name=value`.
+    /// Header fields for the requests to the collector, each as `name=value`.
     var otlpHeaders: [String] = []
-    /// The share of requests without a trace that start one, from 0 to 1.
+    /// The share of requests that start a trace if they do not belong to one, from 0 to 1.
     var otlpSampleRatio = 1.0
-    /// The lowest level that is logged: `trace`, `debug`, `info`, `notice`, `warning`, `error` or `critical`.
+    /// The lowest log level that is written: `trace`, `debug`, `info`, `notice`, `warning`, `error` or `critical`.
     var logLevel = "info"
     var logFormat = LogFormat.text
-    /// The maximum number of open connections, not counting streams.
+    /// The maximum number of open connections, without streams.
     var connections = 10_000
     /// The maximum number of connections from one address; 0 for no limit.
     var connectionsPerAddress = 0
     var trustedProxies: [String] = []
-    /// The network silence after which a waiting client is considered gone.
+    /// The duration of network silence after which a waiting client counts as disconnected.
     var silence: Duration = .seconds(30)
     /// The limits of requests, records and connections.
     public var limits = Limits()
@@ -61,8 +62,8 @@ public struct Configuration: Sendable {
 }
 
 extension Configuration {
-    /// The address at which programs on this machine reach the gateway, for example `http://127.0.0.1:8080`; nil while
-    /// the system has not yet chosen the port.
+    /// The URL for programs on this machine, for example `http://127.0.0.1:8080`; nil when the system chooses the port
+    /// and has not chosen it yet.
     public var localURL: String? {
         guard listenPort != 0 else { return nil }
         let host =
@@ -76,7 +77,7 @@ extension Configuration {
 }
 
 extension Configuration {
-    /// The maximum number of concurrent requests to webhook receivers: the configured number, but no more than a
+    /// The maximum number of simultaneous requests to webhook receivers. It is the configured number, but at most a
     /// quarter of the system's descriptor limit, because streams need descriptors too.
     var outboundConnections: Int {
         var limit = rlimit()
@@ -86,10 +87,10 @@ extension Configuration {
 }
 
 extension Configuration {
-    /// Returns the exporter that sends spans to the collector; nil when no collector is set.
+    /// Returns the exporter of trace spans; nil when no collector is configured.
     ///
-    /// The address guard of webhooks does not apply: the operator chose this address, which is usually on a private
-    /// network.
+    /// The address guard of webhooks is not used, because the operator has chosen the address, and collectors are
+    /// usually on a private network.
     func traceExporter() throws -> TraceExporter? {
         guard !otlpEndpoint.isEmpty else { return nil }
         let options = ClientOptions(
@@ -100,13 +101,16 @@ extension Configuration {
             headers: try otlpFields(), logger: Logger(label: "traces"))
     }
 
-    /// The collector's URL for traces by OTLP over HTTP: below a base address, or as given in full.
+    /// The URL for traces in OTLP over HTTP. A configured base address gets the standard path; a full URL is not
+    /// changed.
     private var otlpURL: String {
         let base = otlpEndpoint.hasSuffix("/") ? String(otlpEndpoint.dropLast()) : otlpEndpoint
         return base.hasSuffix("/v1/traces") ? base : base + "/v1/traces"
     }
 
-    /// - Throws: an error without the value, which is a secret.
+    /// The header fields for the collector.
+    ///
+    /// - Throws: `SettingError` for an invalid field. The error does not contain the value, which is a secret.
     func otlpFields() throws(SettingError) -> [OutboundRequest.Field] {
         var fields: [OutboundRequest.Field] = []
         for item in otlpHeaders {
@@ -124,14 +128,14 @@ extension Configuration {
 public struct SettingDifference: Sendable {
     /// The setting.
     public let setting: Setting
-    /// The values as text. Secrets are shown as dots.
+    /// The value in the first configuration as text. A secret is replaced by dots.
     public let before: String
-    /// The value in the second configuration, as ``before``.
+    /// The value in the second configuration as text. A secret is replaced by dots.
     public let after: String
 }
 
 extension Configuration {
-    /// Returns the settings that differ in `other`, in the order of the table.
+    /// Returns the settings whose values differ in `other`, in the order of the table.
     public func differences(to other: Configuration) -> [SettingDifference] {
         Settings.all.compactMap { setting in
             guard setting.show(self) != setting.show(other) else { return nil }
@@ -139,11 +143,11 @@ extension Configuration {
         }
     }
 
-    /// Returns this configuration with the reloadable settings of a later one.
+    /// Returns this configuration with the reloadable settings of `later`.
     func applying(_ later: Configuration) throws(SettingError) -> Configuration {
         var next = self
         for setting in Settings.all where setting.isReloadable { try setting.read(&next, setting.show(later)) }
-        // The later configuration was checked as a whole; this combination was not.
+        // The later configuration was checked as a whole, but this combination was not.
         try next.check()
         return next
     }

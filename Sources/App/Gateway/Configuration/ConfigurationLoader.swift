@@ -2,34 +2,35 @@ import ChatModel
 import JSON
 import YAML
 
-/// The source of a setting's value.
+/// The place from which a setting has its value.
 public enum SettingOrigin: String, Sendable { case `default`, file, environment, flag }
 
-/// A configuration with the source of each value.
+/// A configuration with the origin of each value.
 public struct LoadedConfiguration: Sendable {
     /// The values of all settings.
     public var configuration = Configuration()
-    /// The sources, by the settings' names; a setting that is not listed has its default value.
+    /// The origins of values, by the names of settings. A setting that is not listed has its default value.
     var origins: [String: SettingOrigin] = [:]
-    /// Warnings for the log about valid but unusual settings.
+    /// Warnings about valid but unusual settings, for the log.
     public var warnings: [String] = []
-    /// One sentence for each `PARLEY_…` variable that is no setting, with the nearest name. `serve` logs them as
-    /// warnings, so that a rollback starts with the variables of a newer version; `config check` fails.
+    /// One sentence for each unknown `PARLEY_…` variable, with the most similar name. `serve` logs them as warnings, so
+    /// that an older version can start with the variables of a newer version. `config check` treats them as errors.
     public var unknownVariables: [String] = []
 
-    /// Returns the source of a setting's value.
+    /// Returns the origin of a setting's value.
     public func origin(of setting: Setting) -> SettingOrigin { origins[setting.name] ?? .default }
 }
 
-/// Reads settings from a YAML file, then `PARLEY_*` variables, then flags. Later sources take precedence.
+/// Loads settings from a YAML file, then from `PARLEY_*` variables, then from flags. Later sources take precedence.
 public enum ConfigurationLoader {
     /// Loads the settings.
     ///
     /// - Parameters:
-    ///   - file: the text of the file and its name for messages; nil when there is none.
-    ///   - environment: all variables of the process. Others than `PARLEY_*` are ignored.
-    ///   - flags: setting names and values from the command line.
-    /// - Throws: `SettingError` with the place of the error, and with the nearest known name for an unknown one.
+    ///   - file: the text of the file, and its name for messages; nil when there is no file.
+    ///   - environment: all variables of the process. Variables without the prefix `PARLEY_` are ignored.
+    ///   - flags: names and values of settings from the command line.
+    /// - Throws: `SettingError` with the position of the error. The error for an unknown name contains the most similar
+    ///   name.
     public static func load(
         file: (name: String, text: String)?, environment: [String: String], flags: [(name: String, value: String)]
     ) throws(SettingError) -> LoadedConfiguration {
@@ -55,7 +56,8 @@ public enum ConfigurationLoader {
         guard let root else { return }
         for (path, value, place) in try flatten(root, path: "", at: root.place, file: name) {
             guard let setting = Settings.named(path) else { throw unknown(path, "\(name):\(place)") }
-            // YAML rejects a repeated key, but `limits.page_most` and `page_most` below `limits` are different keys.
+            // YAML rejects a repeated key, but `limits.page_most` and `page_most` inside `limits` are different keys in
+            // YAML.
             guard loaded.origins[setting.name] != .file else {
                 throw SettingError("\(name):\(place): duplicate setting '\(setting.name)'")
             }
@@ -66,7 +68,7 @@ public enum ConfigurationLoader {
         }
     }
 
-    /// Joins nested names with dots, each with the position of its last part. A list becomes a comma-separated text.
+    /// Joins nested names by dots. Each has the position of its last part. A list becomes a comma-separated text.
     private static func flatten(
         _ node: YAMLNode, path: String, at place: YAMLPlace, file: String
     ) throws(SettingError) -> [(String, String, YAMLPlace)] {
@@ -112,8 +114,8 @@ public enum ConfigurationLoader {
         }
     }
 
-    /// Returns true when Kubernetes sets this variable for a service called `parley` or `parley-…`:
-    /// `PARLEY_SERVICE_HOST`, `PARLEY_SERVICE_PORT_HTTP`, `PARLEY_PORT` with an address such as `tcp://10.0.0.1:8080`,
+    /// True for a variable that Kubernetes sets for a service named `parley` or `parley-…`: `PARLEY_SERVICE_HOST`,
+    /// `PARLEY_SERVICE_PORT_HTTP`, `PARLEY_PORT` with an address such as `tcp://10.0.0.1:8080`,
     /// `PARLEY_PORT_8080_TCP_ADDR`.
     private static func isOfService(_ name: String, _ value: String) -> Bool {
         if name.hasSuffix("_SERVICE_HOST") || name.hasSuffix("_SERVICE_PORT") || name.contains("_SERVICE_PORT_") {
@@ -136,8 +138,8 @@ public enum ConfigurationLoader {
             "\(place): '\(name)' is not a setting" + (nearest.map { "; did you mean '\($0)'?" } ?? ""))
     }
 
-    /// Returns the most similar name, or nil when none is similar. In a section only the part after the prefix is
-    /// compared, because a correct `limits.` says nothing about the rest.
+    /// Returns the most similar name; nil when no name is similar. In a section, only the part after the prefix is
+    /// compared, because a correct prefix such as `limits.` would make all names of the section similar.
     private static func nearest(to name: String, among names: [String], in sections: [String]) -> String? {
         guard let section = sections.first(where: name.hasPrefix) else {
             return NameSuggester(names).nearest(to: name)

@@ -1,43 +1,44 @@
 import ChatModel
 import Glibc
 
-/// One setting: its name, its meaning, and the functions that read and show its value.
+/// A setting: its name, its meaning, and the functions that parse and print its value.
 ///
-/// The environment variable is `PARLEY_` followed by the name in capitals, with dots as `_`.
+/// The environment variable of a setting is `PARLEY_` and the name in capitals, with `_` instead of dots.
 public struct Setting: Sendable {
-    /// The name in the configuration file, with dots between the levels: `limits.filter_bytes`.
+    /// The name in the configuration file. Dots separate the levels: `limits.filter_bytes`.
     public let name: String
-    /// The unit: `bytes`, `seconds`, …; empty for text.
+    /// The unit of the value, such as `bytes` or `seconds`; empty for a text.
     public let unit: String
     /// The meaning of the setting in one sentence, for `--help` and the reference.
     public let summary: String
-    /// True when a SIGHUP applies a new value, to what starts afterwards. Other settings need a restart.
+    /// True when SIGHUP applies a new value, to requests and connections that begin afterwards. Other settings need a
+    /// restart.
     public var isReloadable = false
-    /// True when the value is never shown in full.
+    /// True when the value is a secret, which is never shown in full.
     var isSecret = false
     let read: @Sendable (inout Configuration, String) throws(SettingError) -> Void
     let show: @Sendable (Configuration) -> String
 
-    /// The environment variable that sets it.
+    /// The name of the setting's environment variable.
     public var environmentName: String {
         "PARLEY_" + name.uppercased().replacing(".", with: "_")
     }
 
-    /// The same setting, marked as reloadable.
+    /// Returns the same setting, marked as reloadable.
     var reloadable: Setting {
         var setting = self
         setting.isReloadable = true
         return setting
     }
 
-    /// Returns the value as text. A secret is shown as dots.
+    /// Returns the value as text. A secret is replaced by dots.
     public func text(in configuration: Configuration) -> String {
         let text = show(configuration)
         return isSecret && !text.isEmpty ? "••••" : text
     }
 }
 
-/// The error in a setting, worded for its author.
+/// An error in a setting, as a text for the operator.
 public struct SettingError: Error, CustomStringConvertible, Sendable {
     public let description: String
     init(_ description: String) { self.description = description }
@@ -52,7 +53,7 @@ extension Setting {
             read: { configuration, text in configuration[keyPath: path] = text }, show: { $0[keyPath: path] })
     }
 
-    /// Returns a setting whose value is a comma-separated list.
+    /// Makes a setting whose value is a comma-separated list.
     static func list(
         _ name: String, _ path: any WritableKeyPath<Configuration, [String]> & Sendable, _ summary: String
     ) -> Setting {
@@ -124,7 +125,7 @@ extension StringProtocol {
     }
 }
 
-/// A small file with a secret, as mounted by container platforms.
+/// A small file with a secret, as container platforms mount it.
 struct KeyFile {
     let path: String
 

@@ -1,12 +1,12 @@
 import ChatModel
 import Webhooks
 
-/// The table of all settings. `parley config print` and the reference are made from it.
+/// The table of all settings. `parley config print` and the reference of the settings are made from it.
 public enum Settings {
-    /// Every setting, in the order of the reference.
+    /// All settings, in the order of the reference.
     public static let all: [Setting] = general + limits
 
-    /// Returns the setting with a name, or nil.
+    /// Returns the setting with a name; nil when there is none.
     static func named(_ name: String) -> Setting? { all.first { $0.name == name } }
 
     /// The prefixes of setting names, such as `limits.`.
@@ -14,8 +14,8 @@ public enum Settings {
         all.compactMap { setting in setting.name.lastIndex(of: ".").map { String(setting.name[...$0]) } }
     ).sorted()
 
-    /// Variables that are no settings and cause no warning: they belong to the client commands, or name the settings
-    /// file.
+    /// Variables that are not settings and cause no warning. They belong to the client commands, or name the
+    /// configuration file.
     static let otherVariables: Set<String> = [
         "PARLEY_URL", "PARLEY_KEY", "PARLEY_TOKEN_COMMAND", "PARLEY_PROFILE", "PARLEY_CONFIG",
     ]

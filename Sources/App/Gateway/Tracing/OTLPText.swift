@@ -2,8 +2,8 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// Prints spans in the JSON form of OTLP (OpenTelemetry Protocol, `ExportTraceServiceRequest`): ids in hex, times in
-/// nanoseconds as strings.
+/// Prints trace spans in the JSON form of OTLP (OpenTelemetry Protocol, `ExportTraceServiceRequest`). Ids are in
+/// hexadecimal, and times are in nanoseconds as strings.
 enum OTLPText {
     static func request(_ spans: [Span], version: String) -> JSONText {
         JSONText(capacity: 512 * spans.count + 256) { writer in
@@ -77,7 +77,7 @@ enum OTLPText {
             writer.beginObject()
             switch value {
             case .text(let text): writer.member("stringValue", text)
-            // 64-bit numbers are strings in protobuf's JSON.
+            // The JSON form of protobuf has 64-bit numbers as strings.
             case .integer(let number): writer.member("intValue", String(number))
             }
             writer.endObject()

@@ -3,12 +3,12 @@ import ChatModel
 import HTTPServer
 import Logging
 
-/// The middleware of every request of every API: adds the request to a trace, and logs it at the level `debug`.
+/// The middleware of all requests of all APIs: adds the request to a trace and logs it at the level `debug`.
 struct RequestMiddleware: Sendable {
     let tracer: Tracer?
     let logger: Logger
 
-    /// Paths that monitoring requests every few seconds. They start no trace.
+    /// Paths that monitoring systems request every few seconds. Requests to them start no trace.
     private static let probes: Set = ["/livez", "/readyz", "/metrics"]
 
     nonisolated(nonsending) func pass(
@@ -48,12 +48,12 @@ struct RequestMiddleware: Sendable {
             ("http.request.method", .text(request.method.rawValue)), ("http.route", .text(pattern.description)),
             ("http.response.status_code", .integer(status)), ("parley.request_id", .text(request.id)),
         ]
-        // A server span has failed only when the server is at fault.
+        // The span of a server is marked as failed only if the server caused the failure.
         if status >= 500 { span.failure = "\(status)" }
         tracer.record(span)
     }
 
-    /// Logs the route and not the path: names of channels and users are private.
+    /// Logs the route's pattern and not the path, because names of channels and users are private.
     private func log(
         _ request: Request, _ pattern: RoutePattern, _ status: Int, _ notes: RequestAnnotations,
         _ context: TraceContext?

@@ -4,32 +4,32 @@ import HTTPClient
 import JSON
 import Logging
 
-/// Sends finished spans to a collector, by OTLP over HTTP in JSON.
+/// Sends finished trace spans to a collector, in OTLP over HTTP with JSON.
 ///
-/// No request waits for it. Spans that the collector does not accept are dropped and counted.
+/// Requests do not wait for the exporter. Spans that the collector does not accept are dropped and counted.
 struct TraceExporter: Sendable {
     private static let spansPerPost = 512
-    /// The time for which finished spans are gathered into one post.
+    /// The time for which finished spans are collected into one request.
     private static let linger: Duration = .seconds(1)
     private static let attempts = 3
 
     let tracer: Tracer
     let client: Client
-    /// The URL with its path: `http://collector:4318/v1/traces`.
+    /// The full URL, for example `http://collector:4318/v1/traces`.
     let url: String
     let headers: [OutboundRequest.Field]
     let logger: Logger
 
-    /// Sends until cancelled.
+    /// Sends spans until the task is cancelled.
     func run() async {
         while await tracer.hasSpans() {
-            // The loop's condition notices a cancellation.
+            // The loop's condition checks for cancellation.
             try? await Task.sleep(for: Self.linger)
             await flush()
         }
     }
 
-    /// Sends the waiting spans.
+    /// Sends the spans that are waiting.
     func flush() async {
         while true {
             let spans = tracer.drain(Self.spansPerPost)
@@ -54,7 +54,7 @@ struct TraceExporter: Sendable {
         logger.warning("cannot export spans", metadata: ["spans": "\(spans.count)", "cause": "\(cause)"])
     }
 
-    /// Returns true when OTLP permits a retry.
+    /// True when OTLP permits a retry of the request.
     private func isPassing(_ result: OutboundResult) -> Bool {
         result.status.map { [429, 502, 503, 504].contains($0) } ?? true
     }

@@ -35,7 +35,7 @@ struct ExportCommand: AsyncParsableCommand {
 }
 
 extension KeysetOptions {
-    /// Reads the keyset to its end.
+    /// Exports the whole keyset.
     func export<Sink: ExportSink>(
         to sink: Sink, _ commandEnvironment: CommandEnvironment
     ) async throws -> KeysetExport<Sink> {
@@ -56,7 +56,7 @@ extension KeysetOptions {
     }
 }
 
-/// Writes lines to the standard output as they arrive.
+/// A destination that writes lines to the standard output at once.
 struct LineSink: ExportSink {
     let output: Sink
 

@@ -3,15 +3,15 @@ import ClientCommands
 import Glibc
 import JSON
 
-/// The progress of each channel, stored in a file. A later run need not read again what is done.
+/// The progress of an export for each channel, stored in a file. A later run does not read the exported messages again.
 struct ExportState {
-    /// The progress of one channel. History is read from the newest message to the oldest, so an interrupted run leaves
-    /// a gap.
+    /// The progress of one channel. A run reads the history from the newest message to the oldest. An interrupted run
+    /// therefore leaves a gap between its messages and those of earlier runs.
     struct Channel: Equatable {
-        /// The position up to which everything was exported.
+        /// The position up to which all messages were exported.
         var done: UInt64 = 0
-        /// The position at which the current run began. The run has exported the messages between `next` and here. Zero
-        /// when no run is under way.
+        /// The position of the newest message of the unfinished run. The run has exported the messages from `next` up
+        /// to this position. Zero when no run is unfinished.
         var top: UInt64 = 0
         var next: UInt64 = 0
     }
@@ -22,7 +22,7 @@ struct ExportState {
 
     private static let bytesMost = 256 * 1024 * 1024
 
-    /// - Parameter path: the file; nil stores nothing.
+    /// - Parameter path: the path of the file; nil to store nothing.
     init(path: String?, subscribeKey: String) throws(CommandFailure) {
         self.path = path
         self.subscribeKey = subscribeKey
@@ -44,7 +44,7 @@ struct ExportState {
         set { channels[ExactText(channel)] = newValue }
     }
 
-    /// Writes the state to disk atomically: the file holds either the old or the new state.
+    /// Replaces the file atomically, so that it contains either the old or the new state.
     func save() throws(CommandFailure) {
         guard let path else { return }
         let text = JSONText(capacity: channels.count * 80 + 64) { writer in

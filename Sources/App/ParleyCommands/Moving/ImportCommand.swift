@@ -3,7 +3,7 @@ import ClientCommands
 import Glibc
 import JSON
 
-/// `parley import`: moves the data of another service to a gateway.
+/// `parley import`: imports the data of another service into a gateway.
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import", abstract: "Import data from elsewhere into a gateway.",
@@ -94,14 +94,14 @@ struct ImportOptions: ParsableArguments {
 
     /// Prints the result of an import, as JSON or as a sentence.
     ///
-    /// - Throws: `CommandFailure` if the gateway rejected any record.
+    /// - Throws: `CommandFailure` if the gateway rejected at least one record.
     func conclude(_ tally: ImportTally, _ console: Console) throws(CommandFailure) {
         if gateway.isJSON { console.output.line(tally.report.bytes) } else { console.output.line(tally.summary) }
         if tally.refused > 0 { throw CommandFailure("\(tally.refused) records were rejected") }
     }
 }
 
-/// Gathers lines into requests to the gateway.
+/// A destination that collects lines into requests to the gateway.
 struct GatewaySink: ExportSink {
     private(set) var sender: ImportSender
     private var lines: [JSONText] = []

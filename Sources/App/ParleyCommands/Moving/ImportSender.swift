@@ -2,13 +2,13 @@ import ClientCommands
 import GatewayClient
 import JSON
 
-/// Sends lines to the gateway and counts the results.
+/// Sends lines to the gateway's import and counts the results.
 struct ImportSender {
     let access: GatewayAccess
     let isReplacing: Bool
     private(set) var tally = ImportTally()
 
-    /// The gateway's limits on a request, less the text around the lines.
+    /// The gateway's limits on a request, without the text around the lines.
     static let lines = BatchSplitter.Limits(lines: 500, bytes: 1024 * 1024 - 64, overhead: 1)
 
     init(_ access: GatewayAccess, isReplacing: Bool) {
@@ -16,7 +16,7 @@ struct ImportSender {
         self.isReplacing = isReplacing
     }
 
-    /// - Parameter name: returns the name of a line for messages about its rejection.
+    /// - Parameter name: returns the name of a line, for the message when the line is rejected.
     mutating func send(_ lines: [JSONText], name: (Int) -> String, _ bar: inout ProgressBar) async throws {
         guard !lines.isEmpty else { return }
         let body = JSONText(capacity: lines.reduce(64) { $0 + $1.count + 1 }) { writer in
@@ -28,7 +28,7 @@ struct ImportSender {
             writer.endArray()
             writer.endObject()
         }
-        // Existing data stays, so sending a line again does no harm.
+        // The request may be repeated, because an import does not change existing data.
         let answer = try await access.send(
             Call("POST", RequestPath("import"), body: body, isHarmless: true))
         let results = answer.document?.root["results"]?.elements ?? []
@@ -44,13 +44,13 @@ struct ImportSender {
         }
     }
 
-    /// Counts a line that was rejected before it was sent.
+    /// Counts a line that was found invalid before it was sent.
     mutating func refuse(_ name: String, _ reason: String, _ bar: inout ProgressBar) {
         tally.count("line", 0)
         refuse(name, CommandFailure(reason), &bar)
     }
 
-    /// The maximum number of rejections that are printed. Further ones are only counted.
+    /// The maximum number of rejections that are printed. Further rejections are only counted.
     private static let reported = 50
 
     private func refuse(_ name: String, _ failure: CommandFailure, _ bar: inout ProgressBar) {
@@ -60,12 +60,12 @@ struct ImportSender {
     }
 }
 
-/// The numbers of imported lines by kind.
+/// The numbers of imported lines, by their kind.
 struct ImportTally: ProgressLine {
     private(set) var new: [String: Int] = [:]
     private(set) var known = 0
     private(set) var refused = 0
-    /// Reactions and other actions added to messages that existed before.
+    /// The number of reactions and other actions that were added to existing messages.
     private(set) var attached = 0
 
     mutating func count(_ record: String, _ status: Int, attached: Int = 0) {
@@ -87,7 +87,7 @@ struct ImportTally: ProgressLine {
         return taken + ", \(known) already present\(late), \(refused) refused"
     }
 
-    /// The tally as JSON.
+    /// The numbers as JSON.
     var report: JSONText {
         JSONText { writer in
             writer.beginObject()

@@ -5,7 +5,7 @@ import HTTPClient
 import JSON
 import Signing
 
-/// Reads a keyset through its REST API, with its own keys. Never writes to it.
+/// Reads a keyset through its REST API, with the keyset's keys. It never changes the keyset.
 final class KeysetAccess: Sendable {
     let subscribeKey: String
     private let origin: String
@@ -20,7 +20,7 @@ final class KeysetAccess: Sendable {
     private static let attempts = 6
     private static let answerLimit = 64 * 1024 * 1024
 
-    /// - Parameter rate: the maximum number of requests per second. Requests are sent one after the other.
+    /// - Parameter rate: the maximum number of requests per second. The requests are sequential.
     init(
         address: ServerAddress, subscribeKey: String, publishKey: String?, secretKey: String?, token: String?,
         userID: String, rate: Int, commandEnvironment: CommandEnvironment
@@ -47,15 +47,15 @@ final class KeysetAccess: Sendable {
 
     /// Sends a read request, and retries it until there is a response.
     ///
-    /// The loop is not the one of `GatewayAccess`: every attempt is spaced by the rate and signed again with its time,
-    /// and the service rejects requests in another form. The delays are the same.
+    /// This loop differs from that of `GatewayAccess`: attempts are spaced by the rate, each attempt is signed with its
+    /// own time, and errors have another format. The retry delays are the same.
     ///
-    /// - Parameter path: the path with its own query. The caller's identity is added.
-    /// - Throws: a rejection in the service's words, or the reason why there is no response.
+    /// - Parameter path: the path with its query. The caller's credentials are added to it.
+    /// - Throws: the error that the service returns, or the reason why there is no response.
     func get(_ path: RequestPath) async throws -> JSONDocument {
         var attempt = 1
         while true {
-            // The requests are spaced by the rate, however fast the responses are.
+            // Requests are spaced by the rate, even if the responses are fast.
             try await commandEnvironment.sleep(pace)
             let result = await client.send(
                 OutboundRequest(url: origin + signed(path), headers: [("Accept", "application/json")]))
@@ -92,8 +92,8 @@ final class KeysetAccess: Sendable {
         return CommandFailure("\(origin) refuses (\(status)): \(said)\(advice)")
     }
 
-    /// Returns the path with the caller's identity and its signature. The signature covers all parameters in the order
-    /// of their names.
+    /// Returns the path with the caller's credentials and its signature. The signature covers all parameters, sorted by
+    /// name.
     private func signed(_ path: RequestPath) -> String {
         var path = path
         path.add("uuid", userID)

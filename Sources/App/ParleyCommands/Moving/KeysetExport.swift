@@ -3,19 +3,20 @@ import ClientCommands
 import GatewayClient
 import JSON
 
-/// The destination of an export's lines.
+/// A destination for the lines of an export.
 protocol ExportSink {
-    /// Takes a line. It may be buffered.
+    /// Writes a line. The line may be buffered.
     ///
-    /// - Parameter bar: the progress bar, for messages above it.
+    /// - Parameter bar: the progress bar, for printing messages above it.
     mutating func write(_ line: JSONText, _ bar: inout ProgressBar) async throws
-    /// Returns when every line taken so far was delivered.
+    /// Returns when all lines written so far have been delivered.
     mutating func flush(_ bar: inout ProgressBar) async throws
 }
 
-/// Reads a keyset and exports its contents line by line. Records come first, so that messages find their channels.
+/// Reads a keyset and exports its contents as lines. Records come before messages, so that the channels of messages
+/// exist.
 ///
-/// Holds the names of users and channels in memory, and one page of anything else.
+/// The names of users and channels are in memory, and one page of all other data.
 struct KeysetExport<Sink: ExportSink> {
     let access: KeysetAccess
     let parts: Set<KeysetPart>
@@ -38,7 +39,9 @@ struct KeysetExport<Sink: ExportSink> {
         self.bar = bar
     }
 
-    /// - Throws: the reason for an interruption. The state then holds what was exported before it.
+    /// Exports the keyset.
+    ///
+    /// - Throws: the reason for an interruption. The state then contains the progress before it.
     mutating func run() async throws {
         defer { bar.clear() }
         do {
@@ -78,7 +81,8 @@ struct KeysetExport<Sink: ExportSink> {
         }
         guard parts.contains(.memberships) else { return }
         counts.doing = .memberships
-        // From both sides, because either may lack the metadata by which it is found.
+        // Memberships are read from the channels and from the users, because a channel or a user without metadata is
+        // not listed.
         let listed = channels
         for channel in listed.all { try await exportMembers(of: channel) }
         for user in users { try await exportMemberships(of: user, besides: listed) }
@@ -171,18 +175,18 @@ struct KeysetExport<Sink: ExportSink> {
 
     // MARK: Messages
 
-    /// The number of channels that one request checks for messages; as many as fit into one URL.
+    /// The number of channels that one request checks for messages. It is limited by the length of a URL.
     private static var glance: Int { 50 }
 
     private mutating func exportMessages() async throws {
-        // Chat SDKs use these channels for single users and for messages about messages.
+        // Chat SDKs use these channels for events of single users and for moderation.
         for user in users {
             channels.insert(user)
             channels.insert(KeysetRecords.restrictionNewsPrefix + user)
         }
         for channel in channels.all { channels.insert(KeysetRecords.restrictionsPrefix + channel) }
         channels.insert(KeysetRecords.oldReports)
-        // Threads found on the way are read after the other channels.
+        // Channels of threads are found while messages are exported, and are read after the other channels.
         var done = 0
         while done < channels.all.count {
             let next = Array(channels.all[done..<min(done + Self.glance, channels.all.count)])
@@ -203,13 +207,13 @@ struct KeysetExport<Sink: ExportSink> {
         counts.channel = channel
         var place = state[channel]
         if place.done > 0 { try await exportNewActions(on: channel, since: place.done) }
-        // The interrupted part first, then the messages that arrived since.
+        // The messages that an interrupted run has left out are exported first, and then the newer messages.
         if place.top > 0 { try await exportMessages(of: channel, &place) }
         place.next = 0
         try await exportMessages(of: channel, &place)
     }
 
-    /// Exports everything between the newest message and the messages exported before.
+    /// Exports all messages between the position of the state and the newest message.
     private mutating func exportMessages(of channel: String, _ place: inout ExportState.Channel) async throws {
         while true {
             var path = history(of: channel, most: 25)
@@ -227,7 +231,7 @@ struct KeysetExport<Sink: ExportSink> {
         try await checkpoint(place, of: channel)
     }
 
-    /// Exports again the earlier messages that received new actions.
+    /// Exports messages again that were exported by an earlier run and have new actions since then.
     private mutating func exportNewActions(on channel: String, since done: UInt64) async throws {
         var messages: Set<UInt64> = []
         var start: String?
@@ -259,7 +263,8 @@ struct KeysetExport<Sink: ExportSink> {
         return path
     }
 
-    /// Finds a member by a channel's name, which the service may percent-encode although the request disabled that.
+    /// Finds the value of a channel. The service may percent-encode the channel's name although the request disabled
+    /// this.
     private static func member<Value>(_ channel: String, _ find: (String) -> Value?) -> Value? {
         find(channel) ?? find(RequestPath.escaped(channel))
     }
@@ -287,7 +292,7 @@ struct KeysetExport<Sink: ExportSink> {
         for line in lines { try await send(line) }
     }
 
-    /// Stores the progress after the lines were delivered.
+    /// Stores the progress of a channel, after its lines were delivered.
     private mutating func checkpoint(_ place: ExportState.Channel, of channel: String) async throws {
         guard state.path != nil else { return }
         try await sink.flush(&bar)
@@ -296,14 +301,14 @@ struct KeysetExport<Sink: ExportSink> {
     }
 }
 
-/// The progress of an export.
+/// The progress of an export, for the progress bar.
 struct ExportCounts: ProgressLine {
     var records = 0
     var messages = 0
-    /// The number of messages that a gateway cannot accept.
+    /// The number of messages that no gateway can accept.
     var unreadable = 0
     var doing = KeysetPart.users
-    /// The channel whose messages are being read.
+    /// The channel whose messages are being exported.
     var channel = ""
 
     func line(elapsed: Duration, width: Int) -> String {
@@ -313,7 +318,7 @@ struct ExportCounts: ProgressLine {
     }
 }
 
-/// Unique names in the order of their first occurrence.
+/// A list of names without duplicates, in the order of their first occurrence.
 struct OrderedNames {
     private(set) var all: [String] = []
     private var known: Set<ExactText> = []

@@ -1,7 +1,7 @@
 import ArgumentParser
 import ClientCommands
 
-/// The options that identify the exported keyset and its credentials.
+/// The options that name the exported keyset and its credentials.
 struct KeysetOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("The address of the keyset's service. Default: https://ps.pndsn.com.", valueName: "url"))
@@ -90,5 +90,5 @@ struct KeysetOptions: ParsableArguments {
     }
 }
 
-/// A part of a keyset.
+/// A part of a keyset that can be exported.
 enum KeysetPart: String, CaseIterable, ExpressibleByArgument { case users, channels, memberships, groups, messages }

@@ -6,7 +6,7 @@ import PubNubAPI
 
 /// Converts a keyset's responses to lines that a gateway imports (`POST /v1/import`).
 enum KeysetRecords {
-    /// The prefix that Chat SDKs give to channels whose members are restrictions.
+    /// The prefix in the names of moderation channels, whose members are restrictions.
     static let restrictionsPrefix = "PUBNUB_INTERNAL_MODERATION_"
     static let restrictionNewsPrefix = "PUBNUB_INTERNAL_MODERATION."
     static let oldReports = "PUBNUB_INTERNAL_ADMIN_CHANNEL"
@@ -53,7 +53,7 @@ enum KeysetRecords {
         }
     }
 
-    /// Returns the restriction that a member of a moderation channel stands for; nil for a lifted one.
+    /// Returns the restriction that a member of a moderation channel represents; nil when the restriction was removed.
     static func restriction(_ user: String, _ channel: String, _ custom: JSONValue?) -> JSONText? {
         let (ban, mute) = (custom?["ban"]?.boolean ?? false, custom?["mute"]?.boolean ?? false)
         guard ban || mute else { return nil }
@@ -66,10 +66,10 @@ enum KeysetRecords {
         }
     }
 
-    /// The maximum number of a message's actions on one line. A message with more takes several lines.
+    /// The maximum number of actions on one line. A message with more actions has several lines.
     private static let actionsPerLine = 500
 
-    /// Returns the lines for one message of a history with its actions; empty when no gateway accepts the message.
+    /// Returns the lines for a message of a history and its actions; empty when no gateway can accept the message.
     static func message(_ channel: String, _ item: JSONValue, _ text: JSONText) -> [JSONText] {
         guard let place = item["timetoken"]?.string, let payload = text.rawMember("message") else { return [] }
         var meta = item["meta"]?.isNull ?? true ? nil : text.rawMember("meta")
@@ -111,7 +111,7 @@ enum KeysetRecords {
         writer.endArray()
     }
 
-    /// Returns the channels that hold a message's replies.
+    /// Returns the channels that contain the replies to a message.
     static func threads(of item: JSONValue) -> [String] {
         actions(of: item).filter { $0.type == "threadRootId" }.map(\.value)
     }

@@ -3,7 +3,7 @@ import ClientCommands
 import Gateway
 import JSON
 
-/// `parley backup`: copies a gateway's data, also while it runs.
+/// `parley backup`: copies the data of a gateway, which may be running.
 struct BackupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup", abstract: "Copy the data of a gateway, running or not, to a new directory.",
@@ -68,7 +68,7 @@ private struct BackupReport {
 
     init(isJSON: Bool) { self.isJSON = isJSON }
 
-    /// Runs the operation with a progress bar when the output is a terminal.
+    /// Runs the operation. Shows a progress bar if the output is a terminal.
     func following(
         _ verb: String, _ work: ((BackupProgress) -> Void) throws(BackupFailure) -> BackupManifest
     ) throws(CommandFailure) -> BackupManifest {

@@ -3,7 +3,7 @@ import ClientCommands
 import Gateway
 import JSON
 
-/// `parley config diff`: shows the settings that were set, or those that a reload would change.
+/// `parley config diff`: shows the settings that differ from their defaults, or the changes that a reload would apply.
 struct ConfigDiffCommand: ParsableCommand, ReadOnlyCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff", abstract: "Print the settings that differ from the defaults, or from another file's.",

@@ -4,8 +4,8 @@ import ClientCommands
 import Gateway
 import Glibc
 
-/// The options for the sources of the gateway's settings: a file, the environment, and these flags. Later sources take
-/// precedence.
+/// The options for the gateway's settings: the name of the configuration file, and flags that set values. The file is
+/// read first, then the environment, then the flags. Later sources take precedence.
 struct ConfigurationOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A YAML file of settings; default: PARLEY_CONFIG.", valueName: "file"))
     var config: String?
@@ -32,8 +32,8 @@ struct ConfigurationOptions: ParsableArguments {
 
     /// Loads the settings.
     ///
-    /// - Parameter file: a file to read in place of the one that the options name.
-    /// - Throws: the errors in the settings; a usage error when the flags alone are wrong.
+    /// - Parameter file: the file to read; nil for the file that the options name.
+    /// - Throws: a failure for errors in the settings; a usage error when only the flags have errors.
     func load(file other: String? = nil) throws(CommandFailure) -> LoadedConfiguration {
         let environment = CommandEnvironment.current.environment
         var file: (name: String, text: String)?
@@ -46,7 +46,7 @@ struct ConfigurationOptions: ParsableArguments {
     }
 
     private var areFlagsGood: Bool {
-        // Only determines the cause. The error itself was reported before.
+        // This call only finds out whether the flags are correct. The error itself is already reported.
         (try? ConfigurationLoader.load(file: nil, environment: [:], flags: flags)) != nil
     }
 
@@ -68,7 +68,7 @@ struct KeysCommand: AsyncParsableCommand {
         commandName: "keys", abstract: "Create, limit and revoke API keys.",
         subcommands: ClientCommands.keys + [Recover.self])
 
-    /// `parley keys recover`: creates a new admin key on the gateway's machine, for an operator who has lost theirs.
+    /// `parley keys recover`: creates a new admin key on the gateway's machine, for an operator who has lost the key.
     struct Recover: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create an admin key of the first app, on the gateway's own machine.",
@@ -111,10 +111,10 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
-        // Ignored until the gateway handles it: a service manager may request a reload at once.
+        // SIGHUP is ignored until the gateway handles it, because a service manager may request a reload at once.
         signal(SIGHUP, SIG_IGN)
         let loaded = try options.load()
-        // Captured for SIGHUP, which arrives after the command was parsed.
+        // The environment is read here, because a SIGHUP arrives outside of the command's task.
         let commandEnvironment = CommandEnvironment.current
         do {
             try await GatewayProcess.serve(loaded) { [options] in

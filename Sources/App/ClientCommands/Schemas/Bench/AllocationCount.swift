@@ -2,11 +2,12 @@ import Glibc
 import Locking
 import Synchronization
 
-/// Counts the calls of `malloc` and related functions on one thread, by every library of this process except the C
-/// library.
+/// Counts the calls of `malloc` and related functions on one thread. Calls by all libraries of this process are
+/// counted, except those of the C library itself.
 ///
-/// The C library has no counter. Its functions are called through tables of addresses (ELF global offset tables).
-/// During a count the tables hold functions that count first. Made for `schema bench`; a gateway does not use it.
+/// The C library has no such counter. Other libraries call its functions through tables of addresses (ELF global offset
+/// tables). During a count, these tables contain functions that count and then call the original. Only `schema bench`
+/// uses this; a gateway does not.
 enum AllocationCount {
     private typealias Allocate = @convention(c) (Int) -> UnsafeMutableRawPointer?
     private typealias AllocateCleared = @convention(c) (Int, Int) -> UnsafeMutableRawPointer?
@@ -17,18 +18,18 @@ enum AllocationCount {
         ) -> Int32
 
     private static let calls = Atomic<Int>(0)
-    /// The counted thread.
+    /// The thread whose allocations are counted.
     private static let thread = Atomic<UInt>(0)
-    /// Serializes counts.
+    /// A lock that permits one count at a time.
     private static let turn = Lock(())
-    // Set before the tables are changed, each time to the same value.
+    // The original functions. They are set before the tables are changed, each time to the same value.
     nonisolated(unsafe) private static var malloc: Allocate = { Glibc.malloc($0) }
     nonisolated(unsafe) private static var calloc: AllocateCleared = { Glibc.calloc($0, $1) }
     nonisolated(unsafe) private static var realloc: Resize = { Glibc.realloc($0, $1) }
     nonisolated(unsafe) private static var memalign: AllocateAligned = { _, _, _ in ENOMEM }
 
-    /// Returns the number of allocations of `body`, or nil when the tables cannot be changed or miss a known
-    /// allocation.
+    /// Returns the number of allocations of `body`. Nil when the tables cannot be changed, or when a test allocation is
+    /// not counted.
     static func during(_ body: () -> Void) -> Int? { turn.withLock { _ in count(during: body) } }
 
     private static func count(during body: () -> Void) -> Int? {
@@ -44,7 +45,8 @@ enum AllocationCount {
         return calls.load(ordering: .relaxed) - start
     }
 
-    /// Returns a size that is no constant. With a constant, the compiler would put the allocation on the stack.
+    /// Returns a size that the compiler does not know. With a constant, the compiler would put the allocation on the
+    /// stack.
     @inline(never) private static func knownSize() -> Int { 40 + calls.load(ordering: .relaxed) % 8 }
 
     private static func countingSlots() -> [ImportTables.Slot]? {

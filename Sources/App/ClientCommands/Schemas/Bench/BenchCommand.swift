@@ -59,7 +59,7 @@ extension SchemaCommand {
 /// The times of compiling a schema.
 struct CompileTime {
     let schema: Schema
-    /// The time of the first compile, which also compiles the metaschema.
+    /// The time of the first compilation in nanoseconds. It includes compiling the metaschema.
     let first: Int
     let median: Int
 
@@ -78,7 +78,7 @@ struct CompileTime {
     }
 }
 
-/// The duration and number of samples.
+/// The duration and the number of samples.
 struct Sampling {
     let nanoseconds: Int
     let count: Int
@@ -146,7 +146,7 @@ private struct BenchResult {
 }
 
 extension Double {
-    /// The number with three decimals, the precision of a CPU clock.
+    /// The number with three decimals, which is the precision of a CPU clock.
     fileprivate var asJSON: JSONText {
         let thousandths = Int((self * 1_000).rounded())
         let digits = String(thousandths % 1_000 + 1_000).dropFirst()

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The tables in which the libraries of this process hold the addresses of functions from other libraries.
+/// The tables with the addresses of the functions that a library of this process calls in other libraries.
 ///
 /// Source: System V ABI, chapter 5, "Dynamic Linking", and its supplements for each processor.
 enum ImportTables {
@@ -20,9 +20,10 @@ enum ImportTables {
         private static let relocationTypes: Set<UInt> = []
     #endif
 
-    /// Returns the slots of the named functions, made writable. The C library's own slots are left out.
+    /// Returns the table entries of the named functions, which are made writable. Entries of the C library are left
+    /// out.
     static func slots(of replacements: [String: UnsafeMutableRawPointer]) -> [Slot] {
-        // The handle of the program itself is the head of the list of all loaded libraries.
+        // The handle of the program is the first element of the list of all loaded libraries.
         var next = dlopen(nil, RTLD_LAZY).map { UnsafePointer<Library>($0.assumingMemoryBound(to: Library.self)) }
         var slots: [Slot] = []
         while let library = next {
@@ -36,7 +37,8 @@ enum ImportTables {
         in library: Library, _ replacements: [String: UnsafeMutableRawPointer]
     ) -> [Slot] {
         let name = library.name.map { String(cString: $0) } ?? ""
-        // The kernel's library is not relocated. The C library and the linker call their own functions.
+        // The library of the kernel (vDSO) has no such table. The C library and the dynamic linker are left out,
+        // because they call their own functions.
         if name.contains("vdso") || name.contains("/libc.so") || name.contains("/ld-") { return [] }
         guard let tables = library.dynamic.map(Tables.init), let symbols = tables.symbols, let names = tables.names
         else { return [] }
@@ -47,7 +49,7 @@ enum ImportTables {
         }
     }
 
-    /// Makes a slot writable. A table is read-only after loading when the library was linked with RELRO.
+    /// Makes a table entry writable. The table of a library that was linked with RELRO is read-only after loading.
     private static func writable(_ address: UInt, _ replacement: UnsafeMutableRawPointer) -> Slot? {
         let page = UInt(sysconf(Int32(_SC_PAGESIZE)))
         guard let start = UnsafeMutableRawPointer(bitPattern: address & ~(page - 1)),
@@ -57,7 +59,7 @@ enum ImportTables {
         return Slot(place: place, original: place.pointee, replacement: replacement)
     }
 
-    /// `struct link_map` of link.h.
+    /// The C type `struct link_map` of link.h.
     private struct Library {
         let base: UInt
         let name: UnsafePointer<CChar>?
@@ -65,13 +67,13 @@ enum ImportTables {
         let next: UnsafePointer<Library>?
     }
 
-    /// `Elf64_Dyn`.
+    /// The C type `Elf64_Dyn`.
     private struct Entry {
         let tag: Int
         let value: UInt
     }
 
-    /// `Elf64_Sym`.
+    /// The C type `Elf64_Sym`.
     private struct Symbol {
         let name: UInt32
         let kind: UInt32
@@ -79,21 +81,21 @@ enum ImportTables {
         let size: UInt
     }
 
-    /// `Elf64_Rela`.
+    /// The C type `Elf64_Rela`.
     private struct Relocation {
         let offset: UInt
         let kind: UInt
         let addend: Int
     }
 
-    /// The required parts of a library's dynamic section.
+    /// The tables that are found in the dynamic section of a library.
     private struct Tables {
         let symbols: UnsafePointer<Symbol>?
         let names: UnsafePointer<CChar>?
         let relocations: [Relocation]
 
         init(_ dynamic: UnsafePointer<Entry>) {
-            // DT_STRTAB, DT_SYMTAB; DT_RELA and DT_RELASZ; DT_JMPREL and DT_PLTRELSZ.
+            // The needed entries are DT_STRTAB, DT_SYMTAB, DT_RELA, DT_RELASZ, DT_JMPREL and DT_PLTRELSZ.
             var found: [Int: UInt] = [:]
             var entry = dynamic
             while entry.pointee.tag != 0 {

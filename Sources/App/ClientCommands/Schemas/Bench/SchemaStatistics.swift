@@ -4,7 +4,7 @@ import JSONSchema
 
 /// The CPU time of this process.
 enum CPUTime {
-    /// The CPU time in nanoseconds. Unlike wall time it excludes other processes.
+    /// The CPU time so far, in nanoseconds. Unlike wall time, it excludes other processes.
     static var now: Int {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
@@ -12,14 +12,14 @@ enum CPUTime {
     }
 }
 
-/// The CPU time per document in nanoseconds.
+/// The CPU time for one document, in nanoseconds.
 struct SampledTime {
     let median: Double
     let minimum: Double
-    /// The number of runs over all documents in one sample.
+    /// The number of times that one sample processes all documents.
     let iterations: Int
 
-    /// Determines the number of iterations that fill a sample, and takes the samples after a warm-up.
+    /// Determines the number of iterations for a sample, and takes the samples after a warm-up.
     ///
     /// - Parameter run: processes all documents `iterations` times.
     init(_ sampling: Sampling, documents: Int, _ run: (_ iterations: Int) -> Void) {
@@ -31,7 +31,7 @@ struct SampledTime {
         var iterations = 1
         var taken = sample(iterations)
         while taken < sampling.nanoseconds {
-            // A tenth more than needed, and never more than tenfold on the basis of a short sample.
+            // A tenth more than the estimate, and at most ten times as many, because a short sample is imprecise.
             let factor = min(10, 1.1 * Double(sampling.nanoseconds) / Double(max(taken, 1)))
             iterations = max(iterations + 1, Int(Double(iterations) * factor))
             taken = sample(iterations)
@@ -46,12 +46,12 @@ struct SampledTime {
     }
 }
 
-/// The costs of a schema on documents: parsing, validating, and both together.
+/// The costs of a schema for documents: of parsing, of validating, and of both together.
 struct SchemaStatistics {
     let parse: SampledTime
     let validate: SampledTime
     let parseAndValidate: SampledTime
-    /// One character per document: `1` valid, `0` invalid, `p` rejected by the parser, `b` beyond a budget or limit.
+    /// One character for each document: `1` valid, `0` invalid, `p` rejected by the parser, `b` above a limit.
     let verdicts: String
     let bytes: Int
     /// The number of allocations; nil when they cannot be counted.
@@ -61,7 +61,7 @@ struct SchemaStatistics {
         [("parse", parse), ("validate", validate), ("parse_validate", parseAndValidate)]
     }
 
-    /// - Returns: nil when a document's verdict depends on whether it was parsed beforehand.
+    /// - Returns: nil when the verdict on a document depends on whether the document was parsed in advance.
     init?(_ schema: Schema, _ lines: [[UInt8]], _ reading: SchemaInputOptions, _ sampling: Sampling) {
         let bench = Workload(schema, lines, reading)
         var early = bench.noVerdicts
@@ -83,11 +83,11 @@ struct SchemaStatistics {
     func count(of verdict: Unicode.Scalar) -> Int { verdicts.unicodeScalars.count { $0 == verdict } }
 }
 
-/// The documents of a bench and the measured operations on them.
+/// The documents of a benchmark, and the operations that are measured on them.
 ///
-/// A validation is so short that a retain around it would take a third of the measured time. The gateway needs none,
-/// because it holds the value anyway. Therefore the values are stored in an unusual way, and the scratch is a
-/// parameter.
+/// Validating is so fast that a reference count around it would take a third of the measured time. The gateway has no
+/// such cost, because it already holds a reference to the value. The values are therefore stored as unmanaged
+/// references, and the scratch memory is a parameter.
 private struct Workload {
     private final class Held {
         let value: JSONValue
@@ -98,11 +98,11 @@ private struct Workload {
     private let schema: Schema
     private let lines: [[UInt8]]
     private let reading: SchemaInputOptions
-    /// The documents that the parser accepted, with their line numbers.
+    /// The documents that the parser accepted. `positions` contains their line numbers.
     private let values: [Held]
     private let borrowed: [Unmanaged<Held>]
     private let positions: [Int]
-    /// The verdicts of the rejected documents; zero for the others.
+    /// The verdicts of the rejected documents; zero for all others.
     let noVerdicts: [UInt8]
 
     init(_ schema: Schema, _ lines: [[UInt8]], _ reading: SchemaInputOptions) {
@@ -143,7 +143,7 @@ private struct Workload {
     func parse(_ iterations: Int) {
         for _ in 0..<iterations {
             for line in lines {
-                // A text that the parser rejects counts with its cost; it has no value.
+                // A text that the parser rejects also has a cost, so it is included.
                 withExtendedLifetime(try? reading.value(line)) {}
             }
         }

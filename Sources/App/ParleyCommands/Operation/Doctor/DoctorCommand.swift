@@ -3,7 +3,7 @@ import ClientCommands
 import Gateway
 import JSON
 
-/// `parley doctor`: diagnoses a gateway, running or not.
+/// `parley doctor`: checks a gateway and its machine. The gateway may be running or stopped.
 struct DoctorCommand: AsyncParsableCommand, ReadOnlyCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",

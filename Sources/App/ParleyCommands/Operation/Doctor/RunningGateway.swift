@@ -4,13 +4,13 @@ import Gateway
 import HTTPClient
 import JSON
 
-/// Checks the gateway that runs with these settings, if any: whether it responds, and its own metrics.
+/// Checks whether the gateway with these settings responds, and checks its metrics.
 struct RunningGateway {
     let configuration: Configuration
     /// True when a gateway is using the data directory; nil when there is no database.
     let isServed: Bool?
 
-    /// The planner's lag in seconds that raises a warning. A working planner looks at every event within moments.
+    /// The lag of the planner, in seconds, above which the check warns. The lag of a working planner is far lower.
     private static let lateSeconds = 60.0
 
     func results() async -> [CheckResult] {
@@ -84,7 +84,7 @@ struct RunningGateway {
     }
 }
 
-/// The largest value of each metric in the Prometheus text format.
+/// The metrics of a gateway, parsed from the Prometheus text format. Each metric has its largest value.
 struct MetricsText {
     private var values: [String: Double] = [:]
 
