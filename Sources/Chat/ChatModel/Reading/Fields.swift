@@ -14,11 +14,13 @@ public struct Fields: Sendable {
 
     /// Parses the body of a request.
     ///
-    /// - Parameter known: the names of all members that the route reads; nil allows any name.
-    /// - Throws: as ``document(_:limits:)``; `ChatError` `.malformed` when the body is not an object or has unknown
-    ///   members.
-    public init(_ body: [UInt8], limits: Limits, known: [String]?) throws {
-        try self.init(try Self.document(body, limits: limits), known: known)
+    /// - Parameters:
+    ///   - known: the names of all members that the route reads; nil allows any name.
+    ///   - passedOn: the name of a member whose text alone is read, by ``raw(_:)``.
+    /// - Throws: as ``document(_:limits:passedOn:)``; `ChatError` `.malformed` when the body is not an object or has
+    ///   unknown members.
+    public init(_ body: [UInt8], limits: Limits, known: [String]?, passedOn member: String? = nil) throws {
+        try self.init(try Self.document(body, limits: limits, passedOn: member), known: known)
     }
 
     /// Reads the object of a body that is already parsed.
@@ -45,21 +47,26 @@ public struct Fields: Sendable {
     /// Parses a body that must not be empty.
     ///
     /// - Throws: `ChatError` `.malformed`, slug `member_missing`, for a body that is empty or only white space;
-    ///   `JSONError` with the position for invalid JSON.
-    public static func document(_ body: [UInt8], limits: Limits) throws -> JSONDocument {
+    ///   `JSONError` with the position.
+    public static func document(
+        _ body: [UInt8], limits: Limits, passedOn member: String? = nil
+    ) throws -> JSONDocument {
         guard body.contains(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) else {
             throw fault(
                 "#", "required", "a JSON object is required; send {} for one without members", slug: "member_missing")
         }
-        return try parse(body, limits: limits)
+        return try parse(body, limits: limits, passedOn: member)
     }
 
     /// Parses a body with the gateway's rules for JSON: limited depth, no duplicate name in an object, and integers of
     /// any size, so that a payload keeps its digits.
     ///
-    /// - Throws: `JSONError` with the position for invalid JSON.
-    public static func parse(_ body: [UInt8], limits: Limits) throws(JSONError) -> JSONDocument {
-        try JSONDocument(body, limits: JSONLimits(depth: limits.jsonDepth), numbers: .lenient)
+    /// - Throws: `JSONError` with the position.
+    public static func parse(
+        _ body: [UInt8], limits: Limits, passedOn member: String? = nil
+    ) throws(JSONError) -> JSONDocument {
+        try JSONDocument(
+            body, limits: JSONLimits(depth: limits.jsonDepth), numbers: .lenient, passedOn: member)
     }
 
     /// True when the member was sent, even as `null`.

@@ -86,7 +86,7 @@ extension NativeAPI {
         _ read: (_ fields: Fields, _ channel: String) throws(ChatError) -> EventDraft,
         _ readLinks: (_ fields: Fields) throws(ChatError) -> MessageLinks? = { _ in nil }
     ) throws -> EmitRequest {
-        let fields = try Fields(request.body.bytes, limits: limits, known: known)
+        let fields = try Fields(request.body.bytes, limits: limits, known: known, passedOn: "data")
         return EmitRequest(
             route: route, drafts: [try read(fields, request.name("channel"))], links: try readLinks(fields),
             status: status, list: list)
@@ -109,7 +109,7 @@ extension NativeAPI {
 
     @inline(never)  // Not inlined, for the reason given at the function above.
     private func anyChannelRequest(_ request: Request) throws -> EmitRequest {
-        let fields = try Fields(request.body.bytes, limits: limits, known: Self.anyChannelMembers)
+        let fields = try Fields(request.body.bytes, limits: limits, known: Self.anyChannelMembers, passedOn: "data")
         guard let channels = try fields.strings("channels") else {
             guard let channel = try fields.string("channel") else {
                 throw fields.missing("member 'channel' or 'channels'")

@@ -19,6 +19,13 @@ enum LongHeaders {
     /// The weight of a header above which its connection is moved: its bytes, and 64 bytes for each of its lines. The
     /// library needs 48 bytes for each field.
     static let weightLimit = 6 * 1024
+    /// True when the library calls the function below. Otherwise all connections need memory for long headers. The
+    /// linker exports the function of a program where `Package.swift` says so.
+    static let isPossible: Bool = {
+        let own: @convention(c) (Int32, UnsafeMutableRawPointer?, Int, Int32) -> Int = receive
+        return dlsym(nil, "recv") == unsafeBitCast(own, to: UnsafeMutableRawPointer.self)
+    }()
+
     /// The weight of the header that `bytes` begin with, and whether its end is among them.
     static func weigh(_ bytes: UnsafeRawBufferPointer) -> (weight: Int, isComplete: Bool) {
         guard let start = bytes.baseAddress else { return (0, false) }

@@ -6,12 +6,12 @@ import Synchronization
 
 /// The implementation of a ``Server``: connections, their deadlines and limits, requests, streams, start and stop.
 final class ServerCore: @unchecked Sendable {
-    // Safe to share: the `let`s are Sendable, `boundAddress` is locked, and everything else is used only on the loop's
-    // thread. The state and the life cycle are in this file. The rest is in `ServerCore+Connections.swift`,
-    // `+Requests`, `+Responses`, `+DeferredResponses` and `+Streams`.
+    // `@unchecked Sendable` is safe: the constants are Sendable, `boundAddress` is locked, and everything else is used
+    // only on the loop's thread. The state and the life cycle are in this file. The rest is in
+    // `ServerCore+Connections.swift`, `+Requests`, `+Responses`, `+DeferredResponses` and `+Streams`.
 
     let options: ServerOptions
-    /// Passed on to the listener.
+    /// The reserved address to listen on; `nil` when there is none or the listener has taken it.
     private var claimed: ReservedAddress?
     var router: Router
     let loop: Loop
@@ -45,29 +45,30 @@ final class ServerCore: @unchecked Sendable {
 
     /// The suspended requests and bodies. None may be left when the library stops.
     var suspendables: [ObjectIdentifier: any Suspendable] = [:]
-    /// The clients that wait for deferred responses on duplicated sockets, and below it those whose responses have
-    /// arrived, in order of arrival.
+    /// The clients that wait for deferred responses on duplicated sockets. `answeredSockets` contains those whose
+    /// responses are complete but not sent, in the order of completion.
     var deferredSockets: [ObjectIdentifier: DeferredSocket] = [:]
     var answeredSockets: [DeferredSocket] = []
-    /// The connections whose responses the kernel holds back during this run, and the number of responses in this run
-    /// and in the last.
+    /// The connections whose responses the kernel delays during this run of the library. The two counters below are the
+    /// numbers of responses in this run and in the last run.
     var heldAnswers: [HTTPConnection] = []
     var answersOfRun = 0
     var answersOfLastRun = 0
     var streams: StreamRegistry
     var isDraining = false
-    /// True when the drain time has passed, perhaps before `drainWaiter` was set.
+    /// True when the drain time has passed. This can happen before `drainWaiter` is set.
     private var isOverdue = false
     private var drainWaiter: CheckedContinuation<Void, Never>?
-    /// The certificates for handshakes, the newest last. Earlier ones are kept because a slow handshake may still use
-    /// one.
+    /// The certificates for TLS handshakes, in the order in which they were loaded. New handshakes use the last
+    /// certificate. Earlier ones are kept because a slow handshake may still use them.
     var identities: [TLSIdentity] = []
     var lastWords: String?
     /// The status of the error page that the library will generate next.
     var refusal: Int?
-    /// True when the library must not send that error page.
+    /// True when the library must not send the error page with the status `refusal`.
     var isRefusalDropped = false
-    /// The statuses of such error pages, in the order in which the library will close their connections.
+    /// The statuses of the error pages that the library must not send, in the order in which it will close the
+    /// connections.
     var droppedRefusals: [Int] = []
 
     init(options: ServerOptions, on claimed: ReservedAddress?, router: Router, loop: Loop, logger: Logger) {
@@ -85,7 +86,7 @@ final class ServerCore: @unchecked Sendable {
     var address: Server.Address? { boundAddress.withLock { $0 } }
 }
 
-/// A request or body that waits with a suspended connection and can be abandoned.
+/// A request or response body whose connection is suspended. It can be ended early.
 protocol Suspendable: AnyObject {
     func abandon()
 }
@@ -101,7 +102,7 @@ extension ServerCore {
     /// True while one of the library's callbacks is running.
     private var isLibraryRunning: Bool { daemon?.isRunning == true || longHeaderDaemon?.isRunning == true }
 
-    /// Does the server's work of one turn of the loop.
+    /// Does the server's work for one turn of the loop: sends deferred responses and runs the library.
     func drive() {
         guard let daemon, !isLibraryRunning else { return }
         sendDeferredResponses()
@@ -120,12 +121,14 @@ extension ServerCore {
 
     private func open() throws(ServerError) {
         precondition(daemon == nil, "A server is started once")
-        // A client that disconnects must not end the process. The library's flags assume the same.
+        // SIGPIPE is ignored, because a client that disconnects must not end the process. The library relies on this
+        // too.
         signal(SIGPIPE, SIG_IGN)
         if let files = options.tls { identities = [try TLSIdentity(files)] }
-        let daemon = try Daemon(core: self, loop: loop, memory: isSecure ? .full : .short)
+        let canMove = !isSecure && LongHeaders.isPossible
+        let daemon = try Daemon(core: self, loop: loop, memory: canMove ? .short : .full)
         do {
-            if !isSecure { longHeaderDaemon = try Daemon(core: self, loop: loop, memory: .full) }
+            if canMove { longHeaderDaemon = try Daemon(core: self, loop: loop, memory: .full) }
             // Not written with `??`, which would lose the type of the error.
             let claimed =
                 if let claimed = self.claimed { claimed } else {
@@ -151,7 +154,7 @@ extension ServerCore {
         if address == nil { try await start() }
         await untilCancelled()
         try await onLoop { self.beginDrain() }
-        // In a separate task: the current one is cancelled, which would cut `onDrain` short.
+        // `onDrain` runs in a separate task, because the current task is already cancelled.
         let goodbye = Task(executorPreference: tasks) { await onDrain() }
         let limit = loop.schedule(after: options.deadlines.drain) {
             goodbye.cancel()
@@ -196,8 +199,8 @@ extension ServerCore {
         drainWaiter = nil
     }
 
-    /// Ends what is left. The library aborts the process if a suspended connection is left when it stops, so all of
-    /// them are resumed first and then rejected.
+    /// Closes all remaining connections and streams. First resumes and ends every suspended connection, because the
+    /// library aborts the process if it is stopped with a suspended connection.
     private func close() {
         guard let daemon else { return }
         listener?.close()
@@ -216,8 +219,8 @@ extension ServerCore {
         deadlineTimer?.cancel()
     }
 
-    /// Runs `body` on the loop, but never inside the library's turn, where a waiting request may run jobs: the library
-    /// must not be started, stopped or run there.
+    /// Runs `body` on the loop, but not inside the library's callbacks, where the library must not be started, stopped
+    /// or run. A callback may run jobs of the loop, so `body` is postponed in that case.
     func onLoop<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             loop.post { [self] in
@@ -251,7 +254,8 @@ extension Server {
     public static var libraryVersion: String { MHD_get_version().map { String(cString: $0) } ?? "unknown" }
 }
 
-/// The live streams of a server. libmicrohttpd no longer knows them, so their limits are kept here.
+/// The live streams of a server. Their limits are enforced here, because libmicrohttpd no longer counts their
+/// connections.
 struct StreamRegistry {
     private static let lastID = Atomic<UInt64>(0)
 
@@ -271,7 +275,7 @@ struct StreamRegistry {
 
     var all: [StreamConnection] { Array(streams.values) }
 
-    /// Throws the problem for a client that may not open one more stream.
+    /// Throws a ``Problem`` if the client at this address may not open another stream.
     func check(_ address: RemoteAddress) throws(Problem) {
         guard streams.count < limits.streams else {
             throw .overloaded("The server has as many live streams as it can carry", retryAfterSeconds: 10)

@@ -1,36 +1,49 @@
 import CJansson
 
-/// A parsed JSON text together with its bytes.
+/// A parsed JSON text, together with the bytes of the text.
 ///
-/// jansson is the program's only JSON parser. It rejects some texts that RFC 8259 allows: numbers that fit neither 64
-/// bits nor a double (see `JSONNumbers`), and `\u0000` in a member's name.
+/// The parser is jansson, the only JSON parser of the program. It rejects some texts that RFC 8259 allows: numbers that
+/// do not fit into 64 bits or a double (see `JSONNumbers`), and `\u0000` in a member's name.
 public final class JSONDocument: @unchecked Sendable {
-    // Safe to share: the tree is never changed after parsing, and jansson's reference counts are atomic.
+    // `@unchecked Sendable` is safe, because the tree is never changed after parsing and jansson's reference counts are
+    // atomic.
     let tree: UnsafeMutablePointer<json_t>
     /// The text, without surrounding white space.
     public let text: JSONText
-    /// False when an integer did not fit into 64 bits, so that every integer was read as a double
+    /// False when every integer was read as a double, because an integer of the text did not fit into 64 bits
     /// (`JSONNumbers.lenient`).
     public let hasExactIntegers: Bool
 
     /// Parses one JSON value of any kind.
     ///
+    /// - Parameter passedOn: the name of a member of the outer object that is not read, but only passed on as text. The
+    ///   member is checked like all others, and `root` does not contain it.
     /// - Throws: `JSONError` with the position. Nothing is allocated for a text beyond `limits`.
     public convenience init(
         _ bytes: [UInt8], limits: JSONLimits = JSONLimits(), numbers: JSONNumbers = .strict,
-        duplicates: JSONDuplicates = .refused
+        duplicates: JSONDuplicates = .refused, passedOn member: String? = nil
     ) throws(JSONError) {
         guard bytes.count <= limits.bytes else {
             throw JSONError(reason: .tooLarge, message: "the text is longer than \(limits.bytes) bytes")
         }
         try Nesting.check(bytes, limit: limits.depth)
-        let (tree, isExact) = try Self.parse(bytes, numbers: numbers, duplicates: duplicates)
+        let shortened = member.flatMap { ShortenedText.shortened(bytes, member: $0) }
+        let (tree, isExact): (tree: UnsafeMutablePointer<json_t>, isExact: Bool)
+        do throws(JSONError) {
+            (tree, isExact) = try Self.parse(shortened ?? bytes, numbers: numbers, duplicates: duplicates)
+        } catch {
+            guard shortened != nil else { throw error }
+            // The positions in the error are those of the shortened text.
+            (tree, isExact) = try Self.parse(bytes, numbers: numbers, duplicates: duplicates)
+        }
+        if let member { json_object_del(tree, member) }
         self.init(tree: tree, text: JSONText(trusted: Self.trimmed(bytes)), hasExactIntegers: isExact)
     }
 
-    /// Parses a text that the program has printed or checked before, regardless of how its numbers were treated then.
+    /// Parses a text that the program has printed or parsed before. Accepts all numbers and repeated member names, of
+    /// which the last is used.
     ///
-    /// - Throws: `JSONError` with the position, for a text that is not JSON or deeper than 2048.
+    /// - Throws: `JSONError` with the position, if the text is not valid JSON or its nesting is deeper than 2048.
     public convenience init(_ text: JSONText) throws(JSONError) {
         try self.init(text.bytes, limits: JSONLimits(depth: 2048), numbers: .any, duplicates: .lastWins)
     }
@@ -46,7 +59,8 @@ public final class JSONDocument: @unchecked Sendable {
     /// The root value.
     public var root: JSONValue { JSONValue(document: self, node: tree) }
 
-    /// The exact bytes of each member of the root object, in order; `nil` when the root is not an object.
+    /// Returns the members of the root object, in order, each with the exact bytes of its value; `nil` when the root is
+    /// not an object.
     public func rawMembers() -> [(name: String, value: JSONText)]? { root.kind == .object ? text.rawMembers() : nil }
 
     private static func parse(
@@ -71,7 +85,8 @@ public final class JSONDocument: @unchecked Sendable {
         _ bytes: [UInt8], _ flags: Int, _ failure: inout json_error_t
     ) -> UnsafeMutablePointer<json_t>? {
         bytes.withUnsafeBytes { buffer in
-            // An empty array may have no address, and jansson rejects a null address as an invalid argument.
+            // The address of an empty array may be null. jansson reports a null address as an invalid argument instead
+            // of a syntax error.
             let start = buffer.baseAddress?.assumingMemoryBound(to: CChar.self)
             return withExtendedLifetime(buffer) {
                 start.map { json_loadb($0, buffer.count, flags, &failure) } ?? json_loadb("", 0, flags, &failure)
@@ -89,8 +104,8 @@ public final class JSONDocument: @unchecked Sendable {
     }
 }
 
-/// Seeds jansson's hash tables from the system's random numbers. Called once at start-up, before the first parse:
-/// seeding lazily from two threads at once is a race inside jansson.
+/// Seeds jansson's hash tables with a random number of the system. Call it once at start-up, before the first text is
+/// parsed. jansson would otherwise seed them at the first use, which is a race if two threads parse at the same time.
 public func seedJSON() { json_object_seed(0) }
 
 extension JSONDocument {
@@ -99,8 +114,8 @@ extension JSONDocument {
 }
 
 extension JSONError {
-    /// Creates an error from jansson's report, whose message quotes the place where it stopped (`… near 'x'`); the
-    /// quote is the sender's own text.
+    /// Creates an error from jansson's error report. jansson's message may quote the text at the position of the error
+    /// (`… near 'x'`). The quote is safe to return, because it is part of the sender's own text.
     init(_ failure: json_error_t) {
         var failure = failure
         // jansson keeps the error code in the last byte of the text buffer (`json_error_code`, jansson.h).
@@ -119,9 +134,10 @@ extension JSONError {
     }
 }
 
-/// Replaces numbers that are too large for a double, such as `1e400`, which are valid JSON.
+/// Replaces numbers that are valid JSON but too large for a double, such as `1e400`.
 enum NumberBounding {
-    /// Returns the text with each such number replaced by the largest double of its sign; `nil` when there is none.
+    /// Returns the text with each such number replaced by the largest double with the same sign; `nil` when there is no
+    /// such number.
     static func bounded(_ bytes: [UInt8]) -> [UInt8]? {
         var output: [UInt8] = []
         var isString = false
@@ -147,7 +163,8 @@ enum NumberBounding {
 
     private static func largest(for numeral: ArraySlice<UInt8>) -> [UInt8]? {
         let text = String(decoding: numeral, as: UTF8.self)
-        // The conversion accepts more than JSON does, for instance leading zeros.
+        // `Double(_:)` accepts texts that are not JSON numbers, for instance with leading zeros, so the syntax is
+        // checked as well.
         guard let value = Double(text), value.isInfinite,
             text.wholeMatch(of: /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+\-]?[0-9]+)?/) != nil
         else { return nil }

@@ -1,0 +1,116 @@
+/// Shortens a text before jansson parses it, where a member of the outer object is only passed on.
+///
+/// jansson takes about 130 instructions for each byte of a string. The strings of a payload are often most of a
+/// request, and nothing reads them unless the event's type has a schema. Characters that cannot make a string invalid
+/// are therefore left out of what jansson reads.
+enum ShortenedText {
+    /// The number of characters at the start of each run that stay. More than the four digits of an escape, so that a
+    /// character remains between two escapes: `\ud83d` and `\ude00` must not become a pair.
+    private static let kept = 6
+    /// Runs of fewer characters than this stay whole.
+    private static let shortest = 24
+
+    /// The text with shortened strings in the value of one member of the outer object; nil when nothing can be left out.
+    ///
+    /// Leaves out printable ASCII characters in strings, except quotation marks, backslashes, and what belongs to an
+    /// escape. Names stay, because jansson compares them. The result is therefore valid JSON, with the same depth and
+    /// the same repeated names, exactly when `bytes` is.
+    ///
+    /// - Parameter member: the name of the member, without characters that JSON escapes.
+    static func shortened(_ bytes: [UInt8], member: String) -> [UInt8]? {
+        var member = member
+        return member.withUTF8 { member in
+            bytes.withUnsafeBufferPointer { text in
+                var scan = Scan(text: text, member: member)
+                return scan.run()
+            }
+        }
+    }
+
+    private struct Scan {
+        let text: UnsafeBufferPointer<UInt8>
+        let member: UnsafeBufferPointer<UInt8>
+        private var output: [UInt8] = []
+        private var copied = 0
+
+        init(text: UnsafeBufferPointer<UInt8>, member: UnsafeBufferPointer<UInt8>) {
+            self.text = text
+            self.member = member
+        }
+
+        mutating func run() -> [UInt8]? {
+            var depth = 0
+            var isInMember = false
+            var at = 0
+            while at < text.count {
+                switch text[at] {
+                case UInt8(ascii: "\""):
+                    let start = at + 1
+                    at = endOfString(start)
+                    let length = at - start
+                    guard depth == 1 || isInMember && length >= ShortenedText.shortest else { break }
+                    if !isName(endingAt: at) {
+                        if isInMember, length >= ShortenedText.shortest { leaveOut(start..<at) }
+                    } else if depth == 1 {
+                        isInMember = length == member.count && text[start..<at].elementsEqual(member)
+                    }
+                case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+                case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+                default: break
+                }
+                at += 1
+            }
+            guard copied > 0 else { return nil }
+            output.append(contentsOf: text[copied...])
+            return output
+        }
+
+        /// The position of the closing quotation mark, or the end of the text.
+        private func endOfString(_ start: Int) -> Int {
+            var at = start
+            while at < text.count {
+                let byte = text[at]
+                if byte == UInt8(ascii: "\"") { return at }
+                at += byte == UInt8(ascii: "\\") ? 2 : 1
+            }
+            return text.count
+        }
+
+        /// True when a colon follows the string that ends here.
+        private func isName(endingAt end: Int) -> Bool {
+            var at = end + 1
+            while at < text.count {
+                switch text[at] {
+                case 0x20, 0x0A, 0x0D, 0x09: at += 1
+                case UInt8(ascii: ":"): return true
+                default: return false
+                }
+            }
+            return false
+        }
+
+        /// Leaves out what can be left out of the content of a string.
+        private mutating func leaveOut(_ content: Range<Int>) {
+            var start = content.lowerBound
+            var at = start
+            while at < content.upperBound {
+                let byte = text[at]
+                if byte &- 0x20 < 0x5F, byte != UInt8(ascii: "\\") {
+                    at += 1
+                    continue
+                }
+                endRun(start..<at)
+                at += byte == UInt8(ascii: "\\") ? 2 : 1
+                start = at
+            }
+            if start < content.upperBound { endRun(start..<content.upperBound) }
+        }
+
+        private mutating func endRun(_ run: Range<Int>) {
+            guard run.count >= ShortenedText.shortest else { return }
+            if copied == 0 { output.reserveCapacity(text.count) }
+            output.append(contentsOf: text[copied..<run.lowerBound + ShortenedText.kept])
+            copied = run.upperBound
+        }
+    }
+}
