@@ -1,6 +1,7 @@
 import Locking
 
-/// The progress of closing the engine. Callers that close it again wait until the first call has finished.
+/// The state of closing the engine. It lets every caller of ``SQLiteEngine/close()`` wait until the first call has
+/// finished.
 final class Closing: Sendable {
     private struct State: Sendable {
         var hasBegun = false
@@ -14,7 +15,7 @@ final class Closing: Sendable {
 
     var hasBegun: Bool { state.withLock { $0.hasBegun } }
 
-    /// Returns true for the first caller, which then closes the engine.
+    /// Returns true for the first caller, which must then close the engine, and false for later callers.
     func begin() -> Bool {
         state.withLock { state in
             defer { state.hasBegun = true }
@@ -22,7 +23,7 @@ final class Closing: Sendable {
         }
     }
 
-    /// Called when the writer has done all accepted work.
+    /// Records that the writer has completed all accepted requests, and resumes the callers of ``drained()``.
     func writerIsDrained() {
         let waiting = state.withLock { state in
             state.isDrained = true
@@ -32,7 +33,7 @@ final class Closing: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Called when the writer's thread has ended and the file is closed.
+    /// Records that the writer's thread has ended and the file is closed, and resumes the callers of ``end()``.
     func writerIsDone() {
         writerIsDrained()
         let waiting = state.withLock { state in
@@ -43,7 +44,7 @@ final class Closing: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Returns when all accepted work is done.
+    /// Returns when the writer has completed all accepted requests.
     func drained() async {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in

@@ -1,8 +1,8 @@
 import ChatModel
 import Locking
 
-/// A thread that watches deadlines: those of requests that wait for the writer, and anything else that becomes due
-/// later. It sleeps while there is nothing to watch.
+/// A thread that checks the deadlines of requests that wait for the writer, and other work that becomes due at a
+/// certain time. It sleeps while no check is scheduled.
 final class DeadlineThread: Sendable {
     fileprivate struct State: Sendable {
         /// The uptime of the next check; `.max` while none is scheduled.
@@ -12,16 +12,16 @@ final class DeadlineThread: Sendable {
         var isRunning = false
     }
 
-    /// The interval between checks while requests wait. A caller learns of a missed deadline at most this much late
-    /// (0.5 s).
+    /// The interval between checks while requests wait (0.5 s). A caller receives the error for a missed deadline at
+    /// most this late.
     private static let tick: UInt64 = 500_000_000
 
     private let monitor = Monitor(State())
 
     /// Starts the thread.
     ///
-    /// - Parameter check: does the work that is due and returns the time of the next check on the machine's uptime
-    ///   clock, or nil to sleep until ``call(at:)``.
+    /// - Parameter check: does the work that is due. Returns the time of the next check on the machine's uptime clock,
+    ///   or nil to sleep until ``call(at:)`` is called.
     /// - Returns: false when the system cannot create the thread.
     func start(_ check: @escaping @Sendable () -> UInt64?) -> Bool {
         monitor.withLock { $0.isRunning = true }
@@ -37,10 +37,10 @@ final class DeadlineThread: Sendable {
         }
     }
 
-    /// Schedules a check because a request has begun to wait for the writer.
+    /// Schedules the first check of the deadline of a request that waits for the writer.
     func watch() { call(at: MonotonicTime.now.nanoseconds + Self.tick) }
 
-    /// Schedules a check at `moment`, unless an earlier one is scheduled.
+    /// Schedules a check at `moment` on the machine's uptime clock, unless an earlier check is scheduled.
     func call(at moment: UInt64) {
         let isEarlier = monitor.withLock { state in
             guard moment < state.wakeAt else { return false }
@@ -50,7 +50,7 @@ final class DeadlineThread: Sendable {
         if isEarlier { monitor.wakeOne() }
     }
 
-    /// Ends the thread; returns when it has ended.
+    /// Ends the thread. Returns when the thread has ended.
     func stop() async {
         await withCheckedContinuation { continuation in
             let isDone = monitor.withLock { state in
@@ -68,7 +68,8 @@ final class DeadlineThread: Sendable {
 }
 
 extension DeadlineThread.State {
-    /// Returns true when a check is due and false when the thread is stopped.
+    /// Waits until a check is due or the thread is stopped. Returns true when a check is due, false when the thread is
+    /// stopped.
     fileprivate mutating func checkIfDue() -> WaitResult<Bool> {
         if isStopped { return .done(false) }
         if wakeAt == .max { return .sleep }

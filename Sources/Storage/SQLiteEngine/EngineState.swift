@@ -3,7 +3,8 @@ import Locking
 import Logging
 import Synchronization
 
-/// The state that the engine keeps in memory beside the file. The writer, the readers and the callers share it.
+/// The state of the engine that is in memory and not only in the file. The writer, the readers and the callers share
+/// it.
 final class EngineState: Sendable {
     let tail: Tail
     let tailIndex: TailIndex
@@ -12,18 +13,19 @@ final class EngineState: Sendable {
     let allocator: TimetokenAllocator
     let retention: RetentionTable
     let changes: ReplayBuffer<RecordChanges>
-    /// Observers called with each change of records before readers can see it.
+    /// The observers that are called with each change of records before readers can see the change.
     let changeObservers = Lock<[@Sendable (RecordChanges) -> Void]>([])
     let clock: WallClock
     let limits: Limits
-    /// The delivery queue in memory, once it exists. Removals report the deleted deliveries to it.
+    /// The delivery queue in memory; nil until it is created. The removal of old data reports deleted deliveries to it.
     let scheduler = Lock<DeliveryScheduler?>(nil)
 
     init(settings: SQLiteEngineSettings, start: Heads, retention: RetentionTable) {
         tail = Tail(capacity: settings.tailBytes, start: start.timetoken.rawValue)
         if start.timetoken == .zero {
-            // The watermark of a log without events is one tick before now, so that a position in it is a point in
-            // time. A reader that starts after `0`, which asks for all kept events, misses nothing.
+            // The watermark is the position up to which all events are visible. In a log without events, it is one tick
+            // (100 ns) before the current time, so that even the first position is a point in time. A reader that
+            // starts after position `0` still receives all stored events.
             let now = Timetoken(max(1, settings.clock.now.rawValue) - 1)
             tail.publish(Commit(events: [], watermark: now))
         }
@@ -37,17 +39,17 @@ final class EngineState: Sendable {
         limits = settings.limits
     }
 
-    /// The time used to decide what has expired: the clock, but never before the newest event. A clock that steps back
-    /// therefore does not bring back expired events.
+    /// The time that decides which events have expired: the clock, but never earlier than the newest event. Therefore
+    /// expired events do not become visible again when the clock is set back.
     var now: Timetoken { max(clock.now, tail.watermark) }
 
-    /// Calls the observers with a change of records, then publishes it to followers.
+    /// Calls the observers with a change of records, then publishes the change to its consumers (``ChangeReader``).
     func publish(_ change: RecordChanges) {
         for observer in changeObservers.withLock({ $0 }) { observer(change) }
         changes.publish(change)
     }
 
-    /// True when neither retention (`cutoff`) nor the event's own expiry hides it.
+    /// True when an event is visible: it is newer than the app's retention `cutoff`, and it has not expired.
     func isReadable(_ event: Event, now: Timetoken, cutoff: Timetoken) -> Bool {
         guard event.timetoken > cutoff else { return false }
         guard let expires = event.draft.expires else { return true }

@@ -1,21 +1,22 @@
 import ChatModel
 import SQLite
 
-/// The reason why the engine could not open its file. It is meant for the operator and may contain paths.
+/// The error when the engine cannot open its file. The text is for the operator and may contain file paths.
 public struct SQLiteEngineFailure: Error, Sendable, CustomStringConvertible {
     /// The category of a failure.
     public enum Reason: Sendable, Equatable {
         /// The file is in use by another process, or by another engine in this process.
         case inUse
-        /// A newer program wrote the file: its schema version and the newest one this program knows.
+        /// A newer program wrote the file. `found` is the schema version of the file, and `known` the newest version
+        /// that this program knows.
         case newerSchema(found: Int, known: Int)
-        /// Any other reason: permissions, the disk, or damage.
+        /// Any other reason, for instance missing permissions, a disk error or a damaged file.
         case unusable
     }
 
-    /// The category, for code that has to decide.
+    /// The category of the failure.
     public let reason: Reason
-    /// One sentence that says what is wrong and, where possible, what to change.
+    /// One sentence that describes the problem and, if possible, its solution.
     public let description: String
 }
 
@@ -32,7 +33,7 @@ extension SQLiteEngineFailure {
         }
     }
 
-    /// The failure for a file whose structure is damaged.
+    /// Returns the failure for a file whose structure is damaged.
     ///
     /// - Parameter faults: the messages of SQLite's integrity check.
     public static func damaged(_ path: String, _ faults: [String]) -> SQLiteEngineFailure {
@@ -46,11 +47,11 @@ extension SQLiteEngineFailure {
 }
 
 extension ChatError {
-    /// The error that a caller receives for a failure of SQLite. SQLite's own messages name tables and files: they go
-    /// to the log, never here.
+    /// Creates the error that a caller receives for a failure of SQLite. It does not contain SQLite's message, which
+    /// may name tables and files and appears only in the log.
     ///
-    /// - Parameter isCommitting: true when COMMIT itself failed. A commit whose fsync failed may still be complete in
-    ///   the write-ahead log after a crash, so the error cannot say that nothing was stored.
+    /// - Parameter isCommitting: true when COMMIT itself failed. If the fsync of a commit fails, the commit may still
+    ///   be complete in the write-ahead log after a crash, so the error does not say that nothing was stored.
     init(_ failure: SQLiteFailure, inCommit isCommitting: Bool = false) {
         switch failure.kind {
         case .full: self.init(.storageFull, "the store has no room left; nothing was stored")

@@ -2,7 +2,7 @@ import ChatModel
 import SQLite
 
 extension SQLiteEngineSettings {
-    /// Locks the file for this engine. Returns nil for a store in memory, which needs no lock.
+    /// Locks the database file for this engine. Returns nil for a store in memory, which needs no lock.
     ///
     /// - Throws: ``SQLiteEngineFailure`` when another engine holds the lock or the lock file cannot be used.
     func lock() throws(SQLiteEngineFailure) -> FileLock? {
@@ -28,9 +28,10 @@ extension SQLiteEngineSettings {
     }
 }
 
-/// The values from which numbering continues after opening the file.
+/// The last timetoken and the last directory revision in the file, from which numbering continues after the file is
+/// opened.
 struct Heads: Sendable {
-    /// The upper bound of the timetokens that may have been assigned.
+    /// The highest reserved timetoken. No higher timetoken has been assigned.
     let timetoken: Timetoken
     /// The last directory revision.
     let revision: Revision
@@ -53,7 +54,8 @@ extension RetentionTable {
             let age = row.optionalInteger(1).map { Duration(ticks: $0) }
             let loss = Timetoken(UInt64(row.integer(2)))
             let swept = Timetoken(UInt64(row.integer(3)))
-            // Events that were hidden when they were removed stay hidden, whatever the clock says now.
+            // The cutoff is at least the position of the last removal, so that events that were hidden stay hidden even
+            // if the clock was set back.
             update(AppID(row.text(0))) { $0 = Entry(age: age, newestLoss: loss, swept: swept, cutoff: swept) }
             return true
         }
@@ -66,7 +68,7 @@ extension RetentionTable {
 }
 
 extension Duration {
-    /// Converts ticks of 100 ns.
+    /// Creates a duration from timetoken ticks of 100 ns.
     init(ticks: Int64) {
         let second = Int64(Timetoken.ticksPerSecond)
         self = .seconds(ticks / second) + .nanoseconds(ticks % second * 100)
@@ -74,14 +76,14 @@ extension Duration {
 }
 
 extension Database {
-    /// Increments the count of openings of this file and returns it.
+    /// Increments the number of times that this file was opened, and returns the new number.
     func countOpening() throws(SQLiteFailure) -> UInt64 {
         try execute("UPDATE head SET tt = tt + 1 WHERE lane = -2")
         return UInt64(try integer("SELECT tt FROM head WHERE lane = -2") ?? 0)
     }
 
-    /// The webhooks and subscriptions with their numbers of waiting deliveries. The deliveries themselves are read when
-    /// they are first needed.
+    /// Returns all webhooks and subscriptions, each with the number of its waiting deliveries. The deliveries
+    /// themselves are read later, when they are needed.
     func lanes() throws(SQLiteFailure) -> [(subscriber: StoredSubscriber, waiting: Int)] {
         var waiting: [Int64: Int] = [:]
         let counts = try prepare(

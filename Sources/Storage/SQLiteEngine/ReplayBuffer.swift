@@ -4,24 +4,26 @@ import Synchronization
 
 /// An entry with a position in an increasing order.
 protocol ReplayEntry: Sendable {
-    /// A follower that has received this entry has received everything up to this position.
+    /// The position at the end of this entry. A consumer that has received the entry has received everything up to this
+    /// position.
     var position: UInt64 { get }
-    /// The approximate memory it takes, in bytes.
+    /// The approximate memory that the entry uses, in bytes.
     var weight: Int { get }
 }
 
-/// The newest entries of a sequence, in memory, for its followers. Bounded; a follower that is further behind reads the
-/// file.
+/// The newest entries of a sequence, in memory, for its consumers. The memory is bounded. A consumer that needs older
+/// entries must read them from the file.
 ///
-/// Each follower keeps its own position, so a slow one costs the others nothing.
+/// Each consumer stores its own position, so a slow consumer does not delay the others.
 final class ReplayBuffer<Entry: ReplayEntry>: Sendable {
     fileprivate struct State: Sendable {
         var entries: [Entry] = []
-        /// The index of the oldest entry still held. The array is compacted when a quarter of it is unused.
+        /// The index of the oldest entry in `entries`; the elements before it are unused. The array is compacted when a
+        /// quarter of it is unused.
         var first = 0
-        /// Everything after this position is in `entries`.
+        /// All entries after this position are in `entries`.
         var start: UInt64
-        /// The newest entry's position.
+        /// The position of the newest entry.
         var end: UInt64
         var bytes = 0
         var sleepers: [UInt64: CheckedContinuation<Void, Never>] = [:]
@@ -33,25 +35,29 @@ final class ReplayBuffer<Entry: ReplayEntry>: Sendable {
     private let capacity: Int
     private let reached: Atomic<UInt64>
 
-    /// - Parameter capacity: the maximum weight in bytes; the newest entry is kept in any case.
+    /// Creates an empty buffer, whose entries follow the position `start`.
+    ///
+    /// - Parameter capacity: the maximum sum of the entries' weights in bytes. The newest entry is stored even if it is
+    ///   larger.
     init(capacity: Int, start: UInt64) {
         self.capacity = capacity
         state = Lock(State(start: start, end: start))
         reached = Atomic(start)
     }
 
-    /// The newest entry's position. Costs one atomic load.
+    /// The position of the newest entry. Reading it takes only one atomic load.
     var end: UInt64 { reached.load(ordering: .acquiring) }
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Adds an entry, moves the end, then wakes the waiting followers: in that order, so that a follower that has seen
-    /// the end finds every entry below it.
+    /// Adds an entry, then moves ``end``, then resumes the waiting consumers. Because of this order, a consumer that
+    /// has read ``end`` finds all entries up to that position.
     func publish(_ entry: Entry) {
         for sleeper in add(entry) { sleeper.resume() }
     }
 
-    /// As ``publish(_:)``, but returns the followers to wake, for a caller that holds a lock of its own.
+    /// Adds an entry like ``publish(_:)``, but returns the waiting consumers instead of resuming them. The caller must
+    /// resume them after it has released its own lock.
     func add(_ entry: Entry) -> [CheckedContinuation<Void, Never>] {
         let weight = entry.weight
         return state.withLock { state in
@@ -64,7 +70,7 @@ final class ReplayBuffer<Entry: ReplayEntry>: Sendable {
         }
     }
 
-    /// Closes the buffer. Each follower ends once it has received the remaining entries.
+    /// Closes the buffer. Each consumer still receives the remaining entries and then ends.
     func close() {
         let sleepers = state.withLock { state in
             state.isClosed = true
@@ -73,15 +79,15 @@ final class ReplayBuffer<Entry: ReplayEntry>: Sendable {
         for sleeper in sleepers { sleeper.resume() }
     }
 
-    /// The entries after a position.
+    /// The result of a request for the entries after a position.
     enum Slice: Sendable {
-        /// Entries, oldest first; the first may begin below the position.
+        /// Entries, oldest first. The first entry may begin before the position.
         case entries([Entry])
-        /// Memory does not reach back to the position.
+        /// Entries after the position are no longer in memory.
         case behind
-        /// No entry yet.
+        /// There is no entry after the position yet.
         case empty
-        /// No entry, and none will follow.
+        /// There is no entry after the position, and the buffer is closed.
         case closed
     }
 
@@ -94,8 +100,7 @@ final class ReplayBuffer<Entry: ReplayEntry>: Sendable {
         }
     }
 
-    /// The first entry that reaches beyond `position`; nil when memory does not reach back so far, and when there is
-    /// none.
+    /// Returns the first entry whose position is above `position`; nil when there is none or it is no longer in memory.
     func entry(after position: UInt64) -> Entry? {
         state.withLock { state -> Entry? in
             guard position >= state.start, position < state.end else { return nil }
@@ -103,8 +108,8 @@ final class ReplayBuffer<Entry: ReplayEntry>: Sendable {
         }
     }
 
-    /// Replaces entries in place, for example to remove an event from them. `change` returns nil for entries that stay
-    /// the same.
+    /// Replaces entries, for example to remove an event from them. `change` returns the new entry, or nil if the entry
+    /// does not change.
     func rewrite(_ change: (Entry) -> Entry?) {
         state.withLock { state in
             for index in state.first..<state.entries.count {
@@ -115,10 +120,10 @@ final class ReplayBuffer<Entry: ReplayEntry>: Sendable {
         }
     }
 
-    /// Returns when there is an entry after `position`, the buffer is closed, or the task is cancelled.
+    /// Waits until there is an entry after `position`, the buffer is closed, or the task is cancelled.
     ///
-    /// - Parameter isolation: the caller's isolation. The operation below has to name it; otherwise it would run on the
-    ///   process's pool, and every commit would move its followers there and back.
+    /// - Parameter isolation: the caller's isolation. Without it, the function would run on the cooperative pool, and
+    ///   each commit would move every consumer to that pool and back.
     func wait(after position: UInt64, isolation: isolated (any Actor)? = #isolation) async {
         let ticket = state.withLock { state in
             state.nextSleeper += 1
@@ -128,7 +133,8 @@ final class ReplayBuffer<Entry: ReplayEntry>: Sendable {
             _ = isolation
             await withCheckedContinuation { continuation in
                 let isDone = state.withLock { state in
-                    // Cancelled before it was registered: the handler below found nothing to wake.
+                    // If the task was cancelled before this registration, the cancellation handler below has found no
+                    // continuation to resume.
                     if state.end > position || state.isClosed || Task.isCancelled { return true }
                     state.sleepers[ticket] = continuation
                     return false
@@ -164,7 +170,8 @@ extension ReplayBuffer.State {
 }
 
 extension Array {
-    /// The first index whose key is above `bound`, in an array ordered by the keys.
+    /// Returns the index of the first element whose key is above `bound`; `count` when there is none. The array must be
+    /// ordered by the keys.
     func index(above bound: UInt64, from first: Int = 0, key: (Element) -> UInt64) -> Int {
         var low = first
         var high = count

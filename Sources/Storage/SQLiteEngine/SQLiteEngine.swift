@@ -3,12 +3,14 @@ import Locking
 public import Logging
 import SQLite
 
-/// The storage engine: implements the protocols in `ChatModel/Contracts` on one SQLite file, or in memory.
+/// The storage engine. It implements the protocols in `ChatModel/Contracts` with one SQLite database, in a file or in
+/// memory.
 ///
-/// One thread writes and several read. Callers wait in tasks and never block a thread of the cooperative pool. A file
-/// belongs to one engine at a time. ``close()`` must be called: the threads keep the engine alive until then.
+/// One thread writes and several threads read. Callers wait asynchronously and never block a thread of the cooperative
+/// pool. Only one engine at a time can open a file. Call ``close()`` when the engine is no longer needed, because its
+/// threads keep it alive until then.
 public final class SQLiteEngine: Engine {
-    /// The event log. It is stored because every call reads it, and creating it allocates.
+    /// The event log. It is a stored property because it is read often, and creating it allocates memory.
     public let log: any EventLog
     private let engineState: EngineState
     private let readers: Readers
@@ -18,7 +20,7 @@ public final class SQLiteEngine: Engine {
     private let condition: StoreHealth
     private let closing: Closing
 
-    /// Opens a file with the default settings; see ``init(_:)``.
+    /// Opens a file with the default settings. See ``init(_:)``.
     ///
     /// - Parameter path: the database file, or `:memory:`.
     /// - Throws: ``SQLiteEngineFailure``.
@@ -28,8 +30,7 @@ public final class SQLiteEngine: Engine {
 
     /// Opens the file, creates or migrates its tables, and starts the threads.
     ///
-    /// - Throws: ``SQLiteEngineFailure`` with a sentence for the operator when the file is in use, was written by a
-    ///   newer program, or is unusable.
+    /// - Throws: ``SQLiteEngineFailure`` when the file is in use, was written by a newer program, or cannot be used.
     public init(_ settings: SQLiteEngineSettings) async throws(SQLiteEngineFailure) {
         path = settings.path
         let writeQueue = WriteQueue(limits: settings.limits)
@@ -65,8 +66,8 @@ public final class SQLiteEngine: Engine {
             await close()
             throw SQLiteEngineFailure(.noThread, path: settings.path)
         }
-        // Completes reorderings that a crash interrupted. When the disk is full, those subscribers wait until their
-        // settings are next set.
+        // Completes reorderings of deliveries that a crash has interrupted. If that fails because the disk is full, the
+        // subscribers receive no deliveries until their settings are set again.
         let queue = SQLiteDeliveries(
             engineState: engineState, scheduler: scheduler, readers: readers, writerHandle: writerHandle)
         for (lane, _) in parts.lanes where lane.reordering != .done { try? await queue.reorder(lane.number) }
@@ -79,13 +80,13 @@ public final class SQLiteEngine: Engine {
         let life: UInt64
     }
 
-    /// Runs on the writer's thread, from opening the file to closing it.
+    /// The main function of the writer's thread, from opening the file to closing it.
     private static func write(
         _ settings: SQLiteEngineSettings, _ writeQueue: WriteQueue, _ condition: StoreHealth, _ closing: Closing,
         opened: @Sendable (Result<Parts, SQLiteEngineFailure>) -> Void
     ) {
         do throws(SQLiteEngineFailure) {
-            // Released last, after the connection is closed.
+            // The lock is released last, after the connection is closed.
             let lock = try settings.lock()
             do throws(SQLiteFailure) {
                 try open(settings, writeQueue, condition, closing, opened)
@@ -100,7 +101,7 @@ public final class SQLiteEngine: Engine {
 
     /// Opens the file, calls `opened`, and runs the writer on this thread until it has finished.
     ///
-    /// - Throws: only before `opened` was called.
+    /// - Throws: the failure to open the file. Throws nothing after `opened` was called.
     private static func open(
         _ settings: SQLiteEngineSettings, _ writeQueue: WriteQueue, _ condition: StoreHealth, _ closing: Closing,
         _ opened: @Sendable (Result<Parts, SQLiteEngineFailure>) -> Void
@@ -131,13 +132,13 @@ extension SQLiteEngine {
         SQLiteDirectory(engineState: engineState, readers: readers, writerHandle: writerHandle)
     }
 
-    /// The condition of the store. After a failure it writes a probe, because only a commit shows whether the store
-    /// works again. Degraded when more than half of the allowed events wait for the store; unavailable once closing has
-    /// begun.
+    /// Returns the condition of the store. After a failure, first makes a test commit, because only a commit shows
+    /// whether the store works again. The store is degraded when more than half of the allowed number of events wait to
+    /// be written. It is unavailable when closing has begun.
     public func health() async -> EngineHealth {
         if closing.hasBegun { return .unavailable("the store is closed") }
         if case .failed(let error) = condition.current {
-            // The store may have recovered; only a commit can show it.
+            // Only a commit can show whether the store works again.
             do throws(ChatError) {
                 try await writerHandle.run { (writer) throws(SQLiteFailure) in .success(try writer.probe()) }
             } catch let latest {
@@ -151,7 +152,7 @@ extension SQLiteEngine {
         return .ready
     }
 
-    /// Counts and sizes of the store.
+    /// Returns the counts and sizes of the store's content.
     ///
     /// - Throws: `.overloaded` when too many reads wait, `.unavailable` when the store fails or is too slow.
     public func statistics() async throws(ChatError) -> EngineStatistics {
@@ -161,7 +162,7 @@ extension SQLiteEngine {
         return statistics
     }
 
-    /// Removes expired data at once instead of in the next round. For operators and tests.
+    /// Removes expired data now instead of in the next scheduled round. Used by operators and tests.
     func removeOutlived() async throws(ChatError) {
         let result = await withUnsafeContinuation { continuation in
             writerHandle.submit(HousekeepingRequest(since: writerHandle.uptime(), completion: Completion(continuation)))
@@ -169,11 +170,11 @@ extension SQLiteEngine {
         try result.get()
     }
 
-    /// Finishes all accepted work and answers it, ends every follower, and closes the file. Later calls wait for the
-    /// first one to finish.
+    /// Completes all accepted requests, ends all consumers of the log and of record changes, and closes the file. Later
+    /// calls wait until the first call has finished.
     public func close() async {
         guard closing.begin() else { return await closing.end() }
-        // First the accepted work is done and answered, then the waiting reads, then the threads end.
+        // The order is: complete the accepted writes, complete the waiting reads, end the threads.
         scheduler.flush()
         writerHandle.writeQueue.drain()
         await closing.drained()
@@ -187,39 +188,46 @@ extension SQLiteEngine {
     }
 }
 
-/// The settings of the engine: where the file is, its limits, and the clocks that tests replace.
+/// The settings of the engine: the path of the file, the limits, and the clocks, which tests replace.
 public struct SQLiteEngineSettings: Sendable {
-    /// The database file, or `:memory:`. Beside it are `-wal` and `-shm` (SQLite's) and `.lock` (the engine's).
+    /// The path of the database file, or `:memory:`. In the same directory, SQLite creates files that end in `-wal` and
+    /// `-shm`, and the engine creates one that ends in `.lock`.
     public var path: String
     /// The limits that the store enforces.
     public var limits: Limits
-    /// The time of day. It may jump forward or back; timetokens increase in any case.
+    /// The clock for the time of day. It may jump forward or back; timetokens always increase.
     public var clock: WallClock
-    /// Nanoseconds of a clock that never steps, for deadlines and leases.
+    /// Returns the nanoseconds of a monotonic clock, for deadlines and leases.
     public var uptime: @Sendable () -> UInt64
     /// The logger of the engine's threads.
     public var logger: Logger
-    /// The number of reading connections, each with a thread of its own. Unused in memory, where the writer reads.
+    /// The number of connections that read, each with its own thread. Not used for a store in memory, where the
+    /// writer's connection also reads.
     public var readers: Int
-    /// The size of the newest events kept in memory for `committed()` and for readers near the end, in bytes of weight.
-    /// A consumer further behind reads from the file.
+    /// The maximum memory for the newest events, in bytes (`weight`). `committed()` and reads of recent events use this
+    /// memory. A consumer that needs older events reads them from the file.
     public var tailBytes = 16 * 1024 * 1024
-    /// The interval between rounds of removal.
+    /// The interval between the rounds that remove expired data.
     var housekeepingInterval: Duration = .seconds(30)
-    /// The maximum number of 4 KiB pages in the file, at which it counts as full; nil leaves the limit to the disk.
+    /// The maximum number of 4 KiB pages in the file. A store of this size counts as full; nil means that only the disk
+    /// limits the size.
     public var pageLimit: Int?
 
-    /// The checkpoint thresholds. Tests lower them.
+    /// The thresholds for checkpoints. Tests set lower values.
     var logPages = LogPages()
 
-    /// The pages of write-ahead log at which they are copied into the file, and at which readers are made to release
-    /// it. Four times as many cost the same per event and delay the next batch four times as long (measured).
+    /// The thresholds for checkpoints, in pages of the write-ahead log. At `long` pages, the pages are copied into the
+    /// file. At `tooLong` pages, the checkpoint also waits for readers. Four times as many pages would cost the same
+    /// per event but delay the next batch four times as long (measured).
     struct LogPages: Sendable {
         var long = 4_000
         var tooLong = 64_000
     }
 
-    /// - Parameter readers: at least two; with one, a long history read would delay every short read.
+    /// Creates settings. Everything that is not a parameter has its default value.
+    ///
+    /// - Parameter readers: the number of connections that read; at least two. With only one, a long read of history
+    ///   would delay every short read.
     public init(
         path: String, limits: Limits = Limits(), clock: WallClock = .system, readers: Int = 2,
         logger: Logger = Logger(label: "parley.store")

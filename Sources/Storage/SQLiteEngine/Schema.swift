@@ -2,24 +2,25 @@ import Glibc
 import Logging
 import SQLite
 
-/// The tables of the database file, and the steps that bring an older file up to date.
+/// The tables of the database file, and the migrations that update an older file.
 enum Schema {
-    /// `migrations[n]` migrates from version n to version n + 1. A step of a released version is never edited.
+    /// `migrations[n]` migrates a file from version n to version n + 1. Never edit a migration after its release.
     static let migrations = [version1]
 
-    /// The settings of every connection. `synchronous=FULL` makes each commit wait for the disk: a 201 means that the
-    /// event survives a power failure.
+    /// The settings of every connection. `synchronous=FULL` makes each commit wait for the disk, so that an event that
+    /// was answered with 201 survives a power failure.
     static let connectionPragmas = """
         PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF; PRAGMA temp_store=MEMORY;
         """
 
-    /// The writer's own settings: the page size of a new file, and the write-ahead log.
+    /// The additional settings of the writer's connection, for instance the page size of a new file and the write-ahead
+    /// log.
     static let writerPragmas = """
         PRAGMA page_size=4096; PRAGMA journal_mode=WAL; PRAGMA journal_size_limit=268435456; PRAGMA cache_size=-65536;
         """
 
-    /// A reader's own settings. Each commit of the writer empties the reader's cache, and the system caches the same
-    /// pages: with an eighth of the writer's cache, a page of history took as long (measured).
+    /// The additional settings of a reader's connection. Its cache is one eighth of the writer's. A larger cache does
+    /// not make reads faster (measured), because each commit empties it and the operating system caches the same pages.
     static let readerPragmas = "PRAGMA cache_size=-8192;"
 
     private static let version1 = """
@@ -119,10 +120,11 @@ enum Schema {
 }
 
 extension SQLiteEngineSettings {
-    /// Creates the tables of a new file, or migrates those of an older program: all steps or none.
+    /// Creates the tables of a new file, or migrates the tables of an older file. Either all migrations take effect or
+    /// none.
     ///
-    /// A migration cannot be undone. A damaged file, or a disk without room for a second copy of the file, is therefore
-    /// rejected before anything is written.
+    /// A migration cannot be undone. Therefore this function first checks that the file is not damaged and that the
+    /// disk has space for a second copy of the file. Otherwise it throws an error before it changes the file.
     func upgrade(_ database: Database, by migrations: [String] = Schema.migrations) throws(SQLiteFailure) {
         let found = try database.schemaVersion
         guard found > 0, found < migrations.count else { return try database.migrate(migrations) }
@@ -140,8 +142,8 @@ extension SQLiteEngineSettings {
         logger.notice("upgraded the database", metadata: fields)
     }
 
-    /// Throws unless the file system has room for another copy of the file: a migration may write every page to the
-    /// write-ahead log first.
+    /// Throws if the file system has no space for another copy of the file, because a migration may first write every
+    /// page to the write-ahead log.
     private func checkFreeSpace(_ database: Database) throws(SQLiteFailure) {
         let pages = try database.integer("PRAGMA page_count") ?? 0
         let needed = Int(pages * (try database.integer("PRAGMA page_size") ?? 0))

@@ -1,7 +1,7 @@
 import ChatModel
 import Locking
 
-/// The outcome of the store's last commit, for `health()`.
+/// The result of the store's last commit, for ``SQLiteEngine/health()``.
 final class StoreHealth: Sendable {
     enum State: Sendable {
         case works

@@ -2,13 +2,13 @@ public import ChatModel
 import Glibc
 import SQLite
 
-/// The state of a store's delivery queue, read from the file without an engine.
+/// The state of a store's delivery queue, which is read from the file without opening an engine.
 public struct StoreQueue: Sendable {
-    /// Deliveries that are waiting for an attempt.
+    /// The number of deliveries that wait for an attempt.
     public var waiting: Int
-    /// Deliveries that were given up.
+    /// The number of dead deliveries, for which no further attempts are made.
     public var dead: Int
-    /// Paused webhooks and subscriptions, which receive nothing at the moment, as `app/name`.
+    /// The paused webhooks and subscriptions, which receive no deliveries now, each as `app/name`.
     public var disabled: [String]
 }
 
@@ -16,7 +16,7 @@ extension StoreFile {
     /// The version of the SQLite library in use.
     public static var libraryVersion: String { Database.libraryVersion }
 
-    /// True when an engine of any process has the file open. Creates no file where none exists.
+    /// True when an engine of any process has the file open. Reading this property creates no file.
     public var isInUse: Bool {
         guard StoreFile(at: path + ".lock").exists else { return false }
         do throws(FileLock.LockError) {
@@ -25,7 +25,7 @@ extension StoreFile {
         } catch { return error == .held }
     }
 
-    /// The upper bound of the timetokens that may have been assigned.
+    /// Returns the highest reserved timetoken. No higher timetoken has been assigned.
     ///
     /// - Throws: ``SQLiteEngineFailure`` when the file cannot be read.
     public func lastReserved() throws(SQLiteEngineFailure) -> Timetoken {
@@ -38,7 +38,8 @@ extension StoreFile {
     public func queue() throws(SQLiteEngineFailure) -> StoreQueue {
         try reading { (database) throws(SQLiteFailure) in
             func deliveries(_ state: Int) throws(SQLiteFailure) -> Int {
-                // Uses the index of states: a scan of millions of rows would have to read them from the disk.
+                // The condition allows SQLite to use the index of states. Otherwise it would read millions of rows from
+                // the disk.
                 Int(
                     try database.integer(
                         """
@@ -59,26 +60,28 @@ extension StoreFile {
 }
 
 extension StoreFile {
-    /// Pages copied per step (256 KiB). Between steps the writer of a busy store gets the processor and the disk again.
+    /// The number of pages copied per step (256 KiB). Between two steps, the store's writer can use the processor and
+    /// the disk.
     private static let pagesAtOnce = 64
-    /// Pages copied between two syncs (8 MiB). Data that is left to the system piles up, and the writer's next commit
-    /// would have to wait until all of it is on the disk (measured: docs/performance.md).
+    /// The number of pages copied between two syncs (8 MiB). Without syncs, unwritten data would accumulate in the
+    /// system's cache, and the next commit of the store's writer would wait until all of it is on the disk (measured;
+    /// see docs/performance.md).
     private static let pagesPerSync = 2048
 
-    /// Copies the store as it is at this moment into a new file. The copy is on the disk when this returns.
+    /// Copies a snapshot of the store into a new file. The copy is on the disk when the function returns.
     ///
-    /// - Parameter progress: called with the number of pages copied and the total number.
+    /// - Parameter progress: called after each step with the number of pages copied so far and the total number.
     /// - Throws: ``SQLiteEngineFailure`` when `target` exists already or a file cannot be read or written.
     public func copy(to target: String, progress: (_ copied: Int, _ total: Int) -> Void) throws(SQLiteEngineFailure) {
-        // Creates the file before SQLite does, so that only its owner can read it, whatever the umask is.
+        // The file is created here and not by SQLite, so that only its owner can read it, regardless of the umask.
         let descriptor = open(target, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Self.failure("make", target) }
         defer { close(descriptor) }
         var synced = 0
         try reading { (source) throws(SQLiteFailure) in
             let copy = try Database(path: target, mode: .readWrite)
-            // No journal is needed: nothing reads the copy before it is complete, and a partial copy left by a crash is
-            // discarded.
+            // No journal is needed, because nothing reads the copy before it is complete, and an incomplete copy after
+            // a crash is discarded.
             try copy.execute("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF")
             try source.copy(to: copy, pagesAtOnce: Self.pagesAtOnce) { (copied, total) throws(SQLiteFailure) in
                 if copied - synced >= Self.pagesPerSync {
@@ -89,7 +92,8 @@ extension StoreFile {
             }
         }
         do throws(SQLiteFailure) {
-            // The copied header says that the file uses a write-ahead log. Without one the copy is a single file.
+            // The copied header says that the file uses a write-ahead log. Turning this mode off makes the copy a
+            // single file.
             try Database(path: target, mode: .readWrite).execute("PRAGMA journal_mode=DELETE")
         } catch {
             throw SQLiteEngineFailure(error, path: target)
@@ -104,8 +108,8 @@ extension StoreFile {
 }
 
 extension StoreFile {
-    /// The bodies of all records of a kind, in all apps. Reads them all into memory, so use it for kinds with few
-    /// records.
+    /// Returns the bodies of all records of a kind, in all apps. All bodies are read into memory, so use it only for
+    /// kinds with few records.
     ///
     /// - Throws: ``SQLiteEngineFailure`` when the file cannot be read.
     public func bodies(of kind: RecordKind) throws(SQLiteEngineFailure) -> [String] {
@@ -122,9 +126,9 @@ extension StoreFile {
 }
 
 extension StoreFile {
-    /// Records that the store was restored from a backup at `moment`. Events stored between the backup and that moment
-    /// are lost, and a reader that resumes from a position before the end of that interval gets a gap. No new event
-    /// gets a timetoken within the interval.
+    /// Records in the file that the store was restored from a backup at `moment`. The events stored between the backup
+    /// and `moment` are lost. A reader that resumes from a position before `moment` is informed of a gap. No new event
+    /// receives a timetoken in the lost interval.
     ///
     /// No other connection may have the file open.
     ///

@@ -2,9 +2,9 @@ public import ChatModel
 import Glibc
 import SQLite
 
-/// The file of a store, for tools that inspect or copy it while an engine may be writing to it.
+/// The file of a store, for tools that inspect or copy it. An engine may write to the file at the same time.
 ///
-/// Each call opens the file for reading, closes it again, and blocks its thread.
+/// Each method that reads the file opens and closes it, and blocks the calling thread.
 public struct StoreFile: Sendable {
     /// The path of the database file.
     public let path: String
@@ -12,29 +12,29 @@ public struct StoreFile: Sendable {
     /// The newest schema version that this program knows.
     public static let knownVersion = Schema.migrations.count
 
-    /// Refers to the file at `path` without opening it.
+    /// Creates a reference to the file at `path`. Does not open the file.
     public init(at path: String) { self.path = path }
 
     /// True when a file exists at the path.
     public var exists: Bool { access(path, F_OK) == 0 }
 
-    /// Counts the content of the store.
+    /// Returns counts of the store's content.
     ///
     /// - Throws: ``SQLiteEngineFailure`` when the file cannot be read.
     public func summary() throws(SQLiteEngineFailure) -> StoreSummary {
         try reading { (database) throws(SQLiteFailure) in try StoreSummary(database) }
     }
 
-    /// The schema version of the file; 0 when it has no tables.
+    /// Returns the schema version of the file; 0 when it has no tables.
     ///
     /// - Throws: ``SQLiteEngineFailure`` when the file cannot be read.
     public func schemaVersion() throws(SQLiteEngineFailure) -> Int {
         try reading { (database) throws(SQLiteFailure) in try database.schemaVersion }
     }
 
-    /// The faults in the file's structure, in SQLite's words; empty when there are none.
+    /// Checks the file's structure. Returns SQLite's messages about faults; empty when there are none.
     ///
-    /// - Parameter isThorough: also compares the indexes with their tables, which takes much longer.
+    /// - Parameter isThorough: true to also compare the indexes with their tables, which takes much longer.
     /// - Throws: ``SQLiteEngineFailure`` when the file cannot be read.
     public func faults(isThorough: Bool) throws(SQLiteEngineFailure) -> [String] {
         try reading { (database) throws(SQLiteFailure) in try database.faults(isThorough: isThorough) }
@@ -51,7 +51,7 @@ public struct StoreFile: Sendable {
     }
 }
 
-/// Counts of a store's content: enough to check that a copy is complete.
+/// Counts of a store's content, for instance to check that a copy is complete.
 public struct StoreSummary: Sendable, Equatable {
     /// The schema version of the file.
     public var schemaVersion: Int

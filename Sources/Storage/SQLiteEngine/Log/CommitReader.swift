@@ -2,11 +2,13 @@ import ChatModel
 import Locking
 import SQLite
 
-/// One consumer of the commits, with its position. It reads from memory, and from the file when it has fallen behind.
+/// One consumer of the log's commits, with its position. It reads commits from memory, or from the file if they are no
+/// longer in memory.
 final class CommitReader: Sendable {
-    /// Events per read from the file for a consumer that has fallen behind.
+    /// The maximum number of events per read from the file.
     private static let stride = 1000
-    /// Small commits are joined: at most this many commits, and about this many events.
+    /// The limits for joining small commits into one: at most `commitsTogether` commits and about `eventsTogether`
+    /// events.
     private static let commitsTogether = 64
     private static let eventsTogether = 256
 
@@ -14,15 +16,16 @@ final class CommitReader: Sendable {
     private let readers: Readers
     private let position: Lock<Timetoken>
 
-    /// Starts at the newest commit, so the first commit returned is the next one.
+    /// Creates a consumer that starts after the newest commit. The first commit it returns is the next commit of the
+    /// log.
     init(engineState: EngineState, readers: Readers) {
         self.engineState = engineState
         self.readers = readers
         position = Lock(engineState.tail.watermark)
     }
 
-    /// Returns the next commit, or several joined into one. Returns nil when the engine is closed or the task is
-    /// cancelled. Only one task at a time may call it.
+    /// Waits for the next commit and returns it. Small commits may be joined into one. Returns nil when the engine is
+    /// closed or the task is cancelled. Only one task at a time may call this function.
     nonisolated(nonsending) func next() async -> Commit? {
         while !Task.isCancelled {
             let here = position.withLock { $0 }
@@ -48,8 +51,8 @@ final class CommitReader: Sendable {
         return joined
     }
 
-    /// Advances the position and removes events that were returned before. The result may have no events, when they
-    /// were deleted; it is returned anyway because consumers wait for its watermark.
+    /// Moves the position to the end of `commit`, and returns the commit without the events that were returned before.
+    /// A commit whose events were all deleted is also returned, because consumers wait for its watermark.
     private func advance(to commit: Commit, from here: Timetoken) -> Commit {
         position.withLock { $0 = commit.watermark }
         let events = commit.events
@@ -57,8 +60,7 @@ final class CommitReader: Sendable {
         return Commit(events: Array(events[events.index(after: here)...]), watermark: commit.watermark)
     }
 
-    /// Reads further commits from the file. Retries after a failure, because the sequence must be complete rather than
-    /// fast.
+    /// Reads the next events from the file as one commit. Retries after a failure, because no event may be skipped.
     private nonisolated(nonsending) func refill(after here: Timetoken) async -> Commit? {
         while !Task.isCancelled {
             let end = engineState.tail.watermark
@@ -72,7 +74,7 @@ final class CommitReader: Sendable {
                 return Commit(events: page.items, watermark: reached)
             } catch {
                 guard !engineState.tail.isClosed else { return nil }
-                // The head of the loop checks for cancellation.
+                // The error can be ignored, because the condition of the loop checks for cancellation.
                 try? await Task.sleep(for: .milliseconds(100))
             }
         }

@@ -1,8 +1,8 @@
 import ChatModel
 import Locking
 
-/// The ephemeral events of each app. They are kept in memory only, within the limits on age and number; a restart
-/// discards them.
+/// The ephemeral events of each app. They exist only in memory and are lost at a restart. Their age and number are
+/// limited.
 final class PassingEvents: Sendable {
     fileprivate struct Ring: Sendable {
         var events: [Event] = []
@@ -19,7 +19,7 @@ final class PassingEvents: Sendable {
                 bytes -= events[first].draft.weight
                 first += 1
             }
-            // Removes expired entries in bulk: each removal moves all remaining entries.
+            // Removes many expired entries at once, because each removal moves all remaining entries.
             if first > 256, first > events.count / 4 {
                 events.removeFirst(first)
                 first = 0
@@ -36,7 +36,7 @@ final class PassingEvents: Sendable {
         capacity = limits.passingBytes
     }
 
-    /// Stores the ephemeral events among `events`, all of which are newer than any event stored before.
+    /// Stores those of `events` that are ephemeral. All of them must be newer than the events stored before.
     func add(_ events: [Event], now: Timetoken) {
         let edge = now.adding(.zero - age)
         rings.withLock { rings in
@@ -47,7 +47,7 @@ final class PassingEvents: Sendable {
         }
     }
 
-    /// Removes expired events, also in apps that receive no new ones.
+    /// Removes expired events in all apps, including apps that receive no new events.
     func sweep(now: Timetoken) {
         let edge = now.adding(.zero - age)
         rings.withLock { rings in
@@ -59,7 +59,8 @@ final class PassingEvents: Sendable {
         }
     }
 
-    /// The events of one app, or of all apps, after `position` and up to and including `end`, oldest first.
+    /// Returns the events after `position`, up to and including `end`, oldest first. If `app` is nil, returns events of
+    /// all apps.
     func events(in app: AppID?, after position: Timetoken, upTo end: Timetoken) -> [Event] {
         let found = rings.withLock { rings in
             if let app { return rings[app].map { [$0.between(position, end)] } ?? [] }

@@ -1,24 +1,26 @@
 import ChatModel
 import Locking
 
-/// The position in each app before which events are hidden. Every read needs it, so it is kept in memory beside the
-/// file.
+/// The retention state of each app, in memory. It determines the position up to which events are hidden, which every
+/// read needs.
 final class RetentionTable: Sendable {
     /// The stored retention state of one app.
     struct Entry: Sendable {
-        /// The maximum age of events; nil keeps them forever.
+        /// The maximum age of events; nil means that events are never removed because of their age.
         var age: Duration?
-        /// The newest event that retention has removed from the file and whose removal counts as a loss.
+        /// The timetoken of the newest event that retention has removed from the file and whose removal counts as a
+        /// loss for readers.
         var newestLoss: Timetoken = .zero
-        /// The position up to which removal has examined all events.
+        /// The position up to which the removal of old events has examined all events.
         var swept: Timetoken = .zero
-        /// The highest cutoff given to a reader. It never decreases, whatever the clock does: an event that was hidden
-        /// once must stay hidden.
+        /// The highest position up to which events have been hidden from a reader. It never decreases, even if the
+        /// clock is set back, so that hidden events stay hidden.
         var cutoff: Timetoken = .zero
     }
 
-    /// The time that retention waits for a planner's cursor (3 days). Without this bound, a planner that has stopped
-    /// would keep all events forever.
+    /// The maximum time for which retention waits for a planner (3 days). A planner creates deliveries from events, and
+    /// its cursor is its position in the log. Without this limit, a stopped planner would prevent the removal of events
+    /// forever.
     private static let gracePeriod: Duration = .seconds(3 * 24 * 3600)
 
     fileprivate struct State: Sendable {
@@ -26,19 +28,19 @@ final class RetentionTable: Sendable {
         var cursors: [CursorName: Timetoken] = [:]
     }
 
-    /// The end of the last interval lost by a restore; zero when there is none.
+    /// The end of the last interval whose events were lost when a backup was restored; zero when there is none.
     let restored: Timetoken
 
     private let state = Lock(State())
 
     init(restored: Timetoken = .zero) { self.restored = restored }
 
-    /// The cutoff of an app: events at or below this position are hidden.
+    /// Returns the cutoff of an app. Events at or before this position are hidden.
     func cutoff(of app: AppID, now: Timetoken) -> Timetoken {
         state.withLock { state in
             guard let entry = state.apps[app] else { return .zero }
             guard let age = entry.age else { return entry.cutoff }
-            // Events that a planner has not passed yet do not expire.
+            // Retention does not hide events that a planner has not processed yet.
             let needed = max(state.cursors.values.min() ?? .distantFuture, now.adding(.zero - Self.gracePeriod))
             let cutoff = max(entry.cutoff, min(now.adding(.zero - age), needed))
             state.apps[app]?.cutoff = cutoff
@@ -46,7 +48,7 @@ final class RetentionTable: Sendable {
         }
     }
 
-    /// The apps with a retention age, from which events may have to be removed.
+    /// The apps with a maximum age of events, from which events may have to be removed.
     var limited: [AppID] { state.withLock { $0.apps.filter { $0.value.age != nil }.map(\.key) } }
 
     func entry(of app: AppID) -> Entry { state.withLock { $0.apps[app] ?? Entry() } }
@@ -55,7 +57,7 @@ final class RetentionTable: Sendable {
         state.withLock { change(&$0.apps[app, default: Entry()]) }
     }
 
-    /// The position of a planner; zero for a planner that has stored none yet.
+    /// Returns the position of a planner; zero if the planner has not stored a position yet.
     func cursor(_ name: CursorName) -> Timetoken { state.withLock { $0.cursors[name] ?? .zero } }
 
     func move(_ name: CursorName, to position: Timetoken) { state.withLock { $0.cursors[name] = position } }

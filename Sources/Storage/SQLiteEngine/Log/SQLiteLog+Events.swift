@@ -12,8 +12,8 @@ extension SQLiteLog {
         let question = EventsQuery(
             channels: channels, after: from, upTo: engineState.tail.watermark, limit: limit, now: now)
         var page = try await readers.run { (reader) throws(SQLiteFailure) in try reader.events(question) }
-        // Ephemeral events are read after the rows. Those that memory has dropped in between were past their guaranteed
-        // age.
+        // Ephemeral events are read after the rows of the file. Events that were removed from memory in the meantime
+        // were older than their guaranteed age.
         let passing = engineState.passing.events(in: channels.app, after: from, upTo: page.position)
             .filter { channels.contains($0.channel) && engineState.isReadable($0, now: now, cutoff: cutoff) }
         page.merge(passing, limit: limit)
@@ -31,11 +31,11 @@ extension SQLiteLog {
         return try await readers.run { [question] (reader) throws(SQLiteFailure) in try reader.events(question) }
     }
 
-    /// The number of newer events, of all channels, up to which a reader scans them one by one. With more of them, a
-    /// reader of few channels uses the index by channel.
+    /// The maximum number of newer events, of all channels, that a read examines one by one. If there are more, a read
+    /// of named channels uses the index by channel (``TailIndex``).
     private static let scanLimit = 128
 
-    /// The page from memory; nil when memory does not reach back far enough.
+    /// Returns the page from the events in memory; nil when the events after the position are no longer in memory.
     private func eventsInMemory(
         _ channels: ChannelSet, after position: Timetoken, limit: Int, now: Timetoken
     ) -> Page<Event>? {
@@ -78,7 +78,8 @@ extension SQLiteLog {
 }
 
 extension ChannelSet {
-    /// The channels, when each is named and there are no patterns; nil otherwise.
+    /// The names of the channels, if the set consists only of named channels; nil if it contains patterns or all
+    /// channels.
     fileprivate var onlyNames: [ChannelID]? {
         guard !isAll, prefixes.isEmpty else { return nil }
         return names.map { ChannelID($0.text, in: app) }
@@ -92,7 +93,7 @@ extension Page<Event> {
         return page
     }
 
-    /// Merges further events of the same range into the page, in order and within the limit.
+    /// Merges other events of the same range into the page. The result is in order and has at most `limit` events.
     mutating func merge(_ others: [Event], limit: Int) {
         guard !others.isEmpty else { return }
         items = (items + others).sorted { $0.timetoken < $1.timetoken }

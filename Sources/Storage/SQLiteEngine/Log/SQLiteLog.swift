@@ -2,7 +2,7 @@ import ChatModel
 import Locking
 import SQLite
 
-/// The event log (`EventLog`) stored in one file.
+/// The event log (`EventLog`) of a store.
 struct SQLiteLog: EventLog {
     let engineState: EngineState
     let readers: Readers
@@ -27,7 +27,7 @@ struct SQLiteLog: EventLog {
     }
 
     private func pass(_ drafts: [EventDraft], unlessChangedSince revision: Revision?) -> [Appended]? {
-        // The writer publishes record changes before it releases the allocator.
+        // The check is safe, because the writer publishes record changes before it releases the allocator.
         engineState.allocator.pass(drafts, now: engineState.clock.now) {
             revision.map { engineState.changes.end <= $0 } ?? true
         }
@@ -37,7 +37,7 @@ struct SQLiteLog: EventLog {
         app == .gateway ? engineState.tail.watermark : engineState.positions.position(of: app)
     }
 
-    /// The shortest retention that an event type can have.
+    /// The shortest retention that an event type can have (one hour).
     private static let leastRetention: Duration = .seconds(3600)
 
     func loss(
@@ -49,7 +49,7 @@ struct SQLiteLog: EventLog {
         let now = engineState.now
         let cutoff = engineState.retention.cutoff(of: channels.app, now: now)
         let entry = engineState.retention.entry(of: channels.app)
-        // A reader that resumes soon needs no query.
+        // If the position is recent, nothing can have been removed, and no query is needed.
         guard position < max(entry.newestLoss, cutoff, now.adding(.zero - Self.leastRetention)) else { return nil }
         let question = LossQuery(
             channels: channels, types: types, after: position, swept: entry.swept, hidden: cutoff, now: now)
@@ -88,7 +88,7 @@ struct SQLiteLog: EventLog {
         }
     }
 
-    /// Answers all requests from one snapshot.
+    /// Performs all requests in one snapshot of the file, so that the results are consistent.
     private func read<Answer: Sendable>(
         _ requests: [HistoryRequest],
         _ body: @escaping @Sendable (Reader, HistoryRequest, Timetoken, Timetoken) throws(SQLiteFailure) -> Answer
@@ -99,8 +99,8 @@ struct SQLiteLog: EventLog {
             try reader.inSnapshot { () throws(SQLiteFailure) in
                 var answers: [Answer] = []
                 for var request in requests {
-                    // Rows above the watermark may already be committed, but their callers have not received a response
-                    // yet.
+                    // Rows after the watermark may already be committed, but they must not be visible before their
+                    // batch is published.
                     request.before = min(request.before, Timetoken(watermark.rawValue + 1))
                     let cutoff = engineState.retention.cutoff(of: request.channel.app, now: now)
                     answers.append(try body(reader, request, now, cutoff))

@@ -1,7 +1,6 @@
 import ChatModel
 
-/// The newest commits in memory. `committed()` is fed from them, and reads near the end of the log are answered from
-/// them without touching the file.
+/// The newest commits, in memory. `committed()` and reads of recent events use them instead of the file.
 typealias Tail = ReplayBuffer<Commit>
 
 extension Commit: ReplayEntry {
@@ -10,16 +9,16 @@ extension Commit: ReplayEntry {
 }
 
 extension ReplayBuffer<Commit> {
-    /// The position up to which every event is visible.
+    /// The position up to which all events are visible to readers.
     var watermark: Timetoken { Timetoken(end) }
 
-    /// The event at this position, when memory holds it.
+    /// Returns the event with this timetoken; nil when it is not in memory.
     func event(at timetoken: Timetoken) -> Event? {
         guard timetoken > .zero else { return nil }
         return entry(after: timetoken.rawValue - 1)?.events.event(at: timetoken)
     }
 
-    /// Removes deleted events, so that no reader near the end is shown them.
+    /// Removes the events for which `isGone` returns true, so that reads from memory do not return deleted events.
     func remove(_ isGone: (Event) -> Bool) {
         rewrite { commit in
             guard commit.events.contains(where: isGone) else { return nil }

@@ -1,16 +1,17 @@
 import ChatModel
 import Locking
 
-/// An index of the newest events by channel, for readers that want few of many channels. Without it each of them would
-/// scan every event emitted since its position, and after a network outage thousands of readers resume at once.
+/// An index by channel of the newest events in memory (the tail), for readers of a few channels. Without the index,
+/// each reader would examine every event since its position. After a network outage, thousands of readers resume at the
+/// same time.
 ///
-/// A reader builds it on first use and later readers update it, so emitting an event costs nothing extra.
+/// The first reader builds the index, and later readers update it. Therefore emitting an event does no additional work.
 final class TailIndex: Sendable {
     fileprivate struct State: Sendable {
         var events: [ChannelID: [Event]] = [:]
-        /// Events with echo channels, by each of those channels.
+        /// The events that also appear in other channels (echoes), by each of those channels.
         var echoes: [ChannelID: [Event]] = [:]
-        /// `events` covers the positions after `start` and up to `end`.
+        /// The indexed range: events after `start`, up to and including `end`.
         var start: Timetoken = .zero
         var end: Timetoken = .zero
         var bytes = 0
@@ -20,11 +21,14 @@ final class TailIndex: Sendable {
     private let state = Lock(State())
     private let capacity: Int
 
-    /// - Parameter capacity: the capacity of the tail, in bytes of weight.
+    /// Creates an empty index.
+    ///
+    /// - Parameter capacity: the maximum memory of the tail in bytes (`weight`).
     init(capacity: Int) { self.capacity = capacity }
 
-    /// The events of the channels after a position, oldest first, at most `limit`. Nil when the tail does not reach
-    /// back so far. The page's position counts all events; the caller decides which of them may be shown.
+    /// Returns at most `limit` events of the channels after a position, oldest first; nil when events after the
+    /// position are no longer in the tail. The result may contain events that are not visible to the reader. The caller
+    /// must remove them.
     func events(
         in channels: [ChannelID], echoes: Bool, after position: Timetoken, limit: Int, of tail: Tail
     ) -> Page<Event>? {
@@ -47,7 +51,7 @@ final class TailIndex: Sendable {
     /// Discards the index, because events were removed from the tail.
     func reset() { state.withLock { $0 = State() } }
 
-    /// Frees the memory when the index was not used since the last call.
+    /// Frees the memory of the index if it was not used since the last call.
     func sweep() {
         state.withLock { state in
             if state.isUsed { state.isUsed = false } else { state = State() }
@@ -56,7 +60,7 @@ final class TailIndex: Sendable {
 }
 
 extension TailIndex.State {
-    /// Adds events found by their echo channels, each event once.
+    /// Adds the events that appear in these channels as echoes. Adds no event twice.
     fileprivate func addEchoes(
         in channels: [ChannelID], after position: Timetoken, _ limit: Int, to found: inout [Event]
     ) {
@@ -69,8 +73,8 @@ extension TailIndex.State {
         }
     }
 
-    /// Indexes new commits. Rebuilds the index when it does not reach back to `position`, and when it holds more than
-    /// the tail.
+    /// Adds new commits to the index. Rebuilds the index if it begins after `position` or has become too large. Returns
+    /// false if events after `position` are no longer in the tail.
     fileprivate mutating func cover(_ position: Timetoken, _ tail: Tail, _ capacity: Int) -> Bool {
         if position < start || end == .zero || bytes > 2 * capacity { begin(at: position) }
         while true {
@@ -78,7 +82,8 @@ extension TailIndex.State {
             case .entries(let commits): for commit in commits { add(commit) }
             case .empty, .closed: return true
             case .behind:
-                // The index was not used for a while, or the position is older than it covers.
+                // The tail no longer contains the commits after the end of the index. The index is rebuilt from
+                // `position`.
                 guard end != position else { return false }
                 begin(at: position)
             }
@@ -106,12 +111,13 @@ extension TailIndex.State {
 }
 
 extension [Event] {
-    /// Finds an event by binary search in an array in timetoken order.
+    /// Returns the event with this timetoken, found by binary search; nil when there is none. The array must be in
+    /// timetoken order.
     func event(at timetoken: Timetoken) -> Event? {
         let index = self.index(after: timetoken)
         return index > 0 && self[index - 1].timetoken == timetoken ? self[index - 1] : nil
     }
 
-    /// The first index whose event lies above `position`.
+    /// Returns the index of the first event after `position`; `count` when there is none.
     func index(after position: Timetoken) -> Int { index(above: position.rawValue) { $0.timetoken.rawValue } }
 }

@@ -1,19 +1,19 @@
 import ChatModel
 import Locking
 
-/// Assigns timetokens and makes events visible, in one order for all readers.
+/// Assigns timetokens to events and makes the events visible to readers in the order of their timetokens.
 ///
-/// The writer holds the allocator from the first timetoken of a batch until the batch is visible or rolled back. While
-/// it is not held, ephemeral events get their timetokens on the thread that emits them: they do not wait for the disk,
-/// and no event with an earlier timetoken is still invisible.
+/// The writer reserves the allocator from the first timetoken of a batch until the batch is visible or rolled back.
+/// While the allocator is not reserved, ephemeral events receive their timetokens directly on the thread that emits
+/// them. They do not wait for the disk, and all events with earlier timetokens are already visible.
 final class TimetokenAllocator: Sendable {
-    /// The last assigned timetoken, and the upper bound that the file has reserved.
+    /// The last assigned timetoken, and the highest timetoken that is reserved in the file.
     struct Mark: Sendable {
-        /// Never decreases; a batch that is rolled back leaves a gap.
+        /// The last assigned timetoken. It never decreases, so a batch that is rolled back leaves unused timetokens.
         var last: UInt64
         var reserved: UInt64
 
-        /// Assigns the next timetoken: the current time, or the last timetoken plus one.
+        /// Assigns and returns the next timetoken: the current time, or the last timetoken plus one if that is later.
         mutating func next(now: Timetoken) -> UInt64 {
             last = max(last + 1, now.rawValue)
             return last
@@ -39,10 +39,11 @@ final class TimetokenAllocator: Sendable {
         state = Lock(State(mark: Mark(last: start, reserved: start)))
     }
 
-    /// Assigns timetokens to ephemeral events and makes them visible to readers, without the writer. Returns nil, and
-    /// assigns nothing, if the events must go through the writer.
+    /// Assigns timetokens to ephemeral events and makes the events visible, without the writer. Returns nil and assigns
+    /// nothing if the writer must append the events.
     ///
-    /// - Parameter mayPass: a last check, called under the allocator's lock; if it returns false, the result is nil.
+    /// - Parameter mayPass: an additional condition, which is called under the allocator's lock. If it returns false,
+    ///   the result is nil.
     func pass(_ drafts: [EventDraft], now: Timetoken, if mayPass: () -> Bool = { true }) -> [Appended]? {
         guard !drafts.isEmpty, drafts.allSatisfy({ $0.retention == .passing && $0.deduplicationKey == nil }) else {
             return nil
@@ -54,15 +55,16 @@ final class TimetokenAllocator: Sendable {
             return (events, show(events, upTo: state.mark.last, now: now))
         }
         guard let passed else { return nil }
-        // Resumed outside the lock: on an event loop that has ended, the thread that resumes a job also runs it.
+        // The waiting tasks are resumed outside the lock. If their event loop has ended, the thread that resumes a task
+        // also runs it.
         for sleeper in passed.sleepers { sleeper.resume() }
         return passed.events.map { Appended(event: $0, isDuplicate: false) }
     }
 
     // MARK: The writer
 
-    /// Reserves the allocator for the writer; no other thread gets timetokens until
-    /// ``release(_:showing:evenNone:now:)``.
+    /// Reserves the allocator for the writer. No other thread can assign timetokens until
+    /// ``release(_:showing:evenNone:now:)`` is called.
     func hold() -> Mark {
         state.withLock { state in
             state.isHeld = true
@@ -72,7 +74,7 @@ final class TimetokenAllocator: Sendable {
 
     /// Makes the writer's events visible and releases the allocator.
     ///
-    /// - Parameter evenNone: moves the watermark even when there are no events.
+    /// - Parameter evenNone: true to move the watermark even if there are no events.
     func release(_ mark: Mark, showing events: [Event], evenNone: Bool = false, now: Timetoken) {
         let sleepers = state.withLock { state in
             state.mark = mark
@@ -82,7 +84,7 @@ final class TimetokenAllocator: Sendable {
         for sleeper in sleepers { sleeper.resume() }
     }
 
-    /// Stops assigning timetokens outside the writer.
+    /// From now on, only the writer assigns timetokens.
     func close() { state.withLock { $0.isClosed = true } }
 
     private func show(_ events: [Event], upTo last: UInt64, now: Timetoken) -> [CheckedContinuation<Void, Never>] {
@@ -93,8 +95,8 @@ final class TimetokenAllocator: Sendable {
     }
 }
 
-/// The position of the log for each app: its newest event, or the log's position when it was opened. Events of other
-/// apps do not change it.
+/// The position of each app in the log: the timetoken of the app's newest event, or the log's position when the file
+/// was opened. Events of other apps do not change an app's position.
 final class AppPositions: Sendable {
     private let start: Timetoken
     private let newest = Lock<[AppID: Timetoken]>([:])
@@ -103,12 +105,13 @@ final class AppPositions: Sendable {
 
     func position(of app: AppID) -> Timetoken { newest.withLock { $0[app] } ?? start }
 
-    /// Records events that have become visible, oldest first.
+    /// Updates the positions after events have become visible. `events` must be in order, oldest first.
     func record(_ events: [Event]) {
         guard !events.isEmpty else { return }
         newest.withLock { newest in
             for (index, event) in events.enumerated() {
-                // Most commits contain events of one app.
+                // Most commits contain only events of one app, so only the last event of a run of the same app is
+                // stored.
                 let isLast = index + 1 == events.count || events[index + 1].channel.app != event.channel.app
                 if isLast { newest[event.channel.app] = event.timetoken }
             }

@@ -2,26 +2,26 @@ import ChatModel
 import Locking
 import SQLite
 
-/// The attempts of one call that wait to be recorded.
+/// The finished delivery attempts of one call that wait to be recorded in the file.
 struct FinishedAttempts: Sendable {
     let attempts: [(lease: Lease, outcome: DeliveryOutcome)]
-    /// Nil for an attempt whose lease was lost.
+    /// The delivery of each attempt; nil for an attempt whose lease was lost.
     let keys: [DeliveryKey?]
     let completion: Completion<[Bool]>
 }
 
-/// Finished attempts that wait briefly for others, so that one commit records many. No caller needs the result of a
-/// delivery at once, and a commit costs as much as several deliveries.
+/// Collects finished delivery attempts for a short time, so that one commit records many of them. A commit costs as
+/// much as several deliveries, and no caller needs the result of a delivery immediately.
 final class AttemptBatcher: Sendable {
-    /// The time that the first attempt waits (10 ms), and the number of attempts that are written without waiting
-    /// longer.
+    /// The maximum time for which attempts are collected (10 ms). When `enough` attempts have been collected, they are
+    /// written earlier.
     static let longestWait: UInt64 = 10_000_000
     private static let enough = 128
 
     private struct State {
         var waiting: [FinishedAttempts] = []
         var attempts = 0
-        /// The uptime at which the waiting attempts are to be written; nil when there are none.
+        /// The uptime in nanoseconds at which the collected attempts must be written; nil when there are none.
         var due: UInt64?
 
         mutating func removeAll() -> [FinishedAttempts] {
@@ -32,9 +32,10 @@ final class AttemptBatcher: Sendable {
 
     private let state = Lock(State())
 
-    /// Adds finished attempts.
+    /// Adds finished attempts to the collected ones.
     ///
-    /// - Returns: the attempts to write now; or, for the first that waits, the uptime at which to ask again.
+    /// - Returns: the attempts to write now. If these are the first collected attempts, also the uptime at which the
+    ///   caller must call ``due(at:)``.
     func add(_ finished: FinishedAttempts) -> (ready: [FinishedAttempts], callAt: UInt64?) {
         state.withLock { state in
             state.waiting.append(finished)
@@ -47,10 +48,10 @@ final class AttemptBatcher: Sendable {
         }
     }
 
-    /// The uptime at which the waiting attempts are due; nil when none wait.
+    /// The uptime in nanoseconds at which the collected attempts must be written; nil when there are none.
     var nextDue: UInt64? { state.withLock { $0.due } }
 
-    /// Removes and returns the attempts that are due at `moment`.
+    /// Removes and returns the collected attempts if they must be written by `moment`; otherwise returns none.
     func due(at moment: UInt64) -> [FinishedAttempts] {
         state.withLock { state in
             guard let due = state.due, due <= moment else { return [] }

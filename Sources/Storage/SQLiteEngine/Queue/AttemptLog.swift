@@ -1,13 +1,15 @@
 import ChatModel
 import JSON
 
-/// The attempts of one delivery, packed into one column. It is written once per attempt and read only on request.
+/// The log of the attempts of one delivery, packed into one column. It is written once per attempt and read only on
+/// request.
 ///
-/// Layout: the version, then for each attempt little-endian numbers and length-prefixed bytes in the order of
-/// ``append(_:)``.
+/// The layout is a version byte, followed by the attempts. Each attempt consists of little-endian numbers and
+/// length-prefixed bytes, in the order of ``append(_:)``.
 struct AttemptLog {
     private static let version: UInt8 = 1
-    /// The number of attempts kept, and the bytes kept of the latest response and of each earlier one.
+    /// The limits of the log: the maximum number of attempts, the maximum bytes of the latest response, and the maximum
+    /// bytes of each earlier response.
     private static let attemptsMost = 20
     private static let latestBytes = 16 * 1024
     private static let earlierBytes = 1024
@@ -16,7 +18,7 @@ struct AttemptLog {
 
     init() {}
 
-    /// Reads the bytes made by ``packed``. Of damaged bytes, reads as much as possible.
+    /// Parses the bytes of ``packed``. If the bytes are damaged, contains the attempts before the damage.
     init(packed bytes: [UInt8]) {
         var reader = ByteReader(bytes)
         guard reader.byte() == Self.version else { return }

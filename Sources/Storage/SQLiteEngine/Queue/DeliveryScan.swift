@@ -1,19 +1,20 @@
 import ChatModel
 import SQLite
 
-/// Reads the rows of one subscriber in one state, ordered by event, from the index `delivery_state`. The cost of a page
-/// depends only on the rows it shows.
+/// Reads the deliveries of one subscriber in one state, ordered by event, from the index `delivery_state`. The cost of
+/// a page depends only on the number of its rows.
 struct DeliveryScan {
-    /// The rows to read: those of one subscriber in one state.
+    /// The selection of deliveries to read: one subscriber and one state.
     struct Part: Sendable {
         let subscriber: Int64
         let state: StoredState
-        /// For waiting rows: true selects those that have failed, false those that have not, nil both.
+        /// A further condition for waiting deliveries: true selects deliveries with a failed attempt, false deliveries
+        /// without one, and nil both.
         var hasFailed: Bool?
     }
 
     private static let rows = "FROM delivery INDEXED BY delivery_state WHERE ep=?1 AND state=?2 AND tt > ?3 AND tt < ?4"
-    /// This condition reads the row itself; the other queries need only the index.
+    /// The condition for `hasFailed`. Unlike the other conditions, it reads the row itself and not only the index.
     private static let failed = "AND (tries > 0 AND manual = 0) = ?6"
 
     private let up: Statement
@@ -35,7 +36,7 @@ struct DeliveryScan {
         countByFailure = try database.prepare("SELECT count(*) FROM (SELECT 1 \(Self.rows) \(Self.failed) LIMIT ?5)")
     }
 
-    /// The events of the selected rows, strictly between the bounds.
+    /// Returns the events of the selected deliveries, strictly between `after` and `before`, at most `limit`.
     func events(
         _ part: Part, after: UInt64, before: UInt64, _ order: DeliveryQuery.Order, limit: Int
     ) throws(SQLiteFailure) -> [UInt64] {

@@ -2,14 +2,15 @@ import ChatModel
 import Locking
 import SQLite
 
-/// The delivery queue in memory: when deliveries are due, which are leased, and which callers wait for work. The file
-/// is the authority; this copy makes the queue fast. Changes of rows arrive here after their commit, in the order of
-/// the commits, on the writer's thread.
+/// The delivery queue in memory: the due times of deliveries, the leased deliveries, and the callers that wait for
+/// deliveries. A lease is the exclusive right to attempt a delivery until a deadline. The file contains the
+/// authoritative state; this copy makes the queue fast. The writer's thread reports changes of rows after each commit,
+/// in the order of the commits.
 final class DeliveryScheduler: Sendable {
     /// The duration of a lease (60 s).
     static let leaseNanoseconds: UInt64 = 60_000_000_000
-    /// The interval at which the clock is read while a caller waits for a due time (1 s), so that a clock step is
-    /// noticed.
+    /// The interval at which the clock is read while a caller waits for a due time (1 s), so that a change of the clock
+    /// is detected.
     private static let clockCheck: UInt64 = 1_000_000_000
 
     struct LeaseState: Sendable {
@@ -18,10 +19,10 @@ final class DeliveryScheduler: Sendable {
         let attempt: UInt64
         let since: UInt64
         var until: UInt64
-        /// True when the item waits behind others of its chain in the file and was leased along with the first of the
-        /// chain.
+        /// True when the delivery waits behind earlier deliveries of its chain and was leased together with the first
+        /// delivery of the chain. A chain is a sequence of deliveries that must be delivered in order.
         var isInLine: Bool
-        /// True when the item was pulled, whatever the subscriber's setting is by now.
+        /// True when a consumer has pulled the delivery, even if the subscriber's setting has changed since.
         let isPulled: Bool
         var isFinishing = false
     }
@@ -35,15 +36,15 @@ final class DeliveryScheduler: Sendable {
         init(of held: LeaseState) { (since, until) = (held.since, held.until) }
     }
 
-    /// The state of an item after its attempt is recorded.
+    /// The state of a delivery after its attempt is recorded.
     enum Ending: Sendable {
         case over
         case due(UInt64)
-        /// The item waits for others of its chain.
+        /// The delivery waits for earlier deliveries, which must be delivered first.
         case inLine
     }
 
-    /// A leased delivery, as a caller of ``lease(_:)`` gets it.
+    /// A leased delivery, as ``lease(_:)`` returns it.
     struct Grant: Sendable {
         let key: DeliveryKey
         let subscriber: SubscriberID
@@ -51,11 +52,11 @@ final class DeliveryScheduler: Sendable {
         let planned: PlannedDelivery?
         let fence: UInt64
         let attempt: UInt64
-        /// The number of further items of the chain that may join this attempt.
+        /// The number of further deliveries, in the required order, that may be part of this attempt.
         var freeCapacity = 0
     }
 
-    /// The state of a lane, as the writer reads it.
+    /// A copy of the state of a lane (the queue of one subscriber), which the writer reads.
     struct LaneSnapshot: Sendable {
         let settings: LaneSettings
         let isReordering: Bool
@@ -70,13 +71,14 @@ final class DeliveryScheduler: Sendable {
         var state: LaneState { settings.state }
     }
 
-    /// The capacity of a caller that requests work.
+    /// A caller's request for deliveries to attempt.
     struct LeaseRequest: Sendable {
-        /// The number of attempts wanted now.
+        /// The maximum number of attempts to begin with this request.
         let limit: Int
-        /// The maximum number of attempts under way at once, over all callers.
+        /// The maximum number of concurrent attempts of all callers together.
         var capacity = Int.max
-        /// The one pulled subscription; nil stands for all webhooks, which are pushed.
+        /// The number of the pulled subscription whose deliveries are requested; nil requests deliveries of all
+        /// webhooks.
         var lane: Int64?
         /// The duration of the leases in nanoseconds.
         var duration = DeliveryScheduler.leaseNanoseconds
@@ -93,8 +95,9 @@ final class DeliveryScheduler: Sendable {
     private let writerHandle: WriterHandle
     private let batcher = AttemptBatcher()
 
-    /// - Parameter life: the number of openings of the file. Fences of earlier openings never match those of this one,
-    ///   so leases from an earlier opening are rejected. Consumers that pull keep leases outside the process.
+    /// - Parameter life: the number of times that the file was opened. Each lease has a number (`fence`) that includes
+    ///   `life`, so a lease from an earlier opening never matches and is rejected. This matters because consumers of
+    ///   pulled subscriptions store leases outside the process.
     init(
         lanes: [(subscriber: StoredSubscriber, waiting: Int)], life: UInt64, clock: WallClock,
         writerHandle: WriterHandle
@@ -110,11 +113,11 @@ final class DeliveryScheduler: Sendable {
 
     func number(of subscriber: SubscriberID) -> Int64? { state.withLock { $0.numbers[subscriber] } }
 
-    /// The lane as the last commit left it.
+    /// Returns the state of a lane after the last commit.
     func snapshot(of number: Int64) -> LaneSnapshot? { state.withLock { $0.lanes[number].map(LaneSnapshot.init) } }
 
-    /// The lanes of attempts that are about to be recorded; nil where the lease was lost. The result does not change
-    /// until the writer's next commit.
+    /// Returns the state of the lane of each attempt that is about to be recorded; nil for an attempt whose lease was
+    /// lost. The result stays valid until the writer's next commit.
     func snapshots(of attempts: [(lease: Lease, outcome: DeliveryOutcome)], _ keys: [DeliveryKey?]) -> [LaneSnapshot?] {
         state.withLock { state in
             zip(attempts, keys).map { attempt, key in
@@ -126,7 +129,8 @@ final class DeliveryScheduler: Sendable {
 
     func isLeased(_ key: DeliveryKey) -> Bool { state.withLock { $0.leases[key] != nil } }
 
-    /// The subscribers whose deliveries wait until the subscriber is opened or until a consumer pulls them.
+    /// The numbers of the subscribers whose deliveries wait without a due time: paused subscribers, and subscriptions
+    /// whose consumer pulls.
     var patientLanes: [Int64] {
         state.withLock { state in
             state.lanes.filter { _, lane in
@@ -147,9 +151,10 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// Adds planned items.
+    /// Adds new deliveries from the planner.
     ///
-    /// - Parameter items: items in line are kept in the file only; memory counts them.
+    /// - Parameter items: the deliveries. Those with `isInLine` wait behind others of their chain and stay only in the
+    ///   file; memory contains only their number.
     func add(_ items: [(lane: Int64, item: PlannedDelivery, isInLine: Bool)], due: UInt64) {
         change { state in
             for (number, item, isInLine) in items {
@@ -163,13 +168,14 @@ final class DeliveryScheduler: Sendable {
     func replace(_ number: Int64, with fetched: [DueItem], isComplete: Bool) {
         change { state in
             let free = fetched.filter { state.leases[DeliveryKey(event: $0.event, subscriber: number)] == nil }
-            // Uses the bound of all fetched rows: leased rows do not mean that no further rows follow.
+            // The bound is the due time of the last fetched row, even if that row is leased, because further rows may
+            // follow it.
             state.lanes[number]?.replace(with: free, beyond: isComplete ? nil : fetched.last?.due)
             state.schedule(number)
         }
     }
 
-    /// Records that the fetch failed; the next caller that requests work starts another.
+    /// Records that reading deliveries from the file failed. The next request for deliveries starts another read.
     func fetchFailed(_ number: Int64) {
         state.withLock { state in
             state.lanes[number]?.isFetching = false
@@ -177,8 +183,8 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// Discards the items of these lanes in memory, because rows changed that memory did not follow. Each value is the
-    /// change in the number of waiting items.
+    /// Discards the deliveries of these lanes in memory, because their rows in the file have changed. They are read
+    /// again when needed. Each value is the change of the number of waiting deliveries.
     func forget(_ lanes: [Int64: Int]) {
         change { state in
             for (number, more) in lanes {
@@ -190,7 +196,7 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// Removes the items of a closed subscriber, all of which are dead.
+    /// Removes the deliveries of a closed subscriber from memory. All of them are dead.
     func clear(_ number: Int64) {
         change { state in
             state.dropPlanned(of: number)
@@ -199,15 +205,16 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// Ends the leases of recorded attempts and adds the items that are due again.
+    /// Ends the leases of recorded attempts, and adds the deliveries that are due again.
     func complete(_ attempts: [(key: DeliveryKey, ending: Ending)]) {
         change { $0.complete(attempts) }
     }
 
     // MARK: Leases
 
-    /// Claims the right to record attempts. The key is nil when the lease is over or is already being recorded. The
-    /// subscribers may begin their next attempts at once, so that no receiver waits for this store's disk.
+    /// Claims the exclusive right to record the outcome of each attempt. The result is nil for an attempt whose lease
+    /// is over or whose outcome is already being recorded. The next attempts of the subscribers may begin immediately,
+    /// so that no receiver waits for this store's disk.
     func claimRecording(of attempts: [(lease: Lease, outcome: DeliveryOutcome)]) -> [DeliveryKey?] {
         change { state in
             attempts.map { lease, _ in
@@ -221,8 +228,9 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// Records attempts whose right was claimed, together with others that end at about the same time. They are written
-    /// without waiting when another item is in line behind one of them.
+    /// Records attempts that were claimed with ``claimRecording(of:)``. They are usually written together with other
+    /// attempts that end at about the same time. Attempts of a subscriber with an ordering are written immediately,
+    /// because further deliveries may wait for them.
     func enqueueRecording(_ finished: FinishedAttempts) {
         let isAwaited = state.withLock { state in
             finished.keys.contains { key in
@@ -235,7 +243,7 @@ final class DeliveryScheduler: Sendable {
         if let callAt { writerHandle.deadlineThread.call(at: callAt) }
     }
 
-    /// Writes all attempts that wait to be recorded together.
+    /// Writes all collected attempts now.
     func flush() { write(batcher.due(at: .max)) }
 
     private func write(_ finished: [FinishedAttempts]) {
@@ -267,9 +275,9 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// Ends an unused lease.
+    /// Ends a lease without an attempt.
     ///
-    /// - Parameter isGone: true when the item no longer exists.
+    /// - Parameter isGone: true when the delivery no longer exists.
     func release(_ grant: Grant, isGone: Bool) {
         change { state in
             guard let held = state.leases[grant.key], held.fence == grant.fence else { return }
@@ -277,7 +285,8 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// Ends a lease and makes its item due again. False when it was lost, or its outcome is being recorded.
+    /// Ends a lease and makes its delivery due again. Returns false when the lease was lost or its outcome is being
+    /// recorded.
     func release(_ key: DeliveryKey, fence: UInt64) -> Bool {
         change { state in
             guard let held = state.leases[key], held.fence == fence, !held.isFinishing else { return false }
@@ -288,15 +297,15 @@ final class DeliveryScheduler: Sendable {
 
     // MARK: Leasing
 
-    /// Leases the items that are due now; returns none when nothing is due. Waits only while items must be read from
-    /// the file.
+    /// Leases the deliveries that are due now; returns none when nothing is due. Waits only while deliveries are read
+    /// from the file.
     func lease(_ request: LeaseRequest) async throws(ChatError) -> [Grant] {
         while true {
             let (grants, lanes, expired) = state.withLock { state in
                 state.isClosed
                     ? ([], [], []) : state.grants(request, now: clock.now.rawValue, uptime: writerHandle.uptime())
             }
-            // Only a caller that could receive these items again waits until the expired leases are recorded.
+            // A caller waits until the expired leases are recorded only if it can receive the same deliveries again.
             let isForUs = request.lane.map { lane in expired.contains { $0.key.subscriber == lane } } ?? false
             guard grants.isEmpty, !lanes.isEmpty || isForUs else {
                 if !expired.isEmpty { expire(expired) }
@@ -318,7 +327,8 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// As ``lease(_:)``, but waits until an item is due, the time is over, the task is cancelled or the queue is closed.
+    /// Leases deliveries like ``lease(_:)``. If none is due, waits until a delivery is due, the time is over, the task
+    /// is cancelled or the queue is closed.
     func lease(_ request: LeaseRequest, within wait: Duration) async throws(ChatError) -> [Grant] {
         let now = try await lease(request)
         guard now.isEmpty, wait > .zero else { return now }
@@ -336,7 +346,7 @@ final class DeliveryScheduler: Sendable {
                     return false
                 }
                 if isOver { return continuation.resume(returning: []) }
-                // An item may have become due between the check above and the registration of this waiter.
+                // A delivery may have become due between the check above and the registration of this waiter.
                 serve(everyone: false)
             }
         } onCancel: {
@@ -344,7 +354,7 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// Leases the free items that wait in line behind granted items, in order, so that they join the attempt.
+    /// Leases the deliveries that follow a leased delivery in the required order, as part of the same attempt.
     func join(_ grant: Grant, _ followers: [DueItem]) -> [Grant] {
         state.withLock { state in
             var grants: [Grant] = []
@@ -357,11 +367,10 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// Grants due items to the waiting callers, ends waits whose time is over, and schedules the next call of the
+    /// Leases due deliveries to the waiting callers, ends waits whose time is over, and schedules the next call of the
     /// deadline thread.
     ///
-    /// - Parameter everyone: also serves callers that wait at a pulled subscription where nothing has changed, when it
-    ///   is time to check them.
+    /// - Parameter everyone: true to also check, if it is time, the pulled subscriptions without changes.
     func serve(everyone: Bool = true) {
         let real = MonotonicTime.now.nanoseconds
         write(batcher.due(at: real))
@@ -380,7 +389,7 @@ final class DeliveryScheduler: Sendable {
                 state.leave(ticket, waiter.request)
                 served.append((waiter, grants))
             }
-            // The others were checked when they began to wait, or when something changed for them.
+            // Other lanes need no check. They were checked when a caller began to wait, or when they last changed.
             let next = nextCall(state, changed.union(state.woken), real)
             state.nextRound = min(everyone ? .max : state.nextRound, next ?? .max)
             return (served, fetches, expired, state.nextRound)
@@ -389,7 +398,7 @@ final class DeliveryScheduler: Sendable {
         if !expired.isEmpty { expire(expired) }
         for lane in fetches { fetch(lane) }
         if next != .max { writerHandle.deadlineThread.call(at: next) }
-        // The deadline thread remembers one moment only, and an earlier call may have replaced the one for finished
+        // The deadline thread stores only one time, and an earlier call may have replaced the time for the collected
         // attempts.
         if let due = batcher.nextDue { writerHandle.deadlineThread.call(at: due) }
     }
@@ -403,7 +412,7 @@ final class DeliveryScheduler: Sendable {
         for waiter in waiters { waiter.continuation.resume(returning: []) }
     }
 
-    /// Asks the writer to read a lane's items from the file.
+    /// Requests that the writer reads a lane's deliveries from the file.
     private func fetch(_ lane: Int64) {
         writerHandle.submit(LaneFetchRequest(lane, scheduler: self, since: writerHandle.uptime()))
     }
@@ -415,7 +424,7 @@ final class DeliveryScheduler: Sendable {
         return result
     }
 
-    /// Records expired leases that count as attempts.
+    /// Requests that the writer records expired leases as failed attempts.
     private func expire(_ leases: [ExpiredLease]) {
         writerHandle.submit(ExpiryRequest(leases, scheduler: self, since: writerHandle.uptime()))
     }
@@ -432,8 +441,8 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// The time on the machine's uptime clock at which a caller may have to be served or its wait ended. Covers callers
-    /// that wait for pushed work and those that wait at these lanes.
+    /// Returns the next time, on the machine's uptime clock, at which a waiting caller may receive a delivery or its
+    /// wait ends; nil when there is none. Considers the callers that wait for webhooks or for these lanes.
     private func nextCall(_ state: SchedulerState, _ lanes: Set<Int64>, _ real: UInt64) -> UInt64? {
         let lanes = lanes.filter { state.pullers[$0] != nil }
         guard let first = state.firstDeadline(at: lanes) else { return nil }
@@ -443,13 +452,14 @@ final class DeliveryScheduler: Sendable {
         }
         let now = clock.now.rawValue
         let ahead = due > now ? min((due - now) &* 100, Self.clockCheck) : 0
-        // Never immediately: an item that is due but was not granted waits for something other than the clock.
+        // The delay is at least 100 ms, because a delivery that is due but was not leased waits for something other
+        // than the clock.
         return min(first, real + max(ahead, 100_000_000))
     }
 }
 
-/// A request that reads a lane's earliest items on the writer's thread, where no commit can come between reading the
-/// rows and updating memory.
+/// A request that reads a lane's earliest deliveries from the file. It runs on the writer's thread, so that no commit
+/// can happen between reading the rows and updating memory.
 final class LaneFetchRequest: WriteRequest {
     let since: UInt64
     private let lane: Int64
@@ -469,7 +479,7 @@ final class LaneFetchRequest: WriteRequest {
     func fail(_ error: ChatError) { scheduler.fetchFailed(lane) }
 }
 
-/// A request that records expired leases.
+/// A request that records expired leases as failed attempts.
 final class ExpiryRequest: WriteRequest {
     let since: UInt64
     private let leases: [ExpiredLease]

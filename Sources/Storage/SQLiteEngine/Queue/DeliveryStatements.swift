@@ -50,8 +50,8 @@ struct DeliveryStatements {
             INSERT INTO subscriber(app, name, state, concurrency) VALUES (?1,?2,0,?3)
             ON CONFLICT(app, name) DO UPDATE SET state=state RETURNING \(columns)
             """)
-        // A new ordering begins by dissolving the chains of the old one. While the subscriber was closed to deliveries,
-        // the first of a chain may also have died of age.
+        // A change of the ordering first dissolves the chains of the old ordering. Reordering also runs when the
+        // subscriber was not open, because the first delivery of a chain may have become dead because of its age.
         putSubscriber = try prepare(
             """
             INSERT INTO subscriber(app, name, state, concurrency, ordering, rate, batch, pulled, attempts)
@@ -89,8 +89,8 @@ struct DeliveryStatements {
             """)
         lead = try prepare("UPDATE delivery SET due=?3 WHERE tt=?1 AND ep=?2")
         abandon = try prepare("UPDATE delivery SET state=2, reason=?3, touched=?4, chain=NULL WHERE tt=?1 AND ep=?2")
-        // Compares the time of the last change as well: an old event may have been requested again, and a retry may be
-        // due far in the future.
+        // The condition also compares the time of the last change, because an old event may have been requested again
+        // and a retry may be due far in the future.
         findAged = try prepare(
             """
             SELECT tt FROM delivery INDEXED BY delivery_state WHERE ep=?1 AND state=0 AND tt < ?2 AND touched < ?2
@@ -102,15 +102,16 @@ struct DeliveryStatements {
             SELECT tt, due FROM delivery INDEXED BY delivery_due WHERE state=0 AND ep=? AND due < \(Writer.inLine)
             ORDER BY due, tt LIMIT ?
             """)
-        // When the event was deleted during the attempt, the body was deleted too. An ephemeral event has a body from
-        // the start.
+        // If the event was deleted during the attempt, its body was deleted too. The delivery of an ephemeral event
+        // contains the body from the beginning.
         finish = try prepare(
             """
             UPDATE delivery SET state=?3, due=?4, tries=tries+1, manual=0, touched=?5, reason=?6, log=?7,
             body=CASE WHEN ?8 IS NOT NULL AND (body IS NOT NULL OR EXISTS (SELECT 1 FROM event WHERE tt=?1)) THEN ?8
             ELSE body END, chain=?9 WHERE tt=?1 AND ep=?2 AND log IS ?10
             """)
-        // The event may have been deleted since it was read. An ephemeral event has a body from the start.
+        // The event may have been deleted after it was read. The delivery of an ephemeral event contains the body from
+        // the beginning.
         keep = try prepare(
             """
             UPDATE delivery SET body=?3 WHERE tt=?1 AND ep=?2 AND body IS ?4

@@ -1,14 +1,14 @@
 import ChatModel
 import Locking
 
-/// The key of one row of the queue: an event to deliver to a subscriber.
+/// The key of one delivery: the event and the subscriber that receives it.
 struct DeliveryKey: Hashable, Sendable {
     let event: UInt64
-    /// The subscriber's number in the tables.
+    /// The subscriber's number in the tables of the file.
     let subscriber: Int64
 }
 
-/// A waiting delivery as kept in memory.
+/// A waiting delivery in memory: its event and the time at which it is due.
 struct DueItem: Sendable, Comparable {
     let event: UInt64
     let due: UInt64
@@ -17,38 +17,39 @@ struct DueItem: Sendable, Comparable {
     static func < (left: DueItem, right: DueItem) -> Bool { (left.due, left.event) < (right.due, right.event) }
 }
 
-/// The queue of one subscriber. The earliest due items are in memory, however many there are in the file.
+/// The queue of one subscriber. Only the earliest due deliveries are in memory; the file may contain more.
 ///
-/// Safe to share because only ``SchedulerState`` has lanes, and uses them under its lock. It is a class because each
-/// delivery reads many fields, and reading a field of a struct in a dictionary copies the struct.
+/// Safe to share between threads, because only ``SchedulerState`` uses lanes, under the scheduler's lock. A lane is a
+/// class and not a struct, because reading a field of a struct in a dictionary would copy the struct.
 final class Lane: @unchecked Sendable, Scheduled {
-    /// The maximum number of one subscriber's items in memory, and the number fetched at a time.
+    /// The maximum number of a subscriber's deliveries in memory, and the number that is read from the file at a time.
     static let capacity = 4096
 
     let number: Int64
     let subscriber: SubscriberID
-    /// The lanes of the same app. The scheduler owns the group.
+    /// The group of all lanes of the same app. The scheduler owns the group.
     unowned let group: LaneGroup
     private(set) var settings: LaneSettings
-    /// Nothing is granted while the items are being reordered.
+    /// True while the deliveries are being reordered. No delivery is leased during that time.
     var isReordering: Bool
-    /// Limits that a caller set in addition to the settings.
+    /// The limits that a caller has set in addition to the settings: the concurrency and the earliest time of the next
+    /// attempt.
     private var paceConcurrency: Int?
     private var notBefore: UInt64 = 0
     private var rateLimit: LanePace?
-    /// Attempts under way: leases whose outcome has not been reported yet.
+    /// The number of attempts whose outcome has not been reported yet.
     var attemptsUnderWay = 0
-    /// All leases, including those whose outcome is being recorded. An attempt may have several.
+    /// The number of leases, including those whose outcome is being recorded. An attempt may consist of several leases.
     var leaseCount = 0
-    /// The number of items in the file that are neither delivered nor dead.
+    /// The number of deliveries in the file that are still waiting or being attempted.
     var unfinished = 0
     private(set) var items = Heap<DueItem>()
-    /// The data that an attempt needs, for items that come directly from the planner. For other items it is read from
-    /// the file.
+    /// The data that an attempt needs, for deliveries that the planner has just added. For other deliveries, it is read
+    /// from the file.
     private(set) var planned: [UInt64: PlannedDelivery] = [:]
-    /// The earliest possible due time of items that are only in the file; nil when there are none.
+    /// The earliest possible due time of deliveries that are only in the file; nil when there are none.
     private(set) var beyond: UInt64?
-    /// True while items are being fetched from the file.
+    /// True while deliveries are being read from the file.
     var isFetching = false
     var scheduledDue: UInt64?
 
@@ -65,7 +66,8 @@ final class Lane: @unchecked Sendable, Scheduled {
 
     var state: LaneState { settings.state }
 
-    /// The time of the lane's next possible step; nil when something else must change first.
+    /// The time at which the lane's next attempt can begin; nil when no attempt can begin before something else
+    /// changes.
     var nextDue: UInt64? {
         guard state == .open, !isReordering, !isFetching,
             attemptsUnderWay < min(settings.concurrency, paceConcurrency ?? .max)
@@ -74,15 +76,15 @@ final class Lane: @unchecked Sendable, Scheduled {
         return max(due, notBefore, rateLimit?.next ?? 0)
     }
 
-    /// The step to take now.
+    /// The next step of a lane.
     enum Step {
         case item(DueItem)
-        /// The earliest due item may be in the file only.
+        /// Deliveries must be read from the file first, because the earliest one may be only there.
         case fetch
         case nothing
     }
 
-    /// Returns the next step and updates the lane for it.
+    /// Returns the step to take at this time, and updates the lane accordingly.
     func grant(now: UInt64) -> Step {
         guard let due = nextDue, due <= now else { return .nothing }
         if let beyond, beyond <= now, items.first.map({ beyond < $0.due }) ?? true {
@@ -94,13 +96,13 @@ final class Lane: @unchecked Sendable, Scheduled {
         return .item(item)
     }
 
-    /// Removes another due item for the attempt that has just begun; nil when memory holds none.
+    /// Removes and returns another due delivery for the attempt that has just begun; nil when there is none in memory.
     func grantMore(now: UInt64) -> DueItem? {
         guard let first = items.first, first.due <= now, beyond.map({ first.due <= $0 }) ?? true else { return nil }
         return items.popFirst()
     }
 
-    /// Updates the lane after an attempt is recorded: the item is due again, waits for others of its chain, or is
+    /// Updates the lane after an attempt is recorded. The delivery is due again, waits for an earlier delivery, or is
     /// finished.
     func complete(_ event: UInt64, _ ending: DeliveryScheduler.Ending) {
         switch ending {
@@ -123,8 +125,8 @@ final class Lane: @unchecked Sendable, Scheduled {
 
     func clockWentBack() { rateLimit?.reset() }
 
-    /// Adds an item. Returns false when memory is full or the item belongs behind items that are only in the file; then
-    /// it is read from the file later.
+    /// Adds a delivery. Returns false if the delivery is not added and will be read from the file later. This is the
+    /// case when the lane's memory is full, or when deliveries that are only in the file are due earlier.
     @discardableResult
     func add(_ item: DueItem) -> Bool {
         let isBehindFile = beyond.map { item.due >= $0 } ?? false
@@ -142,15 +144,15 @@ final class Lane: @unchecked Sendable, Scheduled {
         planned.isEmpty ? nil : planned.removeValue(forKey: event)
     }
 
-    /// Removes and returns all kept data.
+    /// Removes and returns the data of all deliveries that the planner has just added (``planned``).
     func removeAllPlanned() -> [PlannedDelivery] {
         defer { planned = [:] }
         return Array(planned.values)
     }
 
-    /// Replaces the items with those read from the file.
+    /// Replaces the deliveries in memory with those read from the file.
     ///
-    /// - Parameter beyond: the due time from which the file has more; nil when it has none.
+    /// - Parameter beyond: the due time from which the file contains further deliveries; nil when there are none.
     func replace(with fetched: [DueItem], beyond: UInt64?) {
         isFetching = false
         items.removeAll()
@@ -158,21 +160,23 @@ final class Lane: @unchecked Sendable, Scheduled {
         self.beyond = beyond
     }
 
-    /// Discards the items in memory; they are read from the file when next needed.
+    /// Discards the deliveries in memory. They are read from the file when they are next needed.
     func forget() {
         items.removeAll()
         beyond = 0
     }
 }
 
-/// The rate limit of a lane's attempts. After a pause it permits a burst of one second's worth.
+/// The rate limit of a lane's attempts. After a pause, it allows a burst as large as the attempts of one second.
 struct LanePace: Sendable {
     private let rate: GenericCellRate
     private var fullAt: UInt64 = 0
 
-    /// - Parameter rate: attempts per second; positive.
+    /// Creates a rate limit that no attempt has used yet.
+    ///
+    /// - Parameter rate: the maximum number of attempts per second; must be positive.
     init(perSecond rate: Double) {
-        // A rate so small that nobody sets it, so that no time overflows.
+        // The minimum prevents an overflow in the computation of times. It is lower than any rate in practice.
         let rate = max(rate, 0.000_001)
         self.rate = GenericCellRate(window: 1_000_000_000, cost: UInt64((1_000_000_000 / rate).rounded()))
     }
@@ -180,9 +184,10 @@ struct LanePace: Sendable {
     /// The time at which the next attempt may begin, in ticks.
     var next: UInt64 { (rate.next(fullAt: fullAt) + 99) / 100 }
 
-    /// Counts one attempt at a time in ticks.
+    /// Counts one attempt that begins at `now`, in ticks.
     mutating func spend(at now: UInt64) { fullAt = rate.spent(fullAt: fullAt, at: now &* 100) }
 
-    /// Refills the bucket after the clock went back, when the recorded use lies in the future.
+    /// Forgets earlier attempts. Used after the clock was set back, because the recorded attempts would then lie in the
+    /// future.
     mutating func reset() { fullAt = 0 }
 }

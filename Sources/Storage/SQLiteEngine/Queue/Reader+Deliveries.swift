@@ -8,9 +8,10 @@ struct FullDelivery: Sendable {
 }
 
 extension Reader {
-    /// Reads the leases of these grants from the file. An item that is no longer waiting has none.
+    /// Reads the data of these leased deliveries from the file. The result contains no lease for a delivery that is no
+    /// longer waiting.
     func leases(_ grants: [DeliveryScheduler.Grant]) throws(SQLiteFailure) -> [DeliveryKey: Lease] {
-        // One snapshot for all reads: separate reads would each lock the file again.
+        // All reads share one snapshot, because each separate read would lock the file again.
         try inSnapshot { () throws(SQLiteFailure) in
             var leases: [DeliveryKey: Lease] = [:]
             for grant in grants where grant.planned == nil { leases[grant.key] = try lease(grant) }
@@ -46,7 +47,8 @@ extension Reader {
             attempts: AttemptLog(packed: find.bytes(Statement.deliveryEnd)).attempts)
     }
 
-    /// The items that wait in line behind granted items and may join their attempts, by the granted item.
+    /// Returns, for each leased delivery, the deliveries that follow it in the required order and may be part of the
+    /// same attempt.
     func followers(of grants: [DeliveryScheduler.Grant]) throws(SQLiteFailure) -> [DeliveryKey: [DueItem]] {
         var followers: [DeliveryKey: [DueItem]] = [:]
         var room: [UInt64: Int] = [:]
@@ -68,7 +70,7 @@ extension Reader {
 }
 
 extension Statement {
-    /// The columns of a delivery; ``deliveryEnd`` is the index of the first column after them.
+    /// The columns of a delivery. ``deliveryEnd`` is the index of the first column after them.
     static let deliveryColumns = """
         d.tt, d.id, e.app, e.name, e.state, d.state, d.tries, d.manual, d.due, d.type, d.channel, d.reason, d.created
         """

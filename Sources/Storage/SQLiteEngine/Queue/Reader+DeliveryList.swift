@@ -1,12 +1,14 @@
 import ChatModel
 import SQLite
 
-/// A query for a list of deliveries, validated before it takes a connection.
+/// A validated query for a list of deliveries. It is validated before a connection is used.
 struct DeliveryListing: Sendable {
     let query: DeliveryQuery
-    /// The last row of the previous page: its event and the subscriber's number.
+    /// The key of the last delivery of the previous page; nil for the first page.
     fileprivate let end: DeliveryKey?
 
+    /// Validates a query and parses its cursor.
+    ///
     /// - Throws: `.malformed` for an invalid cursor.
     init(_ query: DeliveryQuery) throws(ChatError) {
         self.query = query
@@ -28,7 +30,8 @@ struct DeliveryListing: Sendable {
         return (first.event, first.subscriber) < (second.event, second.subscriber)
     }
 
-    /// The exclusive bounds of a subscriber's events: within the query, after the previous page, and not past `last`.
+    /// Returns the exclusive bounds of a subscriber's events that are within the query, after the previous page, and
+    /// not after `last`.
     fileprivate func bounds(_ subscriber: Int64, upTo last: DeliveryKey? = nil) -> (after: UInt64, before: UInt64) {
         var after = query.after?.rawValue ?? 0
         var before = query.before?.rawValue ?? UInt64(Int64.max)
@@ -48,7 +51,7 @@ struct DeliveryListing: Sendable {
 }
 
 extension DeliveryKey {
-    /// The cursor after this row, for either order.
+    /// The cursor of the page that begins after this delivery, for both orders.
     fileprivate var listCursor: String { ListCursor.text([.integer(Int64(event)), .integer(subscriber)]) }
 }
 
@@ -69,7 +72,7 @@ extension Reader {
         }
     }
 
-    /// The number of deliveries of each listing, all in one snapshot.
+    /// Returns the number of deliveries of each listing, counted in one snapshot.
     func counts(_ listings: [DeliveryListing], most: Int) throws(SQLiteFailure) -> [Int] {
         try inSnapshot { () throws(SQLiteFailure) in
             var counts: [Int] = []
@@ -87,8 +90,8 @@ extension Reader {
         return count
     }
 
-    /// The rows of the page, and one more when it exists. Each part is read only as far as it can still contribute to
-    /// the page.
+    /// Returns the keys of the page, and one more if it exists. Each part of the query is read only as long as its rows
+    /// can belong to the page.
     private func keys(_ listing: DeliveryListing) throws(SQLiteFailure) -> [DeliveryKey] {
         let wanted = listing.query.limit + 1
         var keys: [DeliveryKey] = []
@@ -105,7 +108,7 @@ extension Reader {
         return keys
     }
 
-    /// Each combination of subscriber and state that matches the query.
+    /// Returns each combination of subscriber and state that matches the query.
     private func parts(_ query: DeliveryQuery) throws(SQLiteFailure) -> [DeliveryScan.Part] {
         let find = query.subscriber == nil ? statements.subscribersOfApp : statements.subscriberByName
         find.bind(query.app.name, at: 1)
@@ -129,7 +132,7 @@ extension Reader {
 }
 
 extension DeliveryScan.Part {
-    /// The parts that correspond to the public statuses.
+    /// Returns the parts of a subscriber's deliveries that correspond to these public statuses.
     fileprivate static func all(_ subscriber: Int64, isOpen: Bool, _ statuses: Set<DeliveryStatus>) -> [Self] {
         var parts: [Self] = []
         if statuses.contains(.delivered) { parts.append(Self(subscriber: subscriber, state: .delivered)) }

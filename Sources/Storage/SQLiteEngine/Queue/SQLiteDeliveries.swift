@@ -2,7 +2,7 @@ import ChatModel
 import Locking
 import SQLite
 
-/// The delivery queue (`DeliveryQueue`) stored in one file.
+/// The delivery queue (`DeliveryQueue`) of a store.
 struct SQLiteDeliveries: DeliveryQueue {
     let engineState: EngineState
     let scheduler: DeliveryScheduler
@@ -60,7 +60,8 @@ struct SQLiteDeliveries: DeliveryQueue {
         return leases
     }
 
-    /// Adds the items that wait in line behind the grants and may join their attempts, each after the item it follows.
+    /// Adds the deliveries that follow the leased deliveries in the required order and may be part of the same
+    /// attempts. Each is placed after the delivery that it follows.
     private func withFollowers(_ grants: [DeliveryScheduler.Grant]) async throws(ChatError) -> [DeliveryScheduler.Grant]
     {
         let followers = try await readers.run { (reader) throws(SQLiteFailure) in try reader.followers(of: grants) }
@@ -104,7 +105,8 @@ struct SQLiteDeliveries: DeliveryQueue {
         let stored = try await writerHandle.run { [scheduler] (writer) throws(SQLiteFailure) in
             .success(try writer.set(settings.bounded, of: subscriber, scheduler: scheduler))
         }
-        // The items of a long queue are ended or reordered in batches, so that other requests are served in between.
+        // The deliveries of a long queue are ended or reordered in batches, so that other requests can run between the
+        // batches.
         if settings.state == .closed {
             while try await writerHandle.run({ [scheduler] (writer) throws(SQLiteFailure) in
                 .success(try writer.markDead(stored.number, scheduler: scheduler))
@@ -113,7 +115,7 @@ struct SQLiteDeliveries: DeliveryQueue {
         if stored.reordering != .done { try await reorder(stored.number) }
     }
 
-    /// Reorders a subscriber's items according to its settings.
+    /// Reorders a subscriber's waiting deliveries according to its settings.
     func reorder(_ subscriber: Int64) async throws(ChatError) {
         var place: Writer.ReorderingPlace? = Writer.ReorderingPlace(subscriber: subscriber)
         while let current = place {
@@ -195,7 +197,7 @@ extension SQLiteDeliveries {
         return count
     }
 
-    /// Processes the elements in batches, so that other requests are served in between.
+    /// Processes the elements in batches, so that other requests can run between the batches.
     private func inBatches<Element: Sendable>(
         _ elements: [Element],
         _ body: @escaping @Sendable (Writer, ArraySlice<Element>) throws(SQLiteFailure) -> Int
@@ -210,7 +212,8 @@ extension SQLiteDeliveries {
 }
 
 extension DeliveryScheduler.Grant {
-    /// The lease of an item that comes directly from the planner; the file holds nothing more about it.
+    /// The lease of a delivery that the planner has just added; nil for any other delivery. The file contains no
+    /// further data about such a delivery.
     fileprivate var leaseOfPlanned: Lease? {
         guard let planned else { return nil }
         let delivery = Delivery(

@@ -1,7 +1,7 @@
 import ChatModel
 import Locking
 
-/// The end of a lease, unless it was renewed.
+/// The time at which a lease ends, unless the lease is renewed.
 struct LeaseEnd: Sendable, Comparable {
     let until: UInt64
     let key: DeliveryKey
@@ -10,44 +10,46 @@ struct LeaseEnd: Sendable, Comparable {
     static func < (left: LeaseEnd, right: LeaseEnd) -> Bool { left.until < right.until }
 }
 
-/// A lease that ran out.
+/// A lease that has expired.
 struct ExpiredLease: Sendable {
     let key: DeliveryKey
     let lasted: UInt64
 }
 
-/// An attempt with several deliveries.
+/// The state of an attempt that consists of several deliveries.
 struct SharedAttempt: Sendable {
-    /// Leases whose outcome has not been reported, and leases whose outcome has not been recorded.
+    /// `running` is the number of leases whose outcome has not been reported. `leases` is the number of leases whose
+    /// outcome has not been recorded.
     var running: Int
     var leases: Int
 }
 
-/// The state of the scheduler, with the operations performed under its lock.
+/// The state of the ``DeliveryScheduler``, with the operations that it performs under its lock.
 struct SchedulerState: Sendable {
     var lanes: [Int64: Lane] = [:]
     var numbers: [SubscriberID: Int64] = [:]
     var groups: [AppID: LaneGroup] = [:]
-    /// The apps, ordered by the next possible step of their lanes.
+    /// The apps, ordered by the time of the next possible attempt in one of their lanes (queues of subscribers).
     var timerQueue = TimerQueue<LaneGroup>()
     var leases: [DeliveryKey: DeliveryScheduler.LeaseState] = [:]
-    /// Attempts with more than one lease, by their number.
+    /// The attempts that consist of more than one lease, by the number of the attempt.
     var sharedAttempts: [UInt64: SharedAttempt] = [:]
-    /// Attempts that are under way or not yet recorded, without pulled ones.
+    /// The number of attempts that are in progress or not yet recorded, without those of pulled subscriptions.
     var attempts = 0
-    /// The ends of leases. Entries of finished or renewed leases remain until their time, or until there are too many.
+    /// The times at which leases end. An entry of a finished or renewed lease remains until its time has come or there
+    /// are too many such entries.
     var ends = Heap<LeaseEnd>()
-    /// Leases that ran out and are to be recorded as attempts.
+    /// The expired leases that still have to be recorded as attempts.
     var expired: [ExpiredLease] = []
-    /// The clock at the last check.
+    /// The time of the clock at the last check, in timetoken ticks.
     var lastNow: UInt64 = 0
-    /// The bytes left for planned data kept in the lanes.
+    /// The number of bytes that the lanes may still use for the data of deliveries that the planner has just added.
     var plannedRoom = 32 * 1024 * 1024
     var fence: UInt64
     var waiters: [UInt64: DeliveryScheduler.LeaseWaiter] = [:]
     /// The callers that wait at each pulled subscription, by its number.
     var pullers: [Int64: [UInt64: DeliveryScheduler.LeaseWaiter]] = [:]
-    /// The pulled subscriptions that have changed since their callers were checked.
+    /// The pulled subscriptions that have changed since their waiting callers were last checked.
     var woken: Set<Int64> = []
     var nextTicket: UInt64 = 0
     /// The time at which all callers that wait at pulled subscriptions are checked again, on the machine's uptime
@@ -57,7 +59,7 @@ struct SchedulerState: Sendable {
 }
 
 extension SchedulerState {
-    /// Schedules the lane in the timer queue for its next possible step.
+    /// Schedules a lane in the timer queue for its next possible attempt.
     mutating func schedule(_ number: Int64) {
         if let lane = lanes[number] { schedule(lane) }
     }
@@ -77,7 +79,7 @@ extension SchedulerState {
         schedule(stored.number)
     }
 
-    /// Adds a lane with this number of waiting items in the file.
+    /// Adds a lane that has this number of waiting deliveries in the file.
     mutating func insert(_ stored: StoredSubscriber, waiting: Int = 0) {
         let app = stored.subscriber.app
         let group = groups[app] ?? LaneGroup()
@@ -87,14 +89,16 @@ extension SchedulerState {
         schedule(stored.number)
     }
 
-    /// Counts an item that waits behind others of its chain; it is kept in the file only.
+    /// Counts a delivery that must wait for an earlier delivery of the same subscriber. Such a delivery is only in the
+    /// file.
     mutating func addInLine(to number: Int64) { lanes[number]?.unfinished += 1 }
 
-    /// Makes an item due because it is now the first of its chain.
+    /// Makes a delivery due because it is now the first of its chain (the deliveries that must stay in order).
     mutating func promote(_ key: DeliveryKey, due: UInt64) {
         if leases[key] != nil {
             leases[key]?.isInLine = false
-            // An item that joined another's attempt had no due time of its own until now.
+            // A delivery that was leased as part of another delivery's attempt has had no due time of its own until
+            // now.
             leases[key]?.item = DueItem(event: key.event, due: due)
         } else {
             lanes[key.subscriber]?.add(DueItem(event: key.event, due: due))
@@ -117,39 +121,41 @@ extension SchedulerState {
         for planned in lanes[number]?.removeAllPlanned() ?? [] { plannedRoom += planned.weight }
     }
 
-    /// Changes the number of attempts under way.
+    /// Adds `change` to the number of attempts in progress.
     private mutating func count(_ change: Int, _ number: Int64, isPulled: Bool) {
         guard let lane = lanes[number] else { return }
         lane.attemptsUnderWay += change
         if !isPulled { lane.group.attemptsUnderWay += change }
     }
 
-    /// An app may hold at most this many times the free capacity. A single active app therefore gets nearly all of it,
-    /// and leaves some for others.
+    /// An app may use at most this many times the free capacity. A single active app therefore uses nearly the whole
+    /// capacity and leaves a part for other apps.
     private static let greed = 7
 
-    /// True when an app with `held` attempts, or a lane of it, may begin one more (`DeliveryQueue.lease`).
+    /// True when an app, or one of its lanes, that has `held` attempts may begin another one (`DeliveryQueue.lease`).
     private func isShare(_ held: Int, of capacity: Int) -> Bool { held / Self.greed < capacity - attempts }
 
-    /// Leases due items, oldest first and in turns between lanes. Also returns the lanes whose items must be fetched.
+    /// Leases due deliveries, oldest first, and alternates between the lanes. Also returns the lanes whose deliveries
+    /// must be read from the file.
     mutating func grant(
         _ request: DeliveryScheduler.LeaseRequest, now: UInt64, uptime: UInt64
     ) -> ([DeliveryScheduler.Grant], [Int64]) {
         endLeases(uptime)
         updateClock(now)
         if let lane = request.lane { return pull(lane, request, now: now, uptime: uptime) }
-        // This runs after each change of the queue, most often when no capacity is free.
+        // This check comes first, because the function runs after each change of the queue, and usually no capacity is
+        // free.
         guard attempts < request.capacity else { return ([], []) }
         var grants: [DeliveryScheduler.Grant] = []
         var granted = 0
         var fetches: [Int64] = []
-        // Apps and lanes that hold their share are set aside for the others and go back into the timer queue
-        // afterwards.
+        // Apps and lanes that already use their share are skipped in favor of others. They return to the timer queue at
+        // the end.
         var satedApps: [LaneGroup] = []
         var satedLanes: [Lane] = []
         var served: [Lane] = []
         repeat {
-            // Schedules another turn for lanes that have more.
+            // Schedules the lanes again, because they may have further due deliveries.
             for lane in served { schedule(lane) }
             served.removeAll(keepingCapacity: true)
             while granted < request.limit, let app = timerQueue.pop(by: now) {
@@ -180,7 +186,7 @@ extension SchedulerState {
         return (grants, fetches)
     }
 
-    /// Leases the due items of one pulled subscription.
+    /// Leases the due deliveries of one pulled subscription.
     private mutating func pull(
         _ number: Int64, _ request: DeliveryScheduler.LeaseRequest, now: UInt64, uptime: UInt64
     ) -> ([DeliveryScheduler.Grant], [Int64]) {
@@ -196,7 +202,7 @@ extension SchedulerState {
         return (grants, [])
     }
 
-    /// Begins an attempt with an item and the items that join it.
+    /// Begins an attempt with a delivery and further due deliveries, up to the subscriber's limit per attempt.
     private mutating func attempt(
         _ item: DueItem, _ number: Int64, now: UInt64, _ term: DeliveryScheduler.Term,
         _ grants: inout [DeliveryScheduler.Grant]
@@ -210,7 +216,7 @@ extension SchedulerState {
             join(more, number, attempt, term, isInLine: false, &grants)
             room -= 1
         }
-        // The items that wait in line behind them are in the file.
+        // The next deliveries in the required order are only in the file.
         if lanes[number]?.settings.ordering != DeliveryOrdering.none { grants[first].freeCapacity = room }
     }
 
@@ -224,7 +230,7 @@ extension SchedulerState {
         return attempt
     }
 
-    /// Adds a lease to an attempt that is under way.
+    /// Leases a delivery as part of an attempt that has already begun.
     mutating func join(
         _ item: DueItem, _ number: Int64, _ attempt: UInt64, _ term: DeliveryScheduler.Term, isInLine: Bool,
         _ grants: inout [DeliveryScheduler.Grant]
@@ -255,8 +261,8 @@ extension SchedulerState {
 
     // MARK: Ends
 
-    /// Records that the outcome of a lease was reported. With the last one of an attempt, the subscriber may begin its
-    /// next.
+    /// Records that the outcome of a lease was reported. When all leases of an attempt are reported, the subscriber's
+    /// next attempt may begin.
     mutating func stop(_ key: DeliveryKey, _ held: DeliveryScheduler.LeaseState) {
         if let running = sharedAttempts[held.attempt]?.running {
             sharedAttempts[held.attempt]?.running = running - 1
@@ -280,7 +286,7 @@ extension SchedulerState {
     mutating func complete(_ attempts: [(key: DeliveryKey, ending: DeliveryScheduler.Ending)]) {
         for (key, ending) in attempts {
             guard let held = leases[key] else { continue }
-            // The lease was restored because a slow commit was given up; now its outcome is known.
+            // The lease was restored because a slow commit was abandoned. Now its outcome is known.
             if !held.isFinishing { stop(key, held) }
             drop(key)
             lanes[key.subscriber]?.complete(key.event, ending)
@@ -300,7 +306,7 @@ extension SchedulerState {
         if !held.isPulled { attempts -= 1 }
     }
 
-    /// Ends expired leases, because their holder may have died, and makes their items due again. Where an expired lease
+    /// Ends expired leases, whose owner may have crashed, and makes their deliveries due again. If an expired lease
     /// counts as an attempt, the attempt is recorded first.
     private mutating func endLeases(_ uptime: UInt64) {
         while let end = ends.first, end.until <= uptime {
@@ -319,8 +325,8 @@ extension SchedulerState {
         for (key, held) in leases where !held.isFinishing { ends.push(LeaseEnd(until: held.until, key: key)) }
     }
 
-    /// Reschedules all lanes when the clock went back. Items that were held until some time would otherwise wait until
-    /// the clock reaches it again.
+    /// Reschedules all lanes when the clock was set back. Otherwise, lanes that are scheduled for a certain time would
+    /// wait until the clock reaches that time again.
     private mutating func updateClock(_ now: UInt64) {
         if now < lastNow {
             for number in lanes.keys {
@@ -346,7 +352,8 @@ extension SchedulerState {
 // MARK: Waiting callers
 
 extension SchedulerState {
-    /// The due items, the lanes to fetch, and the expired leases to record.
+    /// Leases due deliveries for a request. Returns them, the lanes whose deliveries must be read from the file, and
+    /// the expired leases that must be recorded.
     mutating func grants(
         _ request: DeliveryScheduler.LeaseRequest, now: UInt64, uptime: UInt64
     ) -> ([DeliveryScheduler.Grant], [Int64], expired: [ExpiredLease]) {
@@ -372,11 +379,11 @@ extension SchedulerState {
         return waiter
     }
 
-    /// True when the latest changes may allow a waiting caller to be served.
+    /// True when a waiting caller may be able to receive a delivery after the latest changes.
     var isAwaited: Bool { !waiters.isEmpty || !woken.isEmpty }
 
-    /// Returns the waiting callers to try again: all that wait for deliveries of webhooks, and those that wait for the
-    /// subscriptions with these lanes. Clears `woken`.
+    /// Returns the waiting callers to check again: all callers that wait for webhooks, and the callers that wait for
+    /// the pulled subscriptions with these lanes. Clears `woken`.
     mutating func waiting(for lanes: Set<Int64>) -> [(UInt64, DeliveryScheduler.LeaseWaiter)] {
         var found = waiters.map { ($0.key, $0.value) }
         for lane in lanes {
@@ -386,7 +393,8 @@ extension SchedulerState {
         return found
     }
 
-    /// The earliest deadline of the callers that wait for pushed work and of those that wait at these subscriptions.
+    /// Returns the earliest deadline of the callers that wait for webhooks or for these pulled subscriptions; nil when
+    /// there are none.
     func firstDeadline(at lanes: Set<Int64>) -> UInt64? {
         let pulled = lanes.lazy.compactMap { pullers[$0] }.flatMap(\.values).map(\.deadline).min()
         return [waiters.values.lazy.map(\.deadline).min(), pulled].lazy.compactMap(\.self).min()
@@ -394,6 +402,6 @@ extension SchedulerState {
 }
 
 extension PlannedDelivery {
-    /// The approximate memory it takes, in bytes.
+    /// The approximate memory that the delivery uses, in bytes.
     fileprivate var weight: Int { 256 + (body?.count ?? 0) }
 }

@@ -1,24 +1,25 @@
 import ChatModel
 import SQLite
 
-/// The row of a webhook or subscription.
+/// The stored row of a subscriber: a webhook or a pulled subscription.
 struct StoredSubscriber: Sendable {
     let number: Int64
     let subscriber: SubscriberID
     let settings: LaneSettings
-    /// The next step of reordering its items.
+    /// The next step of reordering the subscriber's deliveries.
     let reordering: Reordering
 }
 
-/// The steps of reordering a subscriber's waiting items according to its settings. Each step runs in batches, and the
-/// row stores the current step, so that a crash in between costs only time.
+/// The steps of reordering a subscriber's waiting deliveries according to its settings. Each step runs in batches. The
+/// row stores the current step, so that reordering continues after a crash.
 enum Reordering: Int, Sendable {
     case done = 0
-    /// Dissolves the chains of an earlier ordering.
+    /// Remove the deliveries from the chains of an earlier ordering. A chain is a sequence of deliveries that must be
+    /// delivered in order.
     case release = 1
-    /// Assigns every item to a chain and puts it in line.
+    /// Assign each delivery to a chain, where it waits for earlier deliveries.
     case chain = 2
-    /// Makes the first item of each chain due.
+    /// Make the first delivery of each chain due.
     case lead = 3
 }
 
@@ -26,7 +27,7 @@ extension Statement {
     static let subscriberColumns =
         "id, app, name, state, concurrency, ordering, rate, batch, pulled, attempts, reordering"
 
-    /// Reads the columns ``subscriberColumns``.
+    /// The subscriber in the current row, whose columns must be ``subscriberColumns``.
     var storedSubscriber: StoredSubscriber {
         var settings = LaneSettings(state: LaneState(rawValue: Int(integer(3))) ?? .open, concurrency: Int(integer(4)))
         settings.ordering = DeliveryOrdering(rawValue: Int(integer(5))) ?? .none
@@ -41,7 +42,7 @@ extension Statement {
 }
 
 extension LaneSettings {
-    /// The settings with the smallest values that can be stored: nothing below one.
+    /// These settings with each value raised to at least one, the smallest value that can be stored.
     var bounded: LaneSettings {
         var settings = self
         settings.concurrency = ordering == .strict ? 1 : max(1, concurrency)

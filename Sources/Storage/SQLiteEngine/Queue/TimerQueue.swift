@@ -2,11 +2,12 @@ import Locking
 
 /// A member of a ``TimerQueue``.
 protocol Scheduled: AnyObject, Sendable {
-    /// The time at which it is scheduled; nil when it is not. Only the timer queue changes it.
+    /// The time for which this member is scheduled; nil when it is not scheduled. Only the timer queue changes the
+    /// value.
     var scheduledDue: UInt64? { get set }
 }
 
-/// Members ordered by the time of their next possible step, earliest first.
+/// A queue of members, ordered by the time for which they are scheduled, earliest first.
 struct TimerQueue<Member: Scheduled>: Sendable {
     private struct Entry: Sendable, Comparable {
         let due: UInt64
@@ -18,16 +19,16 @@ struct TimerQueue<Member: Scheduled>: Sendable {
 
     /// An entry is stale when its time differs from its member's `scheduledDue`.
     private var entries = Heap<Entry>()
-    /// The number of entries above which stale ones are removed.
+    /// The number of entries above which stale entries are removed.
     private var most = 64
 
     /// The number of entries, including stale ones.
     var count: Int { entries.count }
 
-    /// The time before which no member can take a step.
+    /// A lower bound of the times of all scheduled members; nil when the queue is empty.
     var firstDue: UInt64? { entries.first?.due }
 
-    /// Schedules a member at `due`, unless it is scheduled earlier.
+    /// Schedules a member for the time `due`, unless it is scheduled for an earlier time.
     mutating func schedule(_ member: Member, due: UInt64?) {
         guard let due, due < (member.scheduledDue ?? .max) else { return }
         member.scheduledDue = due
@@ -35,7 +36,7 @@ struct TimerQueue<Member: Scheduled>: Sendable {
         if entries.count > most { compact() }
     }
 
-    /// Removes and returns the earliest member that is due.
+    /// Removes and returns the member with the earliest time; nil when no member is due by `now`.
     mutating func pop(by now: UInt64) -> Member? {
         while let first = entries.first, first.due <= now {
             _ = entries.popFirst()
@@ -46,8 +47,8 @@ struct TimerQueue<Member: Scheduled>: Sendable {
         return nil
     }
 
-    /// Removes stale entries. A member that alternates between now and a time far ahead leaves an entry there each
-    /// time.
+    /// Removes stale entries. Without this step, a member that alternates between now and a time far in the future
+    /// would leave another entry at the later time with each change.
     private mutating func compact() {
         var kept: [Entry] = []
         while let entry = entries.popFirst() {
@@ -63,14 +64,14 @@ struct TimerQueue<Member: Scheduled>: Sendable {
     }
 }
 
-/// The lanes of one app and the number of their attempts under way.
+/// The lanes (queues of subscribers) of one app, and the number of their attempts in progress.
 ///
 /// Safe to share for the same reasons as ``Lane``.
 final class LaneGroup: @unchecked Sendable, Scheduled {
-    /// Attempts under way: the sum of `leased` over the lanes, without pulled ones.
+    /// The number of attempts in progress in all lanes, without those of pulled subscriptions.
     var attemptsUnderWay = 0
-    /// The lanes, ordered by their next possible step. One check shows that an app holds its share, however many lanes
-    /// it has.
+    /// The lanes, ordered by the time of their next possible attempt. The scheduler skips an app that uses its share of
+    /// the capacity with one check, regardless of the number of lanes.
     var timerQueue = TimerQueue<Lane>()
     var scheduledDue: UInt64?
 }

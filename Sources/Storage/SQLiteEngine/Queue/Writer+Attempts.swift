@@ -2,8 +2,9 @@ import ChatModel
 import SQLite
 
 extension Writer {
-    /// Records attempts. A result is false when there is no key (the lease was lost), when an attempt with an
-    /// unreported outcome was recorded in the meantime, and when the row no longer exists.
+    /// Records the outcomes of attempts. Returns for each attempt whether it was recorded. It is not recorded when its
+    /// key is nil because the lease was lost, when its delivery no longer exists, or when another attempt was recorded
+    /// in the meantime.
     func finish(
         _ attempts: [(lease: Lease, outcome: DeliveryOutcome)], _ keys: [DeliveryKey?], scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> [Bool] {
@@ -26,13 +27,13 @@ extension Writer {
             if let chain { chains.insert(chain) }
         }
         effects.append { [completed] in scheduler.complete(completed) }
-        // After the endings, which free the leases.
+        // The next delivery of a chain can become due only after the leases of the attempts have ended.
         for chain in chains { try advance(chain, scheduler: scheduler) }
         return recorded
     }
 
-    /// Stores the bodies that are about to be sent, where the stored body is still the one in the lease. Returns the
-    /// body stored for each afterwards.
+    /// Stores the request bodies that are about to be sent, if the stored body still equals the body in the lease.
+    /// Returns the stored body of each delivery after that.
     func keep(
         _ bodies: [(lease: Lease, body: [UInt8])], _ keys: [DeliveryKey?]
     ) throws(SQLiteFailure) -> [[UInt8]?] {
@@ -81,10 +82,13 @@ extension Writer {
         for chain in chains { try advance(chain, scheduler: scheduler) }
     }
 
+    /// Records the outcome of one attempt.
+    ///
     /// - Parameters:
-    ///   - isFirst: true when there was no attempt before, as far as the caller knows.
-    ///   - channel: the channel, as far as the caller knows; for a pulled subscription it is read from the file.
-    /// - Returns: the new state of the item, nil when it no longer exists; and the chain that may advance.
+    ///   - isFirst: true when the caller knows of no earlier attempt.
+    ///   - channel: the channel of the event. For a pulled subscription, the channel is read from the file instead.
+    /// - Returns: the new state of the delivery, or nil when it no longer exists; and the chain whose next delivery may
+    ///   become due.
     private func finish(
         _ key: DeliveryKey, _ outcome: DeliveryOutcome, isFirst: Bool, channel: String,
         _ lane: DeliveryScheduler.LaneSnapshot?
@@ -92,7 +96,7 @@ extension Writer {
         if isFirst, lane?.settings.attempts == nil {
             let (ending, chain) = try finish(key, outcome, after: History(channel: channel), lane)
             if let ending { return (ending, chain) }
-            // There was an earlier attempt after all, whose outcome was never reported.
+            // There was an earlier attempt whose outcome was not reported, so the stored state must be read.
         }
         guard let history = try history(of: key) else { return (nil, nil) }
         return try finish(key, outcome, after: history, lane)
@@ -107,7 +111,10 @@ extension Writer {
         let channel: String
     }
 
-    /// - Returns: no ending when the row does not match `history`.
+    /// Records the outcome of one attempt of a delivery that was in the state `history`.
+    ///
+    /// - Returns: the new state of the delivery and the chain whose next delivery may become due. The state is nil when
+    ///   the row does not match `history`.
     private func finish(
         _ key: DeliveryKey, _ outcome: DeliveryOutcome, after history: History, _ lane: DeliveryScheduler.LaneSnapshot?
     ) throws(SQLiteFailure) -> (DeliveryScheduler.Ending?, Chain?) {
@@ -161,7 +168,7 @@ extension Writer {
         return false
     }
 
-    /// Appends an attempt to the log. Returns the row of the log.
+    /// Appends an attempt to the delivery's attempt log. Returns the row number of the log.
     private func store(_ attempt: DeliveryAttempt, _ history: History) throws(SQLiteFailure) -> Int64 {
         var log = history.log
         log.append(attempt)
@@ -174,7 +181,7 @@ extension Writer {
         return history.row ?? database.lastInsertedRow
     }
 
-    /// Reads the earlier state of a delivery; nil when it no longer exists.
+    /// Reads the stored state of a delivery; returns nil when the delivery no longer exists.
     private func history(of key: DeliveryKey) throws(SQLiteFailure) -> History? {
         let find = statements.deliveries.history
         find.bind(Int64(key.event), at: 1)

@@ -1,20 +1,21 @@
 import ChatModel
 import SQLite
 
-/// The waiting items of a subscriber that must be delivered one after another.
+/// A chain: the waiting deliveries of a subscriber that must be delivered one after another, in the order of their
+/// events.
 struct Chain: Hashable, Sendable {
     let subscriber: Int64
     let number: Int64
 
-    /// Nil when deliveries are unordered. Channels with the same hash share a chain, which still keeps each of them in
-    /// order.
+    /// Returns nil when the deliveries are unordered. Channels with the same hash share a chain, which preserves the
+    /// order of each channel.
     init?(_ ordering: DeliveryOrdering, subscriber: Int64, channel: String) {
         self.subscriber = subscriber
         switch ordering {
         case .none: return nil
         case .strict: number = 0
         case .perChannel:
-            // FNV-1a: the number is stored in the file, so it must be the same in every process.
+            // FNV-1a is used because the number is stored in the file and must be the same in every process.
             let hash = channel.utf8.reduce(14_695_981_039_346_656_037 as UInt64) { hash, byte in
                 (hash ^ UInt64(byte)) &* 1_099_511_628_211
             }
@@ -26,10 +27,10 @@ struct Chain: Hashable, Sendable {
 }
 
 extension Writer {
-    /// The due time of an item that waits for others of its chain.
+    /// The stored due time of a delivery that waits for earlier deliveries of its chain ("in line").
     static let inLine = Int64.max
 
-    /// The first item of a chain.
+    /// Returns the first delivery of a chain; nil when the chain is empty.
     private func head(of chain: Chain) throws(SQLiteFailure) -> DueItem? {
         let find = statements.deliveries.head
         find.bind(chain.subscriber, at: 1)
@@ -38,7 +39,8 @@ extension Writer {
         return try find.step() ? DueItem(event: UInt64(find.integer(0)), due: UInt64(find.integer(1))) : nil
     }
 
-    /// The item of a chain that is not in line. It is not the first when older items have come back.
+    /// Returns the delivery of a chain that is not in line, which means that it is due or being attempted; nil when
+    /// there is none. It is usually the first delivery, unless an earlier one was replayed.
     private func leader(of chain: Chain) throws(SQLiteFailure) -> DeliveryKey? {
         let find = statements.deliveries.leader
         find.bind(chain.subscriber, at: 1)
@@ -48,13 +50,13 @@ extension Writer {
 
     func isEmpty(_ chain: Chain) throws(SQLiteFailure) -> Bool { try head(of: chain) == nil }
 
-    /// True when no item of the chain waits before this event.
+    /// True when no delivery of the chain waits before this event.
     func isFirst(_ event: UInt64, of chain: Chain) throws(SQLiteFailure) -> Bool {
         try head(of: chain).map { event <= $0.event } ?? true
     }
 
-    /// Makes the first item of a chain due after the chain has changed. An item that was due before goes back in line,
-    /// unless it is under way: then the first item waits for it.
+    /// Makes the first delivery of a chain due after the chain has changed. If another delivery of the chain is due,
+    /// that delivery waits again. If another delivery is being attempted, the first delivery waits for it.
     func advance(_ chain: Chain, scheduler: DeliveryScheduler) throws(SQLiteFailure) {
         guard let first = try head(of: chain), first.due == UInt64(Self.inLine) else { return }
         if let leader = try leader(of: chain) {
@@ -80,11 +82,13 @@ extension Writer {
     /// The progress of ``reorder(_:scheduler:)``.
     struct ReorderingPlace: Sendable {
         let subscriber: Int64
-        /// Chains up to this number have their first item due.
+        /// The number of the last chain whose first delivery was made due. Chains are processed in the order of their
+        /// numbers.
         var chain: Int64 = -1
     }
 
-    /// Reorders one batch of a subscriber's waiting items according to its settings. Returns nil when all are in order.
+    /// Reorders one batch of a subscriber's waiting deliveries according to its settings. Returns the progress, or nil
+    /// when reordering is complete.
     func reorder(_ place: ReorderingPlace, scheduler: DeliveryScheduler) throws(SQLiteFailure) -> ReorderingPlace? {
         let find = statements.deliveries.subscriber
         find.bind(place.subscriber, at: 1)
@@ -126,9 +130,9 @@ extension Writer {
         return nil
     }
 
-    /// Dissolves chains of an earlier ordering in one batch.
+    /// Removes one batch of deliveries from the chains of an earlier ordering.
     ///
-    /// - Returns: true when more is left.
+    /// - Returns: true when there may be further deliveries to process.
     private func release(_ stored: StoredSubscriber) throws(SQLiteFailure) -> Bool {
         let loosen = statements.deliveries.release
         loosen.bind(stored.number, at: 1)
@@ -137,9 +141,9 @@ extension Writer {
         return database.changes == Self.turnRows
     }
 
-    /// Assigns items to chains in one batch.
+    /// Assigns one batch of deliveries to chains.
     ///
-    /// - Returns: true when more is left.
+    /// - Returns: true when there may be further deliveries to process.
     private func chain(_ stored: StoredSubscriber) throws(SQLiteFailure) -> Bool {
         let find = statements.deliveries.findUnchained
         find.bind(stored.number, at: 1)

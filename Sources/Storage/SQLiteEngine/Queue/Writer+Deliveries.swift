@@ -1,14 +1,14 @@
 import ChatModel
 import SQLite
 
-/// The state of an item in its row. The public status follows from it and from the lane.
+/// The stored state of a delivery. The public status is derived from this state and from the state of the subscriber.
 enum StoredState: Int { case waiting = 0, delivered = 1, dead = 2 }
 
 extension Writer {
     // MARK: Planning
 
-    /// Moves the cursor and stores the items, or reports that the cursor is elsewhere. Returns the number of items per
-    /// subscriber for which there was no room.
+    /// Moves the planner's cursor and stores new deliveries. Stores nothing and returns an error if the cursor is not
+    /// at `from`. Returns, for each subscriber whose queue was full, the number of deliveries that were stored as dead.
     func plan(
         _ items: [PlannedDelivery], cursor: CursorName, from: Timetoken, to: Timetoken, scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> Result<[SubscriberID: Int], ChatError> {
@@ -16,7 +16,7 @@ extension Writer {
             return .failure(ChatError(.conflict, "the cursor '\(cursor.text)' is not at \(from)"))
         }
         var planned: [(lane: Int64, item: PlannedDelivery, isInLine: Bool)] = []
-        // The number of rows that this call has added to each lane, which memory does not know yet.
+        // The number of deliveries that this call has added for each subscriber. The scheduler does not count them yet.
         var added: [Int64: Int] = [:]
         var overflowing: [SubscriberID: Int] = [:]
         for item in items {
@@ -54,15 +54,15 @@ extension Writer {
         return database.changes == 1
     }
 
-    /// The reason why an item for this lane is dead from the start; nil when it is not.
+    /// Returns the reason why a new delivery of this subscriber is stored as dead; nil when it is stored as waiting.
     private func refusal(_ lane: DeliveryScheduler.LaneSnapshot?, added: Int) -> String? {
         guard let lane else { return nil }
         if lane.state == .closed { return Self.closedReason }
         return lane.unfinished + added < mostWaiting(lane) ? nil : Self.crowdedReason
     }
 
-    /// The maximum number of waiting items of a subscriber, whatever adds them. An open one may fall further behind
-    /// than one that holds its deliveries, so that an outage of a receiver loses nothing. The limit also applies to
+    /// Returns the maximum number of waiting deliveries of a subscriber. The limit of an open subscriber is ten times
+    /// that of a paused one, so that no delivery is lost during an outage of the receiver. The limit also applies to
     /// pulled subscriptions, whose consumer may never pull.
     func mostWaiting(_ lane: DeliveryScheduler.LaneSnapshot) -> Int {
         engineState.limits.deliveriesHeld * (lane.state == .open ? 10 : 1)
@@ -72,14 +72,15 @@ extension Writer {
     private static let crowdedReason = "held_too_many"
     static let exhaustedReason = "attempts_exhausted"
 
-    /// The position of an item in the queue when it is stored.
+    /// The position of a new delivery in the subscriber's queue.
     struct Place {
         var chain: Chain?
         var isInLine = false
         var isManual = false
     }
 
-    /// The end of the item's chain, because the planner follows the order of events.
+    /// Returns the position of a new delivery: the end of its chain (the deliveries that must stay in order), because
+    /// the planner adds deliveries in the order of events.
     private func place(
         of item: PlannedDelivery, _ number: Int64, _ lane: DeliveryScheduler.LaneSnapshot?
     ) throws(SQLiteFailure) -> Place {
@@ -90,9 +91,9 @@ extension Writer {
         return Place(chain: chain, isInLine: lane.isReordering || hasOthers)
     }
 
-    /// Stores an item.
+    /// Stores a new delivery.
     ///
-    /// - Returns: false when the item was already there.
+    /// - Returns: false when the delivery already exists.
     func insert(
         _ item: PlannedDelivery, _ number: Int64, _ place: Place, deadBecause reason: String? = nil
     ) throws(SQLiteFailure) -> Bool {
@@ -120,7 +121,7 @@ extension Writer {
         return database.changes == 1
     }
 
-    /// The subscriber's number. A new subscriber begins open.
+    /// Returns the number of a subscriber. Creates a row for a new subscriber, which is open.
     func number(of subscriber: SubscriberID, scheduler: DeliveryScheduler) throws(SQLiteFailure) -> Int64 {
         if let known = scheduler.number(of: subscriber) { return known }
         let make = statements.deliveries.makeSubscriber
@@ -158,7 +159,7 @@ extension Writer {
         return stored
     }
 
-    /// Ends one batch of a closed subscriber's waiting items. Returns true when there may be more.
+    /// Marks one batch of a closed subscriber's waiting deliveries as dead. Returns true when there may be more.
     func markDead(_ number: Int64, scheduler: DeliveryScheduler) throws(SQLiteFailure) -> Bool {
         let bury = statements.deliveries.markDead
         bury.bind(number, at: 1)
@@ -170,11 +171,12 @@ extension Writer {
         return isMoreLeft
     }
 
-    /// Reads a lane's earliest items from the file into memory.
+    /// Reads a subscriber's earliest due deliveries from the file into memory.
     func fetchLane(_ number: Int64, scheduler: DeliveryScheduler) throws(SQLiteFailure) {
         let find = statements.deliveries.findDue
         find.bind(number, at: 1)
-        // Leased items are among the earliest in the file, and memory leaves them out.
+        // The limit is raised by the number of leased deliveries, which are among the earliest in the file but are not
+        // added to memory.
         let most = Lane.capacity + (scheduler.snapshot(of: number)?.leaseCount ?? 0)
         find.bind(most, at: 2)
         var items: [DueItem] = []

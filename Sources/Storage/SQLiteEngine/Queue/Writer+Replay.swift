@@ -1,10 +1,11 @@
 import ChatModel
 import SQLite
 
-/// The rest of a replay, which runs in batches so that other requests are served in between.
+/// The remaining part of a replay. A replay makes deliveries due again and runs in batches, so that other requests can
+/// run between the batches.
 struct ReplayBatch: Sendable {
     let selection: DeliverySelection
-    /// Continues with ids from this index on, or with events above this position.
+    /// The start of the remaining part: the index of the next id, or the position after which the next events follow.
     let from: UInt64
 
     init?(_ selection: DeliverySelection, from: UInt64? = nil) {
@@ -20,7 +21,7 @@ struct ReplayBatch: Sendable {
     }
 }
 
-/// The columns of a row that a replay needs.
+/// The columns of a delivery that a replay needs.
 private struct DeliveryRow {
     let key: DeliveryKey
     let isWaiting: Bool
@@ -28,7 +29,8 @@ private struct DeliveryRow {
 }
 
 extension Writer {
-    /// Makes the deliveries of one batch due now. Leaves alone those under way and those of a closed subscriber.
+    /// Makes the deliveries of one batch due now. Does not change deliveries that are being attempted or whose
+    /// subscriber is closed. With `isDryRun`, only counts the deliveries.
     func replay(
         _ batch: ReplayBatch, isDryRun: Bool, scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> (count: Int, next: ReplayBatch?) {
@@ -41,7 +43,8 @@ extension Writer {
         return (revival.count, next)
     }
 
-    /// Stores the items, or makes finished ones due again, up to the first one for which there is no room.
+    /// Stores new deliveries, and makes existing finished ones due again. Stops at the first delivery whose
+    /// subscriber's queue is full.
     func enqueue(
         _ items: ArraySlice<PlannedDelivery>, scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> (due: Int, processed: Int) {
@@ -55,7 +58,7 @@ extension Writer {
                 continue
             }
             guard hasCapacity(number, revival, scheduler) else {
-                // An item that already waits needs no room.
+                // A delivery that already waits needs no capacity.
                 guard try row(of: key)?.isWaiting == true else { break }
                 processed += 1
                 continue
@@ -82,7 +85,8 @@ extension Writer {
         return try find.step() ? find.deliveryRow : nil
     }
 
-    /// Ends one batch of the items that wait up to an event. Returns their number, and whether there may be more.
+    /// Marks as dead one batch of the waiting deliveries after the event `after`, up to and including `event`. Returns
+    /// their number, and the event from which to continue or nil.
     func skip(
         _ number: Int64, after: UInt64, through event: UInt64, scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> (count: Int, next: UInt64?) {
@@ -93,8 +97,8 @@ extension Writer {
         return (count, events.count == Self.turnRows ? events.last : nil)
     }
 
-    /// Ends one batch of a subscriber's items that have waited too long: deliveries that it holds, or that were not
-    /// pulled. Returns true when there may be more.
+    /// Marks as dead one batch of a subscriber's deliveries that have waited too long, because the subscriber is paused
+    /// or its consumer has not pulled them. Returns true when there may be more.
     func markAgedDead(
         _ number: Int64, before edge: Timetoken, scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> Bool {
@@ -110,7 +114,8 @@ extension Writer {
         return try abandon(events, of: number, because: "held_too_long", scheduler) == Self.turnRows
     }
 
-    /// Ends waiting items that are not under way, and lets the items behind them advance. Returns their number.
+    /// Marks waiting deliveries as dead, unless they are being attempted, and makes the deliveries due that have waited
+    /// for them. Returns the number of deliveries that were marked.
     private func abandon(
         _ events: [UInt64], of number: Int64, because reason: String, _ scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> Int {
@@ -128,13 +133,13 @@ extension Writer {
             count += 1
             if let chain = Chain(ordering, subscriber: number, channel: row.channel) { chains.insert(chain) }
         }
-        // Without this they would count against the limit of waiting items until the next start.
+        // Without this change, the deliveries would count against the limit of waiting deliveries until the next start.
         effects.append { [count] in scheduler.forget([number: -count]) }
         for chain in chains { try advance(chain, scheduler: scheduler) }
         return count
     }
 
-    /// Removes those of the deliveries that are dead.
+    /// Removes the dead deliveries among these ids. Returns the number of removed deliveries.
     func purge(_ ids: ArraySlice<String>, in app: AppID) throws(SQLiteFailure) -> Int {
         var count = 0
         for row in try find(ids, in: app) {
@@ -150,7 +155,7 @@ extension Writer {
     /// The deliveries that one batch has made due.
     private struct RescheduledBatch {
         var count = 0
-        /// The number of deliveries that were not waiting before, by subscriber.
+        /// The number of deliveries that were not waiting before, by the subscriber's number.
         var lanes: [Int64: Int] = [:]
 
         mutating func add(_ number: Int64, isNew: Bool) {
@@ -204,8 +209,8 @@ extension Writer {
                     DeliveryScan.Part(subscriber: number, state: state), after: batch.from, before: before.rawValue,
                     .oldestFirst, limit: Self.turnRows)
             }
-            // Three queries that start at the same position: up to the last of these earliest events, the list is
-            // complete.
+            // Each query returns the earliest events after the same position, so the merged list is complete up to the
+            // last event that is kept here.
             events = Array(events.sorted().prefix(Self.turnRows))
             let next = events.count == Self.turnRows ? ReplayBatch(batch.selection, from: events.last) : nil
             return (try find(events.map { DeliveryKey(event: $0, subscriber: number) }), next)
@@ -242,7 +247,7 @@ extension Writer {
 }
 
 extension Statement {
-    /// Reads the columns tt, ep, state and channel.
+    /// The delivery in the current row, whose columns must be tt, ep, state and channel.
     fileprivate var deliveryRow: DeliveryRow {
         DeliveryRow(
             key: DeliveryKey(event: UInt64(integer(0)), subscriber: integer(1)), isWaiting: integer(2) == 0,

@@ -2,7 +2,7 @@ import ChatModel
 import JSON
 import SQLite
 
-/// The columns of an event's row: one list for the statement that writes and those that read.
+/// The columns of an event's row. The statements that write and read events share this list.
 enum EventRow {
     static let columns = """
         tt, ch, kind, type, sender, body, meta, expires, custom_type, schema_type, schema_version, cause, audience, \
@@ -10,15 +10,16 @@ enum EventRow {
         """
     static let insert = "INSERT INTO event(\(columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 
-    /// The stored origin of an imported event; no device has an empty name.
+    /// The stored origin of an imported event. It is empty, because the name of a device is never empty.
     private static let importedOrigin = ""
 
-    /// True when the event in the current row was imported, so that followers of the log do not receive it.
+    /// True when the event in the current row was imported. Consumers that follow the log do not receive imported
+    /// events.
     static func isImported(_ row: Statement) -> Bool {
         !row.isNull(13) && row.withBytes(13) { $0.isEmpty }
     }
 
-    /// Binds and runs ``insert``. SQLite reads the payload in place.
+    /// Binds the event's values to ``insert`` and runs it. SQLite reads the payload without copying it.
     static func write(
         _ draft: EventDraft, at timetoken: UInt64, channel: Int64, type: Int64, schemaType: Int64?,
         with insert: Statement
@@ -80,8 +81,8 @@ extension Audience {
     private static let storedInsiders = "insiders"
     private static let storedWire = "wire"
 
-    /// The stored form: NULL for everyone; otherwise the rule's name after a colon, which keeps it apart from the fixed
-    /// words, and its subjects, each on its own line (names contain no line ends).
+    /// The stored form of the audience: NULL for all subscribers, or a fixed word, or a rule. A rule is stored as a
+    /// colon and the rule's name, followed by its subjects, each on its own line. Names contain no line breaks.
     fileprivate var stored: String? {
         switch self {
         case .subscribers: nil
@@ -92,8 +93,8 @@ extension Audience {
         }
     }
 
-    /// A rule of a later version is read as one that admits nobody, so that the event is hidden rather than shown to
-    /// the wrong users.
+    /// Parses the stored form. An unknown rule of a later version is read as `.webhooks`, which no user may read, so
+    /// that the event is not shown to the wrong users.
     fileprivate init(stored: String?) {
         guard let stored else {
             self = .subscribers

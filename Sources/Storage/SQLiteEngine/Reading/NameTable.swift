@@ -1,9 +1,9 @@
 import ChatModel
 import SQLite
 
-/// The numbers of channels, apps and types in the tables, as cached by one connection.
+/// The cache of one connection for the numbers that the tables use for channels, apps and event types.
 ///
-/// Only existing names are cached, because the writer may create an unknown channel at any moment.
+/// Only existing names are cached, because the writer may create a missing name at any time.
 final class NameTable {
     private var channelIDs = GenerationCache<ChannelID, Int64>(capacity: 65_536)
     private var channels = GenerationCache<Int64, ChannelID>(capacity: 65_536)
@@ -52,7 +52,8 @@ final class NameTable {
         return found
     }
 
-    /// The channel with this number. Rows and names are written together, so a missing name means a damaged file.
+    /// Returns the channel with this number. Throws if there is none, because rows and names are written together and a
+    /// missing name means that the file is damaged.
     func channel(_ id: Int64) throws(SQLiteFailure) -> ChannelID {
         if let known = channels.value(of: id) { return known }
         findChannelByID.bind(id, at: 1)
@@ -78,7 +79,7 @@ final class NameTable {
     func remember(_ id: Int64, for app: AppID) { appIDs.insert(id, for: app) }
     func remember(_ id: Int64, forType name: String) { typeIDs.insert(id, for: name) }
 
-    /// Clears the cache after a rollback, because names created in that transaction do not exist.
+    /// Clears the cache after a rollback, because the names created in the transaction no longer exist.
     func forget() {
         channelIDs.removeAll()
         channels.removeAll()
@@ -89,7 +90,8 @@ final class NameTable {
 }
 
 extension Statement {
-    /// The first column of the first row; then resets. For statements that find one number.
+    /// Runs the statement, returns the first column of its first row (nil when there is no row), and resets the
+    /// statement.
     func firstInteger() throws(SQLiteFailure) -> Int64? {
         defer { reset() }
         return try step() ? integer(0) : nil

@@ -1,34 +1,35 @@
 import ChatModel
 import SQLite
 
-/// A query for the events of a set of channels within a range of time.
+/// A query for the stored events of a set of channels within a range of timetokens.
 struct EventsQuery: Sendable {
     let channels: ChannelSet
     let after: Timetoken
-    /// The inclusive upper bound: the watermark.
+    /// The inclusive upper bound, at most the watermark (the position up to which all events are visible).
     let upTo: Timetoken
     let limit: Int
-    /// The time that decides which events have expired.
+    /// The current time. Events whose expiry is at or before this time are left out.
     let now: Timetoken
     var order = HistoryRequest.Order.oldestFirst
-    /// True to include imported events. Followers of the log never receive them.
+    /// True to include imported events. Consumers that follow the log never receive them.
     var includesImported = false
 }
 
 extension Reader {
-    /// The rows of all channels scanned before the requested channels are looked up one by one, and the maximum
-    /// scanned.
+    /// The number of rows of all channels that are scanned before the requested channels are looked up one by one.
+    /// `scanMost` is the maximum number of rows scanned for one page.
     private static let firstScanLimit = 500
     private static let scanMost = 20_000
-    /// Up to this number of channels are looked up at once: that costs less than scanning a few hundred events of all
-    /// channels.
+    /// Up to this number of channels are looked up one by one without a scan before. This costs less than scanning a
+    /// few hundred events of all channels.
     private static let seekAtOnce = 16
-    /// The maximum number of channels that are read one by one; for more, all events are scanned.
+    /// The maximum number of channels that are looked up one by one. For more channels, the events of all channels are
+    /// scanned.
     private static let separateMost = 500
 
-    /// The kept events in the requested order. Near the end of the log one scan of all events is cheapest. Further back
-    /// each channel is looked up in its index. When there are too many channels for that, the scan continues within a
-    /// bound.
+    /// Returns the matching stored events in the requested order. For recent events, one scan of the events of all
+    /// channels is the cheapest method. For older events, each channel is looked up in the index. If there are too many
+    /// channels, the scan continues up to a limit.
     func events(_ question: EventsQuery) throws(SQLiteFailure) -> Page<Event> {
         let isForFew = question.channels.prefixes.isEmpty && question.channels.names.count <= Self.seekAtOnce
         if isForFew, let channels = try separate(question.channels) { return try merge(channels, question) }
@@ -38,7 +39,7 @@ extension Reader {
         return try walk(question, most: Self.scanMost)
     }
 
-    /// Every kept event of any channel, for followers that have fallen behind memory.
+    /// Returns the stored events of all channels, for consumers that need events that are no longer in memory.
     func everything(after position: Timetoken, upTo end: Timetoken, limit: Int) throws(SQLiteFailure) -> Page<Event> {
         try walk(after: position, upTo: end, .oldestFirst, limit: limit, most: limit) { !EventRow.isImported($0) }
     }
@@ -82,7 +83,7 @@ extension Reader {
         return page
     }
 
-    /// The numbers of the channels when there are few enough to read them one by one; nil otherwise.
+    /// Returns the numbers of the channels if there are few enough to look them up one by one; nil otherwise.
     private func separate(_ channels: ChannelSet) throws(SQLiteFailure) -> [Int64]? {
         guard !channels.isAll, channels.names.count <= Self.separateMost, let app = try names.id(of: channels.app)
         else { return nil }
@@ -133,7 +134,7 @@ extension Reader {
         return page
     }
 
-    /// One kept event, unless it has expired.
+    /// Returns the stored event with this timetoken; nil when there is none or it has expired.
     func event(at timetoken: Timetoken, now: Timetoken) throws(SQLiteFailure) -> Event? {
         statements.event.bind(Int64(timetoken.rawValue), at: 1)
         defer { statements.event.reset() }

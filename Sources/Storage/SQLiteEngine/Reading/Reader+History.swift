@@ -2,13 +2,13 @@ import ChatModel
 import SQLite
 
 extension Reader {
-    /// The maximum number of rows scanned for one page. A filter that matches nothing ends there, and the page gives
-    /// the position it has reached.
+    /// The maximum number of rows scanned for one page. If the filter matches nothing in these rows, the page is empty
+    /// and contains the position that the scan has reached.
     private static let historyMost = 20_000
 
-    /// A page of one channel's kept events.
+    /// Returns a page of one channel's stored events.
     ///
-    /// - Parameter cutoff: events at or below it are hidden by retention.
+    /// - Parameter cutoff: the position up to which events are hidden by retention.
     func history(_ request: HistoryRequest, now: Timetoken, cutoff: Timetoken) throws(SQLiteFailure) -> Page<Event> {
         var page = Page<Event>(items: [])
         guard let channel = try names.id(of: request.channel) else { return page }
@@ -29,7 +29,8 @@ extension Reader {
         return page
     }
 
-    /// The number of events that ``history(_:now:cutoff:)`` would return without a limit.
+    /// Returns the number of events that ``history(_:now:cutoff:)`` would return without a limit, but at most
+    /// `countMost`.
     func count(_ request: HistoryRequest, now: Timetoken, cutoff: Timetoken) throws(SQLiteFailure) -> Int {
         guard let channel = try names.id(of: request.channel) else { return 0 }
         if request.thread == .none { return try countBesideThreads(request, now: now, cutoff: cutoff) }
@@ -39,8 +40,8 @@ extension Reader {
             upward.order = .oldestFirst
             return try count(rows(of: upward), channel, request, rowFilter, cutoff)
         }
-        // The count needs only the index. Events that have expired but are not yet removed are few and have an index of
-        // their own.
+        // The count reads only the index. Expired events that are not removed yet are subtracted. They are few and have
+        // their own index.
         let kinds = request.kinds.isEmpty ? -1 : request.kinds.reduce(Int64(0)) { $0 | 1 << Int64($1.rawValue) }
         bind(statements.countExpired, channel, request, cutoff)
         statements.countExpired.bind(kinds, at: 4)
@@ -52,7 +53,7 @@ extension Reader {
         return min(Int((try statements.count.firstInteger() ?? 0) - expired), request.countMost)
     }
 
-    /// Counts all events and subtracts the replies, which are few and have an index.
+    /// Counts the events outside threads: all events minus the replies, which are few and have an index.
     private func countBesideThreads(
         _ request: HistoryRequest, now: Timetoken, cutoff: Timetoken
     ) throws(SQLiteFailure) -> Int {
@@ -93,14 +94,14 @@ extension Reader {
     }
 }
 
-/// The conditions of a request that no index answers. They are checked against a row before it is read in full.
+/// The conditions of a request that no index covers. They are checked on a row before the whole row is read.
 private struct RowFilter {
     private let kinds: Set<EventKind>
     private let types: [NamePattern]
     private let user: [UInt8]?
     private let isOutsideThreads: Bool
     private let now: Timetoken
-    /// The result of the patterns for each type seen so far.
+    /// Caches for each event type whether it matches the patterns.
     private var verdicts: [Int64: Bool] = [:]
 
     init(_ request: HistoryRequest, now: Timetoken) {
@@ -111,7 +112,7 @@ private struct RowFilter {
         self.now = now
     }
 
-    /// True when only expiry and kind are checked.
+    /// True when the filter checks only the expiry and the kind of events.
     var isOfKindsAlone: Bool { types.isEmpty && user == nil }
 
     mutating func admits(_ row: Statement, _ names: NameTable) throws(SQLiteFailure) -> Bool {

@@ -2,15 +2,15 @@ import ChatModel
 import Glibc
 import SQLite
 
-/// A query of a reader that resumes from an old position: it asks whether retention has removed events that the reader
-/// has not received.
+/// A query for a reader that resumes from an old position. It determines whether retention has removed events that the
+/// reader has not received.
 struct LossQuery: Sendable {
     let channels: ChannelSet
     let types: [NamePattern]
     let after: Timetoken
-    /// The position up to which hidden events have been removed.
+    /// The position up to which the events hidden by retention have been removed from the file.
     let swept: Timetoken
-    /// The position up to which all events are hidden.
+    /// The position up to which all events are hidden by retention.
     let hidden: Timetoken
     let now: Timetoken
 }
@@ -32,11 +32,11 @@ struct LossStatements {
 }
 
 extension Reader {
-    /// The number of rows scanned, after which the result is that something may be lost.
+    /// The maximum number of rows scanned. After that number, the result is that events may have been lost.
     private static let lookedAt = 20_000
 
-    /// The newest event of these channels and types, after the position, that retention has ended; nil when there is
-    /// none.
+    /// Returns the timetoken of the newest event of these channels and types, after the position, that retention has
+    /// removed or hidden; nil when there is none.
     func newestLoss(_ question: LossQuery) throws(SQLiteFailure) -> Timetoken? {
         let found = try [removed(question), expired(question), hidden(question)]
         return found.compactMap(\.self).max()
@@ -65,7 +65,8 @@ extension Reader {
         return try newest(find, question, isNewestFirst: true)
     }
 
-    /// The newest event that is past the retention of its type and not removed yet.
+    /// Returns the timetoken of the newest event that has exceeded the retention of its type but is not removed yet;
+    /// nil when there is none.
     private func expired(_ question: LossQuery) throws(SQLiteFailure) -> Timetoken? {
         let find = statements.losses.expired
         find.bind(Int64(question.now.rawValue), at: 1)
@@ -90,8 +91,8 @@ extension Reader {
         return newest
     }
 
-    /// The end of the range hidden by the app's retention, when an event of these channels and types in it is not
-    /// removed yet.
+    /// Returns the end of the range that the app's retention hides, if the range contains an event of these channels
+    /// and types that is not removed yet; nil otherwise.
     private func hidden(_ question: LossQuery) throws(SQLiteFailure) -> Timetoken? {
         let start = max(question.after, question.swept)
         guard question.hidden > start else { return nil }
@@ -108,8 +109,8 @@ extension Reader {
 }
 
 extension Reader {
-    /// Queries that count deliveries by state. Each is answered by an index that holds no other rows, so the number of
-    /// delivered ones does not matter.
+    /// The queries that count deliveries by state. Each uses an index that contains only rows of its state, so the
+    /// number of delivered rows does not affect the cost.
     private static let queues = [
         ("waiting", "state = 0 AND ep IN (SELECT id FROM subscriber WHERE state = 0)"),
         ("held", "state = 0 AND ep IN (SELECT id FROM subscriber WHERE state = 1)"),
@@ -140,7 +141,8 @@ extension Reader {
 }
 
 extension EngineStatistics {
-    /// Adds the size of the write-ahead log, whose content reaches the database's pages only with a checkpoint.
+    /// Adds the size of the write-ahead log, because its content is copied into the database's pages only at a
+    /// checkpoint.
     mutating func measureFiles(_ path: String) {
         var status = stat()
         guard path != ":memory:", stat(path + "-wal", &status) == 0 else { return }

@@ -1,8 +1,9 @@
 import ChatModel
 import SQLite
 
-/// One reading connection on a thread of its own (in memory: the writer's connection, on its thread). Every statement
-/// is compiled once; statements for filters and sort orders are compiled on demand and cached within bounds.
+/// A connection that reads. It has its own thread, except for a store in memory, which uses the writer's connection and
+/// thread. The fixed statements are compiled once. Statements for filters and sort orders are compiled when needed and
+/// cached up to a limit.
 final class Reader {
     let database: Database
     let names: NameTable
@@ -15,23 +16,24 @@ final class Reader {
         statements = try ReaderStatements(database)
     }
 
-    /// Opens a file for reading only.
+    /// Opens a read-only connection to a file.
     convenience init(path: String) throws(SQLiteFailure) {
         let database = try Database(path: path, mode: .readOnly)
         try database.execute(Schema.connectionPragmas + Schema.readerPragmas)
         try self.init(database: database)
     }
 
-    /// Runs several statements on one snapshot of the file.
+    /// Runs `body` in a read transaction, so that all its statements read the same snapshot of the file.
     func inSnapshot<Value>(_ body: () throws(SQLiteFailure) -> Value) throws(SQLiteFailure) -> Value {
-        // In memory the writer's own thread reads between its transactions, so nothing can change meanwhile.
+        // For a store in memory, this runs on the writer's thread between its transactions, so no data can change
+        // during `body`.
         try statements.begin.run()
         let value = try body()
         try statements.commit.run()
         return value
     }
 
-    /// A cached statement whose text depends on the query.
+    /// Returns a compiled statement for this SQL text, from the cache if possible.
     func statement(_ sql: String) throws(SQLiteFailure) -> Statement {
         if let known = compiled.value(of: sql) { return known }
         let statement = try database.prepare(sql)
@@ -75,7 +77,8 @@ struct ReaderStatements {
         commit = try prepare("COMMIT")
         eventsByTime = try prepare("SELECT \(columns) FROM event WHERE tt > ?1 AND tt <= ?2 ORDER BY tt")
         eventsByTimeDown = try prepare("SELECT \(columns) FROM event WHERE tt > ?1 AND tt <= ?2 ORDER BY tt DESC")
-        // Without the hint SQLite may scan the rowids of all channels for a narrow range of time.
+        // `INDEXED BY` is necessary, because SQLite might otherwise scan the rows of all channels for a short range of
+        // time.
         let ofChannel = "FROM event INDEXED BY event_ch WHERE ch=?1 AND tt > ?2 AND tt < ?3"
         channelTimes = try prepare("SELECT tt \(ofChannel) ORDER BY tt LIMIT ?4")
         channelTimesDown = try prepare("SELECT tt \(ofChannel) ORDER BY tt DESC LIMIT ?4")

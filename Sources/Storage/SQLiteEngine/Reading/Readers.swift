@@ -3,12 +3,12 @@ import Locking
 import Logging
 import SQLite
 
-/// Threads that read, so that no read blocks the cooperative pool. Each has its own connection and snapshot.
+/// The threads that read the file, so that no read blocks the cooperative pool. Each thread has its own connection.
 final class Readers: Sendable {
     /// The thread on which the jobs run.
     private enum Place: Sendable {
         case pool(Monitor<Pool>)
-        /// On the writer's connection, the only one of a store in memory.
+        /// The reads use the writer's connection and thread, because a store in memory has only one connection.
         case writer(WriteQueue)
     }
 
@@ -20,21 +20,21 @@ final class Readers: Sendable {
         var closer: CheckedContinuation<Void, Never>?
     }
 
-    /// The maximum number of reads that wait for a connection; further ones are rejected at once.
+    /// The maximum number of reads that wait for a connection. Further reads are rejected immediately.
     private static let waitingMost = 20_000
 
     private let place: Place
     private let deadline: Duration
     private let logger: Logger
 
-    /// Creates the readers of a store in memory: their jobs run on the writer's thread between its batches.
+    /// Creates the readers of a store in memory. Their reads run on the writer's thread between its batches.
     init(inMemory writeQueue: WriteQueue, settings: SQLiteEngineSettings) {
         place = .writer(writeQueue)
         deadline = settings.limits.storeDeadline
         logger = settings.logger
     }
 
-    /// Starts the threads, each with a connection of its own. Blocks until all connections are open.
+    /// Starts the threads, each with its own connection. Blocks until all connections are open.
     init(settings: SQLiteEngineSettings) throws(SQLiteFailure) {
         let monitor = Monitor(Pool())
         place = .pool(monitor)
@@ -59,7 +59,7 @@ final class Readers: Sendable {
                 opened.wakeOne()
                 return
             }
-            // The connection is closed by now; the last thread to end resumes the caller that closes the readers.
+            // The connection is already closed here. The last thread to end resumes the caller of ``close()``.
             let closer = monitor.withLock { pool in
                 pool.threads -= 1
                 return pool.threads == 0 ? pool.closer : nil
@@ -74,7 +74,7 @@ final class Readers: Sendable {
         while let job = monitor.wait(for: { $0.next() }) { job.run(reader) }
     }
 
-    /// Runs `body` with a connection and returns its result.
+    /// Runs `body` with a connection on a reading thread and returns its result.
     ///
     /// - Throws: `.overloaded` when too many reads wait, `.unavailable` when the store fails or takes longer than the
     ///   deadline.
@@ -121,7 +121,7 @@ final class Readers: Sendable {
         }
     }
 
-    /// Finishes the waiting jobs, then returns when every connection is closed.
+    /// Completes the waiting reads and closes all connections. Returns when all connections are closed.
     func close() async {
         guard case .pool(let monitor) = place else { return }
         await withCheckedContinuation { continuation in
@@ -153,7 +153,7 @@ extension Readers.Pool {
     }
 }
 
-/// A read that waits for a connection.
+/// A read that waits for a connection and its thread.
 struct ReadJob: Sendable {
     let run: @Sendable (Reader) -> Void
     let fail: @Sendable (ChatError) -> Void

@@ -7,7 +7,7 @@ extension RecordChanges: ReplayEntry {
     var weight: Int { keys.reduce(64) { $0 + $1.id.utf8.count + 96 } }
 }
 
-/// One follower of the directory, with its position.
+/// One consumer of the directory's record changes, with its position.
 final class ChangeReader: Sendable {
     private let engineState: EngineState
     private let readers: Readers
@@ -19,7 +19,8 @@ final class ChangeReader: Sendable {
         position = Lock(revision)
     }
 
-    /// The next commit; nil when the engine is closed or the task is cancelled. Only one task at a time may call it.
+    /// Waits for the next record changes and returns them; nil when the engine is closed or the task is cancelled. Only
+    /// one task at a time may call this function.
     func next() async -> RecordChanges? {
         while !Task.isCancelled {
             let here = position.withLock { $0 }
@@ -41,11 +42,12 @@ final class ChangeReader: Sendable {
         let end = engineState.changes.end
         do {
             let found = try await readers.run { (reader) throws(SQLiteFailure) in try reader.changes(after: here) }
-            // No change is left to report: the records of those commits were changed again later, or removed long ago.
+            // If nothing was found, no change is left to report: the records were changed again later, or were removed
+            // long ago.
             position.withLock { $0 = found?.revision ?? end }
             return found
         } catch {
-            // The reader has logged the error. Retries, because the sequence must be complete rather than fast.
+            // The reader has already logged the error. The caller retries, because no change may be skipped.
             try? await Task.sleep(for: .milliseconds(100))  // the head of the loop checks for cancellation
             return nil
         }
@@ -53,11 +55,11 @@ final class ChangeReader: Sendable {
 }
 
 extension Reader {
-    /// The maximum number of keys in the commits returned at once.
+    /// The number of keys after which no further commit is added to the result.
     private static let changesMost = 1000
 
-    /// The changes after a revision, several commits joined into one. Contains only the last change of each record,
-    /// which is enough for a follower that then reads the record.
+    /// Returns the changes after a revision, joined from several commits; nil when there are none. Contains only the
+    /// last change of each record, which is sufficient for a consumer that reads the changed record.
     func changes(after revision: Revision) throws(SQLiteFailure) -> RecordChanges? {
         var changes = RecordChanges(keys: [], revision: 0)
         statements.changes.bind(Int64(revision), at: 1)
@@ -65,7 +67,8 @@ extension Reader {
             let revision = Revision(row.integer(0))
             if changes.keys.count >= Self.changesMost, revision != changes.revision { return false }
             changes.revision = revision
-            // An unknown kind was written by a newer program; nothing here reads its records.
+            // A kind that is unknown here was written by a newer program. It is skipped, because nothing here reads its
+            // records.
             if let kind = RecordKind(rawValue: Int(row.integer(2))) {
                 changes.keys.append(RecordKey(kind, row.text(3), in: AppID(row.text(1))))
             }

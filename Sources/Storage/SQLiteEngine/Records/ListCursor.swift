@@ -1,11 +1,11 @@
 import ChatModel
 import Text
 
-/// A position in a list as opaque text: the values by which the last row was ordered. Hexadecimal, so that it fits into
-/// any URL.
+/// The cursor of a list: a position as opaque text. It contains the sort keys of the last row of a page, in
+/// hexadecimal, so that the text can be used in any URL.
 enum ListCursor {
-    /// Encodes the values. Each is a letter for its kind, its text, and a unit separator, which is escaped inside
-    /// texts.
+    /// Encodes the values as a cursor. Each value is encoded as a letter for its kind, its text, and a unit separator
+    /// (0x1F). Separators inside the text are escaped.
     static func text(_ values: [SQLValue]) -> String {
         var bytes: [UInt8] = []
         for value in values {
@@ -20,7 +20,7 @@ enum ListCursor {
         return Hex.encode(bytes)
     }
 
-    /// Decodes a cursor; nil when the text is not a valid cursor.
+    /// Decodes a cursor. Returns nil when the text is not a valid cursor.
     static func values(_ cursor: String) -> [SQLValue]? {
         guard let bytes = Hex.decode(cursor), bytes.last == separator else { return nil }
         var values: [SQLValue] = []
@@ -52,7 +52,7 @@ extension ChatError {
 }
 
 extension Sequence<UInt8> {
-    /// The bytes with an escape before the control characters below 0x20 that have a meaning in a cursor.
+    /// The bytes with each separator (0x1F) and escape character (0x1B) replaced by an escape sequence.
     fileprivate var escaped: [UInt8] {
         flatMap { byte -> [UInt8] in byte == 0x1F || byte == 0x1B ? [0x1B, byte + 0x40] : [byte] }
     }

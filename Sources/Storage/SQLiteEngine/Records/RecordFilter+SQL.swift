@@ -8,7 +8,8 @@ enum SQLValue: Sendable, Equatable {
     case text(String)
 }
 
-/// A fragment of SQL with its values. A caller's input is always a bound value, never part of the statement's text.
+/// A fragment of SQL and the values of its parameters. Input of callers is always a bound value, never part of the
+/// text.
 struct SQLPiece: Sendable {
     var text: String
     var values: [SQLValue]
@@ -24,11 +25,11 @@ struct SQLPiece: Sendable {
 }
 
 extension RecordFilter {
-    /// The maximum number of conditions in one filter; SQLite's own bound on depth is 1000.
+    /// The maximum number of conditions in one filter. SQLite limits the depth of an expression to 1000.
     private static let conditionsMost = 256
 
-    /// The filter as a condition that is true or false, never NULL: a field that is missing or of another kind compares
-    /// as false, and its negation as true.
+    /// Returns the filter as an SQL condition that is true or false, never NULL. A comparison with a field that is
+    /// missing or has another type is false, and its negation is true.
     func sql() throws(ChatError) -> SQLPiece {
         var left = Self.conditionsMost
         return try sql(&left)
@@ -85,7 +86,7 @@ extension RecordFilter {
         }
     }
 
-    /// The condition that the field has this type and that the comparison with the value holds.
+    /// Returns the condition that the field has this type and that the comparison with the value is true.
     private static func when(_ path: SQLPath, _ type: String, _ comparison: String, _ value: SQLValue) -> SQLPiece {
         SQLPiece(
             "ifnull(\(path.type.text) \(type) AND \(path.value.text) \(comparison), 0)",
@@ -93,13 +94,15 @@ extension RecordFilter {
     }
 }
 
-/// A record's field as an SQL expression: in the record's body, in a column, or in the record of the user or channel
-/// that it names.
+/// An SQL expression for a record's field. The field is in the record's JSON body, in a column, or in the record of the
+/// user or channel to which the record refers.
 struct SQLPath {
     let type: SQLPiece
     let value: SQLPiece
 
-    /// - Throws: `.malformed` for a name that SQLite's JSON paths cannot express.
+    /// Creates the expression for a field of a record.
+    ///
+    /// - Throws: `.malformed` for a field name that cannot be written as a JSON path of SQLite.
     init(_ field: String) throws(ChatError) {
         guard !field.isEmpty, !field.contains("\""), !field.contains("\0") else {
             throw ChatError(.malformed, "a field's name must not be empty or contain quotes")
@@ -111,7 +114,9 @@ struct SQLPath {
         self.init(field, from: { $0 })
     }
 
-    /// - Parameter source: returns the expression from which a column is read.
+    /// Creates the expression for a field that is stored in a column or in the body.
+    ///
+    /// - Parameter source: returns the SQL expression for a column with this name.
     private init(_ field: String, from source: (String) -> String) {
         switch field {
         case "@id":
@@ -150,8 +155,8 @@ extension RecordFilter.Comparison {
 }
 
 extension String {
-    /// The pattern for LIKE: `*` matches any run of characters, and a backslash makes the next character literal.
-    /// LIKE's own special characters are escaped.
+    /// This pattern as a pattern for SQL's LIKE. In this pattern, `*` matches any number of characters, and a backslash
+    /// makes the next character literal. LIKE's own special characters are escaped.
     fileprivate var likePattern: String {
         var pattern = ""
         var isEscaped = false

@@ -1,15 +1,17 @@
 import ChatModel
 import SQLite
 
-/// A query for a list of records, compiled to SQL before it takes a connection.
+/// A query for a list of records, translated to SQL before a connection is used.
 struct RecordListing: Sendable {
     let query: RecordQuery
-    /// The sort keys of the page. The id comes last, so that no two rows are equal.
+    /// The sort keys. The last one is the id, so that the order of rows is unique.
     private let order: [Order]
     private let table: String
     private let condition: SQLPiece
     private let continuation: SQLPiece?
 
+    /// Validates a query and translates it to SQL.
+    ///
     /// - Throws: `.malformed` for an invalid cursor, filter or field.
     init(_ query: RecordQuery) throws(ChatError) {
         self.query = query
@@ -17,8 +19,8 @@ struct RecordListing: Sendable {
         for (key, ascending) in query.sort { order.append(try Order(key, ascending)) }
         if !query.sort.contains(where: { $0.key == .id }) { order.append(try Order(.id, true)) }
         self.order = order
-        // Without the hint SQLite scans the primary key, which also holds the bodies: it would read all members of all
-        // channels to find those of one.
+        // `INDEXED BY` is necessary. Otherwise SQLite would scan the primary key, which contains the bodies, and would
+        // read the members of all channels to find the members of one channel.
         table = query.parent == nil ? "record" : "record INDEXED BY record_parent"
 
         var conditions = [SQLPiece("app = ?", [.text(query.app.name)])]
@@ -32,7 +34,8 @@ struct RecordListing: Sendable {
         continuation = try query.cursor.map { (cursor) throws(ChatError) in try Self.continuation(order, cursor) }
     }
 
-    /// The rows of the page and one more. Each begins with the record's columns, followed by the sort keys.
+    /// The SQL that selects the rows of the page and one more row. Each row contains the record's columns, followed by
+    /// the sort keys.
     var rows: SQLPiece {
         let columns = SQLPiece.list(order.map(\.piece))
         let keys = SQLPiece.list(order.map { $0.key(nullsLast: query.offset != nil) })
@@ -49,14 +52,15 @@ struct RecordListing: Sendable {
 
     var total: SQLPiece { SQLPiece("SELECT count(*) FROM \(table) WHERE \(condition.text)", condition.values) }
 
-    /// The cursor after a row of ``rows``.
+    /// Returns the cursor of the page that begins after a row of ``rows``.
     func cursor(after row: Statement) -> String {
         var values: [SQLValue] = []
         for index in order.indices { values.append(row.value(Int32(5 + index))) }
         return ListCursor.text(values)
     }
 
-    /// The condition for rows after the cursor's, in the order of the page. NULL sorts before everything, as in SQLite.
+    /// Returns the condition for the rows that follow the cursor in the order of the page. NULL sorts before all other
+    /// values, as in SQLite.
     private static func continuation(_ order: [Order], _ cursor: String) throws(ChatError) -> SQLPiece {
         guard let values = ListCursor.values(cursor), values.count == order.count else { throw .badCursor }
         var condition = SQLPiece("0")
@@ -98,7 +102,8 @@ private struct Order: Sendable {
         }
     }
 
-    /// A condition that lets an index begin at the cursor instead of at the first row.
+    /// Returns a condition that allows SQLite to start its index scan at the cursor; nil when the sort key is not a
+    /// column.
     func begin(at value: SQLValue) -> SQLPiece? {
         isColumn ? SQLPiece("\(piece.text) \(ascending ? ">=" : "<=") ?", [value]) : nil
     }
@@ -126,7 +131,7 @@ extension Reader {
         }
     }
 
-    /// The fragment's statement with its values bound.
+    /// Returns the compiled statement of an SQL fragment, with its values bound.
     private func statement(_ piece: SQLPiece) throws(SQLiteFailure) -> Statement {
         let statement = try statement(piece.text)
         for (index, value) in piece.values.enumerated() { statement.bind(value, at: Int32(index + 1)) }

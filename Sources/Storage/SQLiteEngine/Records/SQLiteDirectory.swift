@@ -3,7 +3,7 @@ import JSON
 import Locking
 import SQLite
 
-/// The directory (`Directory`) stored in one file.
+/// The directory of records (`Directory`) of a store.
 struct SQLiteDirectory: Directory {
     let engineState: EngineState
     let readers: Readers
@@ -32,7 +32,7 @@ struct SQLiteDirectory: Directory {
     func decide<Value: Sendable>(
         _ keys: [RecordKey], _ decide: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
-        // The size of the outcome is not known in advance. This estimates one event, and one record for each key.
+        // The size of the changes is not known in advance. The estimate is one event, and one record for each key.
         try await writerHandle.run(drafts: keys.count + 1, bytes: (keys.count + 1) * 1024) {
             (writer) throws(SQLiteFailure) in
             try writer.decide(keys, decide)
@@ -56,12 +56,12 @@ struct SQLiteDirectory: Directory {
     }
 }
 
-/// Etags as texts and as stored numbers.
+/// Functions for etags, which are stored as numbers and returned to clients as text.
 enum ETag {
-    /// The 64 random bits of a new etag.
+    /// Returns a new etag of 64 random bits.
     static func random() -> Int64 { .random(in: .min ... .max) }
 
-    /// The hexadecimal text of an etag.
+    /// Returns the hexadecimal text of an etag.
     static func text(_ tag: Int64) -> String { String(UInt64(bitPattern: tag), radix: 16) }
 }
 
@@ -69,7 +69,8 @@ extension Statement {
     /// The columns of a record, in the order in which ``record(_:)`` and ``record(in:kind:)`` read them.
     static let recordColumns = "id, parent, tag, updated, body"
 
-    /// One record by its key, for `SELECT recordColumns FROM record WHERE app=? AND kind=? AND id=?`.
+    /// Returns the record with this key; nil when there is none. The statement must be `SELECT recordColumns FROM
+    /// record WHERE app=? AND kind=? AND id=?`.
     func record(_ key: RecordKey) throws(SQLiteFailure) -> Record? {
         bind(key.app.name, at: 1)
         bind(key.kind.rawValue, at: 2)
@@ -78,7 +79,7 @@ extension Statement {
         return try step() ? record(in: key.app, kind: key.kind) : nil
     }
 
-    /// The record in the current row.
+    /// Returns the record in the current row, whose columns must be ``recordColumns``.
     func record(in app: AppID, kind: RecordKind) -> Record {
         Record(
             key: RecordKey(kind, text(0), in: app), parent: optionalText(1), body: .init(trusted: bytes(4)),

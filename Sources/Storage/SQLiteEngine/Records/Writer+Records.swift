@@ -3,13 +3,13 @@ import JSON
 import SQLite
 
 extension Writer {
-    /// The result of a write.
+    /// The result of writing records and events.
     struct Written: Sendable {
         let records: [Record]
         let events: [Event]
     }
 
-    /// The change to one record.
+    /// The change of one record that a write performs.
     private enum Step {
         case put(Record)
         case remove(Record)
@@ -18,11 +18,11 @@ extension Writer {
     private struct Plan {
         var steps: [Step]
         var results: [Record]
-        /// The etag of the records that are new or changed.
+        /// The etag of all new and changed records of this write.
         let tag: Int64
         let etag: String
 
-        /// The plan with `moment` as the time of change of the changed records.
+        /// Returns the plan with `moment` as the update time of the changed records.
         func stamped(_ moment: Timetoken) -> Plan {
             var plan = self
             for index in steps.indices {
@@ -35,7 +35,8 @@ extension Writer {
         }
     }
 
-    /// True when any of the records has changed since a revision, including earlier in this turn.
+    /// True when any of the records has changed after a revision, including uncommitted changes of the current
+    /// transaction.
     func haveChanged(_ keys: some Sequence<RecordKey>, since revision: Revision) throws(SQLiteFailure) -> Bool {
         let find = statements.findChange
         for key in keys {
@@ -49,10 +50,10 @@ extension Writer {
         return false
     }
 
-    /// Writes all the changes and all the events, or nothing. Every precondition is checked before the first row is
+    /// Writes all record changes and all events, or nothing. All preconditions are checked before the first row is
     /// changed.
     ///
-    /// - Parameter tag: the etag of the records that are new or changed.
+    /// - Parameter tag: the etag of all new and changed records.
     func write(
         _ changes: [RecordChange], events drafts: [EventDraft], claim: Claim? = nil, tag: Int64 = ETag.random()
     ) throws(SQLiteFailure) -> Result<Written, ChatError> {
@@ -74,7 +75,7 @@ extension Writer {
         return .success(Written(records: written.results, events: events))
     }
 
-    /// Passes the records to `body` and carries out its decision.
+    /// Calls `body` with the current records and performs the changes that it returns.
     func decide<Value: Sendable>(
         _ keys: [RecordKey], _ body: (RecordSnapshot) throws(ChatError) -> Decision<Value>
     ) throws(SQLiteFailure) -> Result<Decided<Value>, ChatError> {
@@ -102,14 +103,14 @@ extension Writer {
         }
     }
 
-    /// Checks every precondition against the stored records and changes nothing.
+    /// Checks all preconditions against the stored records and returns the plan of the write. Changes nothing.
     private func planned(
         _ changes: [RecordChange], _ tag: Int64
     ) throws(SQLiteFailure) -> Result<Plan, ChatError> {
         let etag = ETag.text(tag)
         var results: [Record] = []
         var steps: [Step] = []
-        // The records as earlier changes of this call have left them.
+        // The records after the earlier changes of this call.
         var made: [RecordKey: Record?] = [:]
         for change in changes {
             let current: Record? =
@@ -179,7 +180,7 @@ extension Writer {
 }
 
 extension RecordChange {
-    /// The reason why the current record forbids this change; nil when it does not.
+    /// Returns the error if the current record does not satisfy the precondition of this change; nil otherwise.
     fileprivate func refusal(_ current: Record?) -> ChatError? {
         var refusal: ChatError
         switch precondition {
@@ -201,6 +202,6 @@ extension RecordChange {
         return refusal
     }
 
-    /// The result of removing a record that does not exist.
+    /// The result of a change that removes a record that does not exist.
     fileprivate var nothing: Record { Record(key: key, parent: parent, body: .null, etag: "", updated: .zero) }
 }

@@ -2,23 +2,23 @@ import ChatModel
 import Locking
 import SQLite
 
-/// Removes expired data on the writer's thread, a little per turn. A turn is one short transaction. Between turns the
-/// waiting requests go first, unless removal has waited for too long.
+/// Removes expired data on the writer's thread, in short transactions called turns. Between two turns, waiting requests
+/// run first, unless the next turn has been due for more than ``longestWait``.
 final class Housekeeper {
-    /// The kinds of removal, in the order of a round.
+    /// The kinds of removal, in the order in which a round performs them.
     private enum RemovalKind: CaseIterable { case outlived, expired, repeats, held, finished }
 
-    /// The uptime of the next turn.
+    /// The uptime in nanoseconds at which the next turn is due.
     private(set) var nextTurn: UInt64
-    /// The time that a due turn may wait behind requests (1 s). After that it goes first; otherwise a store that is
-    /// always busy would never shrink.
+    /// The maximum time that a due turn waits for other requests (1 s). After this time, the turn runs first, so that a
+    /// store that is always busy also removes its expired data.
     let longestWait: UInt64 = 1_000_000_000
 
     private let interval: UInt64
     private let statements: HousekeepingStatements
-    /// The kinds of removal that are left in this round.
+    /// The kinds of removal that the current round has not completed yet.
     private var left = RemovalKind.allCases[...]
-    /// Callers that wait for a whole round.
+    /// The callers that wait until a complete round has ended.
     private var waiting: [Completion<Void>] = []
 
     init(interval: Duration, statements: HousekeepingStatements) {
@@ -27,14 +27,14 @@ final class Housekeeper {
         self.statements = statements
     }
 
-    /// Starts a whole round as soon as possible, then answers.
+    /// Starts a complete round as soon as possible, and resumes the caller when it has ended.
     func runSoon(_ completion: Completion<Void>) {
         waiting.append(completion)
         left = RemovalKind.allCases[...]
         nextTurn = 0
     }
 
-    /// Runs one turn of one kind of removal.
+    /// Runs one turn: removes one batch of one kind of data.
     func turn(on writer: Writer) {
         guard let removalKind = left.first else { return rest(.success(())) }
         if left.count == RemovalKind.allCases.count {
@@ -48,12 +48,14 @@ final class Housekeeper {
             nextTurn = MonotonicTime.now.nanoseconds
             if left.isEmpty { rest(.success(())) }
         } catch {
-            // The store has failed; removal is tried again with the next round.
+            // The store has failed. The next round tries the removal again.
             rest(.failure(error.answer))
         }
     }
 
-    /// - Returns: true when more of this kind is left.
+    /// Removes one batch of one kind of data.
+    ///
+    /// - Returns: true when there may be more data of this kind to remove.
     private func remove(_ removalKind: RemovalKind, _ writer: Writer) throws(SQLiteFailure) -> Bool {
         switch removalKind {
         case .outlived: try statements.removeOutlived(writer)
@@ -72,7 +74,7 @@ final class Housekeeper {
     }
 }
 
-/// The statements of removal, each bounded to one turn's rows.
+/// The statements for removing data. Each removes at most the rows of one turn.
 struct HousekeepingStatements {
     private let strideEnd: Statement
     private let removeOutlived: Statement
@@ -117,7 +119,7 @@ struct HousekeepingStatements {
             (SELECT tt, ep FROM delivery INDEXED BY delivery_due
             WHERE state = 0 AND ep IN (SELECT id FROM subscriber WHERE state = 2) LIMIT \(rows))
             """)
-        // No delivery is older than its event, so this scans only the beginning of the table.
+        // A delivery is never older than its event, so the statement scans only the beginning of the table.
         removeFinished = try prepare(
             """
             DELETE FROM delivery WHERE (tt, ep) IN
@@ -132,8 +134,8 @@ struct HousekeepingStatements {
         ]
     }
 
-    /// Ends deliveries that a disabled webhook has held for too long, deliveries that were not pulled in time, and
-    /// those of deleted webhooks that a crash left behind.
+    /// Marks deliveries as dead that have waited too long for a paused subscriber or a consumer that pulls, and the
+    /// remaining deliveries of deleted webhooks after a crash.
     func markHeldDead(_ writer: Writer) throws(SQLiteFailure) -> Bool {
         markClosedDead.bind(Int64(writer.now.rawValue), at: 1)
         try markClosedDead.run()
@@ -146,7 +148,8 @@ struct HousekeepingStatements {
         return false
     }
 
-    /// Removes finished deliveries and the tombstones of removed records once they are older than deliveries are kept.
+    /// Removes finished deliveries, and the tombstones of removed records, that are older than the time for which
+    /// deliveries are stored.
     func removeFinished(_ writer: Writer) throws(SQLiteFailure) -> Bool {
         let edge = Int64(writer.now.adding(.zero - writer.engineState.limits.deliveriesKept).rawValue)
         removeTombstones.bind(edge, at: 1)
@@ -156,8 +159,8 @@ struct HousekeepingStatements {
         return writer.database.changes == Writer.turnRows
     }
 
-    /// Removes events past their app's retention. Continues where the last round ended, so that apps without a
-    /// retention age are not scanned again each time.
+    /// Removes the events that are older than their app's retention. Continues after the events that the last round has
+    /// examined, so that no event is examined twice.
     func removeOutlived(_ writer: Writer) throws(SQLiteFailure) -> Bool {
         for app in writer.engineState.retention.limited {
             let cutoff = writer.engineState.retention.cutoff(of: app, now: writer.now)
@@ -182,13 +185,14 @@ struct HousekeepingStatements {
         return false
     }
 
-    /// Removes events past their own `expires`.
+    /// Removes the events whose own expiry (`expires`) has passed.
     func removeExpired(_ writer: Writer) throws(SQLiteFailure) -> Bool {
         removeExpired.bind(Int64(writer.now.rawValue), at: 1)
         return try remove(removeExpired, writer) == Writer.turnRows
     }
 
-    /// Runs a removal and records, for each channel and type, the newest removed event that counts as a loss.
+    /// Runs a statement that removes events. Records, for each channel and type, the newest removed event that counts
+    /// as a loss for readers.
     ///
     /// - Returns: the number of events removed.
     private func remove(_ statement: Statement, _ writer: Writer) throws(SQLiteFailure) -> Int {
@@ -223,7 +227,7 @@ struct HousekeepingStatements {
         return count
     }
 
-    /// Removes idempotency keys whose window is over.
+    /// Removes idempotency keys that are older than their time window.
     func forget(_ writer: Writer) throws(SQLiteFailure) -> Bool {
         var isMoreLeft = false
         for statement in forgetting {
@@ -235,7 +239,7 @@ struct HousekeepingStatements {
     }
 }
 
-/// Requests a whole round of removal now.
+/// A request to run a complete round of removal now.
 final class HousekeepingRequest: WriteRequest {
     let since: UInt64
     private let completion: Completion<Void>

@@ -1,16 +1,19 @@
 import ChatModel
 import Locking
 
-/// The queue between callers and the writer. The writer removes all waiting requests at once. Bounded: past the limits
-/// callers are rejected at once, because a queue that only grows serves no caller in time.
+/// The queue of write requests between callers and the writer's thread. The writer takes all waiting requests as one
+/// batch. The queue has limits. A request above a limit is rejected immediately, because otherwise all callers would
+/// wait too long.
 final class WriteQueue: Sendable {
-    /// The maximum content of one transaction, so that no batch makes its callers wait long.
+    /// The limits of one transaction in drafts (events to append) and bytes, so that the callers of a batch do not wait
+    /// long.
     fileprivate static let batchDrafts = 2000
     fileprivate static let batchBytes = 4 * 1024 * 1024
-    /// The time that the writer waits for more requests. The callers of the last batch have just been answered, and
-    /// many of them send their next request at once; a commit for the first few would make the others wait for the disk
-    /// twice. So the writer waits at most this long until three quarters as many callers have gathered as were present
-    /// when it finished, answered or waiting. A single caller never waits.
+    /// The maximum time that the writer waits for more requests before it begins a batch (200 µs). After a batch, many
+    /// of its callers immediately send their next request. If the writer committed only the first of these requests,
+    /// the others would wait for two commits. The writer therefore waits until the number of requests is three quarters
+    /// of the number of callers that it had answered or that were waiting when the last batch ended. A single caller
+    /// never waits.
     private static let gatherNanoseconds: UInt64 = 200_000
 
     fileprivate struct State: Sendable {
@@ -18,17 +21,18 @@ final class WriteQueue: Sendable {
         var reads: [ReadJob] = []
         var drafts = 0
         var bytes = 0
-        /// The batch in progress and its start; nil between batches.
+        /// The batch in progress; nil between batches.
         var flight: Flight?
         var isWatched = false
         var phase = Phase.open
-        /// The writer stops gathering when more requests than this wait.
+        /// The writer stops waiting for more requests when more than this number are in the queue.
         var enough = 0
-        /// The machine's uptime at which the writer stops gathering; zero when it is not gathering.
+        /// The machine's uptime in nanoseconds at which the writer stops waiting for more requests; zero when it is not
+        /// waiting for them.
         var gatherUntil: UInt64 = 0
-        /// The sleeping writer is woken when more requests than this wait. A wake-up costs both threads system calls,
-        /// and while the writer gathers most of them would only send it back to sleep. While it works none is needed,
-        /// because it checks the queue before it sleeps.
+        /// The writer is woken when more than this number of requests are in the queue. Waking a thread costs system
+        /// calls in both threads. While the writer waits for more requests, waking it for each one would be useless.
+        /// While the writer works, it need not be woken, because it checks the queue before it sleeps.
         var wakesAbove = Int.max
     }
 
@@ -49,12 +53,12 @@ final class WriteQueue: Sendable {
 
     /// Adds a request.
     ///
-    /// Requests without drafts come from the engine's own parts (deliveries, cursors), whose number is bounded by
-    /// leases and planners. They are never rejected for lack of room, because that would repeat what has already been
-    /// sent.
+    /// Requests without drafts are internal, for instance for deliveries and cursors. Their number is limited by the
+    /// number of leases and planners. They are never rejected because the queue is full, because deliveries that were
+    /// already sent would then be sent again.
     ///
-    /// - Returns: the reason why the request was rejected, nil when it was accepted; and `isFirst`, true when no
-    ///   deadline check is scheduled yet.
+    /// - Returns: `refusal`, the reason why the request was rejected, or nil when it was accepted; and `isFirst`, which
+    ///   is true when the caller must schedule a check of the deadlines.
     func offer(_ request: any WriteRequest) -> (refusal: ChatError?, isFirst: Bool) {
         let answer: (refusal: ChatError?, isFirst: Bool, wakes: Bool) = monitor.withLock { state in
             guard state.phase == .open else { return (.closing, false, false) }
@@ -73,7 +77,8 @@ final class WriteQueue: Sendable {
         return (answer.refusal, answer.isFirst)
     }
 
-    /// Adds a read for the writer's connection, the only one of a store in memory.
+    /// Adds a read that runs on the writer's connection, for a store in memory. Returns the reason why the read was
+    /// rejected, or nil when it was accepted.
     func offer(_ read: ReadJob) -> ChatError? {
         let refusal: ChatError? = monitor.withLock { state in
             guard state.phase == .open || state.phase == .draining else { return .closing }
@@ -85,13 +90,13 @@ final class WriteQueue: Sendable {
         return refusal
     }
 
-    /// Accepts no new requests. The writer gets `.drained` when the accepted ones are done.
+    /// From now on, rejects new requests. The writer receives `.drained` when all accepted requests are completed.
     func drain() {
         monitor.withLock { if $0.phase == .open { $0.phase = .draining } }
         monitor.wakeOne()
     }
 
-    /// Ends the writer; no requests will follow.
+    /// Makes the writer's thread end. No requests may follow.
     func finish() {
         monitor.withLock { $0.phase = .finishing }
         monitor.wakeOne()
@@ -99,10 +104,11 @@ final class WriteQueue: Sendable {
 
     // MARK: The writer
 
-    /// Sleeps until there is a task. Requests go before housekeeping, unless that is overdue.
+    /// Waits until there is a task for the writer and returns it. Requests come before housekeeping, unless
+    /// housekeeping is overdue.
     ///
-    /// - Parameter housekeepingAt: the uptime of the next housekeeping turn; when it is overdue by `patience`, it goes
-    ///   first.
+    /// - Parameter housekeepingAt: the uptime in nanoseconds at which the next housekeeping turn is due. If it is
+    ///   overdue by more than `patience` nanoseconds, the turn comes before requests.
     func next(housekeepingAt: UInt64, patience: UInt64) -> WriterTask {
         monitor.wait { state in
             let now = MonotonicTime.now.nanoseconds
@@ -131,8 +137,8 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// Called before the commit. Returns false when the batch was given up: it must then be rolled back, because its
-    /// callers received the answer that nothing was stored.
+    /// Called before the commit of a batch. Returns false when the deadline of the batch has passed. The batch must
+    /// then be rolled back, because its callers were already informed that nothing was stored.
     func beginCommit() -> Bool {
         monitor.withLock { state in
             guard state.flight?.isGivenUp != true else { return false }
@@ -141,23 +147,24 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// Called when the batch is done and before its callers are answered. Counts the callers, to know how many may
-    /// gather for the next batch.
+    /// Called when a batch is committed, before its callers are answered. Counts the callers, to estimate how many
+    /// requests will arrive for the next batch.
     func countCallers() {
         monitor.withLock { state in
             state.enough = ((state.flight?.requests.count ?? 0) + state.requests.count) * 3 / 4
         }
     }
 
-    /// Called when the batch has ended, whatever its outcome.
+    /// Called when a batch has ended, with or without success.
     func endBatch() { monitor.withLock { $0.flight = nil } }
 
     // MARK: The deadline thread
 
-    /// Removes requests that have waited since before `moment`.
+    /// Removes the requests that were made before `moment`.
     ///
-    /// - Returns: requests that were not begun or whose commit was not started; requests whose commit is under way; and
-    ///   true when anything still waits, so that the deadline thread checks again.
+    /// - Returns: `unstored`, the overdue requests of which nothing is stored; `unknown`, the overdue requests whose
+    ///   commit is in progress; and `isBusy`, which is true when requests are left, so that the deadline thread must
+    ///   check again.
     func overdue(since moment: UInt64) -> (unstored: [any WriteRequest], unknown: [any WriteRequest], isBusy: Bool) {
         monitor.withLock { state in
             var unstored: [any WriteRequest] = []
@@ -181,12 +188,12 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// The waiting requests, for health and statistics.
+    /// The number of drafts and bytes in the waiting requests, for health checks and statistics.
     var waiting: (drafts: Int, bytes: Int) { monitor.withLock { ($0.drafts, $0.bytes) } }
 }
 
 extension WriteQueue.State {
-    /// True when the writer should wait for more requests.
+    /// Returns true if the writer should wait for more requests before it begins a batch.
     fileprivate mutating func mustGather(_ now: UInt64, _ patience: UInt64) -> Bool {
         guard phase == .open, requests.count <= enough else { return false }
         if gatherUntil == 0 { gatherUntil = now + patience }
@@ -195,7 +202,7 @@ extension WriteQueue.State {
         return true
     }
 
-    /// True when the request that has just arrived is the one that wakes the writer.
+    /// Returns true if the writer must be woken for the request that was just added.
     fileprivate mutating func wakesWriter() -> Bool {
         guard requests.count > wakesAbove else { return false }
         wakesAbove = .max
@@ -238,7 +245,7 @@ enum WriterTask: Sendable {
     case batch([any WriteRequest])
     case reads([ReadJob])
     case housekeeping
-    /// All accepted requests are done; the writer saves its final state.
+    /// All accepted requests are completed. The writer must store its final state.
     case drained
     case finish
 }

@@ -3,23 +3,25 @@ import Locking
 import SQLite
 import Synchronization
 
-/// A request that waits for the writer. The caller hands it over completely and does not touch it until it is answered.
+/// A request to the writer. After adding the request to the queue, the caller must not access it until it is answered.
 protocol WriteRequest: AnyObject, Sendable {
-    /// Its size, which counts against the limits of the write queue and of one batch.
+    /// The number of events to append. Together with `bytes`, it counts against the limits of the write queue and of a
+    /// batch.
     var draftCount: Int { get }
     var bytes: Int { get }
-    /// The time at which it was made, on the engine's uptime clock.
+    /// The time at which the request was made, in nanoseconds on the engine's uptime clock.
     var since: UInt64 { get }
-    /// False when only memory changes: a batch of such requests needs no commit.
+    /// False when the request changes only memory. A batch of such requests needs no transaction.
     var needsTransaction: Bool { get }
-    /// Does the work inside the batch's transaction. Answers through `writer.answers`, never before the commit. May run
-    /// twice: when one request makes a batch fail, the batch is rolled back and its requests run one by one.
+    /// Performs the request inside the batch's transaction. Adds the answer to `writer.answers`, which run after the
+    /// commit. May be called twice: if one request makes the batch fail, the batch is rolled back, and each of its
+    /// requests runs alone.
     func perform(on writer: Writer) throws(SQLiteFailure)
-    /// Answers with an error, unless an answer was given.
+    /// Answers the request with an error, unless it was already answered.
     func fail(_ error: ChatError)
 }
 
-/// A request to append drafts.
+/// A request to append drafts (events without a timetoken) to the log.
 final class AppendRequest: WriteRequest {
     let drafts: [EventDraft]
     let claim: Claim?
@@ -52,7 +54,7 @@ final class AppendRequest: WriteRequest {
     func fail(_ error: ChatError) { completion.answer(.failure(error)) }
 }
 
-/// A request with any other work for the writer.
+/// A request that runs a closure on the writer's thread.
 final class WriteJob<Value: Sendable>: WriteRequest {
     let draftCount: Int
     let bytes: Int
@@ -93,9 +95,10 @@ struct WriterHandle: Sendable {
         if isFirst { deadlineThread.watch() }
     }
 
-    /// Runs `body` on the writer, in the next batch's transaction. Returns after its commit.
+    /// Runs `body` on the writer's thread, in the transaction of the next batch. Returns the result after the commit.
     ///
-    /// - Parameter drafts: counts against the limits of the write queue; zero is for the engine's own parts.
+    /// - Parameter drafts: the number of events that counts against the limits of the write queue. Zero is for internal
+    ///   requests, which are never rejected because the queue is full.
     func run<Value: Sendable>(
         drafts: Int = 0, bytes: Int = 0, needsTransaction: Bool = true,
         _ body: @escaping @Sendable (Writer) throws(SQLiteFailure) -> Result<Value, ChatError>
@@ -111,7 +114,8 @@ struct WriterHandle: Sendable {
 }
 
 extension WriterHandle {
-    /// Fails the requests that have waited too long. Returns the time of the next check.
+    /// Fails the requests that have waited longer than `deadline`. Returns the time of the next check on the machine's
+    /// uptime clock, or nil when no request is left.
     func expire(after deadline: Duration) -> UInt64? {
         let now = uptime()
         let (unstored, unknown, isBusy) = writeQueue.overdue(since: now - min(now, deadline.nanoseconds))
@@ -121,9 +125,10 @@ extension WriterHandle {
     }
 }
 
-/// A result that one caller awaits. Both the writer and the deadline thread may answer; the first answer counts.
+/// A result that one caller awaits. Both the writer and the deadline thread may answer. Only the first answer is used.
 ///
-/// Because of that check the continuation need not be a checked one, which would allocate an object for each append.
+/// Because this type ensures that the continuation is resumed only once, it uses an unsafe continuation. A checked one
+/// would allocate an object for each append.
 final class Completion<Value: Sendable>: Sendable {
     private let continuation: UnsafeContinuation<Result<Value, ChatError>, Never>
     private let isAnswered = Atomic(false)

@@ -3,8 +3,9 @@ import JSON
 import SQLite
 
 extension Writer {
-    /// Assigns timetokens to all the drafts and stores them, or stores none when the claim or a changed record forbids
-    /// it.
+    /// Assigns timetokens to all drafts and stores them as events. Stores none if the idempotency key of `claim` was
+    /// already used; the result is then the earlier one or a conflict. Also stores none if a record that determines who
+    /// may write has changed after `revision`.
     func append(
         _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision? = nil
     ) throws(SQLiteFailure) -> Result<AppendOutcome, ChatError> {
@@ -43,12 +44,12 @@ extension Writer {
         return Appended(event: event, isDuplicate: false)
     }
 
-    /// Stores an imported event at its original timetoken, or at the next free one when another event has it: events of
-    /// two sources, or of two channels of one source, may have the same timetoken.
+    /// Stores an imported event with its original timetoken, or with the next free timetoken if another event has the
+    /// original one. Events of two sources, or of two channels of one source, may have the same timetoken.
     private func place(_ draft: EventDraft, in past: Timetoken) throws(SQLiteFailure) -> Appended {
         var place = past
-        // Retention has already passed this timetoken. An event stored here would never be examined again, not even to
-        // remove it.
+        // Retention already hides events with this timetoken and does not examine them again. An event that is stored
+        // here would never be removed.
         guard past > engineState.retention.cutoff(of: draft.channel.app, now: now) else {
             return Appended(event: Event(timetoken: past, draft: draft), isDuplicate: false)
         }
@@ -62,7 +63,7 @@ extension Writer {
         return Appended(event: Event(timetoken: place, draft: draft), isDuplicate: false)
     }
 
-    /// The event with this timetoken, in any app.
+    /// Returns the event with this timetoken, in any app; nil when there is none.
     private func event(at timetoken: Timetoken) throws(SQLiteFailure) -> Event? {
         if let event = events.event(at: timetoken) ?? engineState.tail.event(at: timetoken) { return event }
         statements.findEvent.bind(Int64(timetoken.rawValue), at: 1)
@@ -80,8 +81,8 @@ extension Writer {
 
     // MARK: Repeats
 
-    /// Stores the key with its timetoken, unless it was seen within the window: then returns the timetoken of the first
-    /// use.
+    /// Stores an idempotency key with the timetoken of its event. If the key was already used within the time window,
+    /// stores nothing and returns the timetoken of the first use; otherwise returns nil.
     private func firstSighting(
         of key: String, _ channel: ChannelID, _ timetoken: UInt64
     ) throws(SQLiteFailure) -> Timetoken? {
@@ -98,8 +99,9 @@ extension Writer {
         return try statements.findSeen.firstInteger().map { Timetoken(UInt64($0)) }
     }
 
-    /// The first event of a repeat. When it is gone (deleted, expired, or an old ephemeral one), the result has its
-    /// timetoken and the repeat's content: the sender asks for the position, not for the content.
+    /// Returns the original event of a repeated request. If that event no longer exists (deleted, expired, or an old
+    /// ephemeral event), returns an event with the original timetoken and the content of the repeated request. This is
+    /// sufficient, because the sender needs only the timetoken.
     private func event(at timetoken: Timetoken, insteadOf draft: EventDraft) throws(SQLiteFailure) -> Event {
         try event(at: timetoken, in: draft.channel.app) ?? Event(timetoken: timetoken, draft: draft)
     }
@@ -128,7 +130,7 @@ extension Writer {
             note: JSONText(trusted: find.bytes(2)))
     }
 
-    /// The result stored under the claim's key, if there is one.
+    /// Returns the result that is stored for the claim's idempotency key; nil when there is none.
     func earlier(_ claim: Claim) throws(SQLiteFailure) -> Result<RepeatedAppend?, ChatError> {
         guard let earlier = try find(claim) else { return .success(nil) }
         guard earlier.fingerprint == claim.fingerprint else { return .failure(.claimConflict) }
@@ -148,7 +150,8 @@ extension Writer {
         try insert.run()
     }
 
-    /// The result of a repeated request. Its drafts take the place of events that are gone.
+    /// Returns the result of a repeated request. Events that no longer exist are replaced by the drafts of the repeated
+    /// request.
     private func repeated(_ claim: EarlierClaim, _ drafts: [EventDraft]) throws(SQLiteFailure) -> AppendOutcome {
         var events: [Appended] = []
         for (timetoken, draft) in zip(claim.timetokens, drafts) {
@@ -159,7 +162,7 @@ extension Writer {
 
     // MARK: Names
 
-    /// The number of a channel; assigns one to a new channel.
+    /// Returns the number of a channel. Assigns a number to a new channel.
     func id(of channel: ChannelID) throws(SQLiteFailure) -> Int64 {
         if let known = try names.id(of: channel) { return known }
         statements.insertChannel.bind(try id(of: channel.app), at: 1)
@@ -187,7 +190,7 @@ extension Writer {
 }
 
 extension [Timetoken] {
-    /// Eight bytes per value, least significant first.
+    /// The timetokens as bytes: eight bytes for each, least significant byte first.
     fileprivate var packed: [UInt8] {
         flatMap { timetoken in (0..<8).map { UInt8(truncatingIfNeeded: timetoken.rawValue >> (8 * $0)) } }
     }

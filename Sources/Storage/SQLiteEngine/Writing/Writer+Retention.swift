@@ -4,17 +4,18 @@ import SQLite
 extension Writer {
     /// The result of one batch of a deletion.
     struct DeletionBatch: Sendable {
-        /// The number of removed rows that a reader could have seen.
+        /// The number of removed events that were visible to readers.
         var visible = 0
-        /// The position from which to continue; nil when all is done.
+        /// The position after which the next batch continues; nil when the deletion is complete.
         var next: Timetoken?
     }
 
-    /// The maximum number of rows removed in one turn, since other requests wait for it.
+    /// The maximum number of rows changed in one transaction, because other requests wait meanwhile.
     static let turnRows = 2000
 
-    /// Removes the first events of a channel between the bounds. The rows are deleted at once: a deletion mark would
-    /// have to be checked by every read, and a second pass would have to remove the rows anyway.
+    /// Removes the first batch of a channel's events between the bounds. The rows are deleted directly and not only
+    /// marked as deleted, because every read would have to check the mark, and the rows would have to be removed later
+    /// anyway.
     func delete(after: Timetoken, before: Timetoken, in channel: ChannelID) throws(SQLiteFailure) -> DeletionBatch {
         guard let id = try names.id(of: channel) else { return DeletionBatch() }
         let cutoff = engineState.retention.cutoff(of: channel.app, now: now)
@@ -45,8 +46,8 @@ extension Writer {
         return batch
     }
 
-    /// Removes kept events and every stored copy in waiting deliveries. Such a delivery later dies because its event is
-    /// gone.
+    /// Removes stored events, and the copies of their content in waiting deliveries. Such a delivery later becomes dead
+    /// because its event no longer exists.
     func remove(_ removals: [(channel: ChannelID, timetoken: Timetoken)]) throws(SQLiteFailure) {
         var gone: Set<Timetoken> = []
         for removal in removals {
@@ -66,7 +67,8 @@ extension Writer {
         }
     }
 
-    /// True when a kept event of the channel has this timetoken, including one stored earlier in this turn.
+    /// True when a stored event of the channel has this timetoken. Includes uncommitted events of the current
+    /// transaction.
     func isKept(_ timetoken: Timetoken, in channel: ChannelID) throws(SQLiteFailure) -> Bool {
         guard let id = try names.id(of: channel) else { return false }
         let find = statements.findPlace
@@ -76,7 +78,7 @@ extension Writer {
         return try find.step()
     }
 
-    /// Sets how long an app's events are kept. Readers apply it from the commit on.
+    /// Sets the maximum age of an app's events; nil means no limit. Reads use the new value after the commit.
     func setRetention(_ age: Duration?, of app: AppID) throws(SQLiteFailure) {
         statements.setRetention.bind(age?.timetokenTicks, at: 1)
         statements.setRetention.bind(try id(of: app), at: 2)

@@ -2,12 +2,12 @@ import ChatModel
 import Logging
 import SQLite
 
-/// The one connection that writes, on a thread of its own. Each turn takes all waiting requests into one transaction.
-/// While a commit waits for the disk the next batch gathers, so a busy store waits for the disk once per batch (group
-/// commit).
+/// The only connection that writes, on its own thread. Each turn runs all waiting requests, a batch, in one
+/// transaction. While a commit waits for the disk, the requests of the next batch accumulate. A busy store therefore
+/// waits for the disk once per batch (group commit).
 final class Writer {
-    /// Timetokens are reserved this far ahead in the file, so that a timetoken is never assigned twice, not even after
-    /// a crash when the clock has stepped back.
+    /// The range of timetokens that is reserved in the file in advance (one second). Because of the reservation, no
+    /// timetoken is assigned twice, even after a crash if the clock was set back.
     private static let reservedAhead = Timetoken.ticksPerSecond
 
     let database: Database
@@ -19,29 +19,31 @@ final class Writer {
     private let writeQueue: WriteQueue
     private let condition: StoreHealth
 
-    /// The end of the log as this turn moves it; valid only while the allocator is held.
+    /// The last assigned and the last reserved timetoken. Valid only while the writer has reserved the allocator.
     var mark: TimetokenAllocator.Mark
     private var isAllocatorHeld = false
-    /// True when this turn moves the watermark although no event was stored before it.
+    /// True when this turn must move the watermark (the position up to which events are visible) even without a new
+    /// event.
     private var showsEnd = false
     private let logPages: SQLiteEngineSettings.LogPages
-    /// The length of the write-ahead log when readers last did not release it.
+    /// The length of the write-ahead log in pages when a checkpoint last failed because of readers; zero when none has
+    /// failed.
     private var pagesWhenBusy = 0
-    /// The last directory revision, including uncommitted ones of this turn.
+    /// The last directory revision, including the uncommitted revisions of this turn.
     var revision: Revision
 
     // MARK: State of one turn
 
-    /// The clock, read once per turn.
+    /// The time of this turn. The clock is read once per turn.
     private(set) var now: Timetoken = .zero
-    /// The events that got a timetoken in this turn, in order.
+    /// The new events of this turn, in the order of their timetokens.
     private(set) var events: [Event] = []
     /// The record changes of this turn, in order. They are published after the commit, before its events become
     /// visible.
     var changed: [RecordChanges] = []
-    /// Changes to memory after the commit, in order, before any caller is answered.
+    /// The changes of state in memory, which run in order after the commit and before any caller is answered.
     var effects: [() -> Void] = []
-    /// Answers to the callers, run last.
+    /// The closures that answer the callers. They run last, after the commit.
     var answers: [() -> Void] = []
 
     init(
@@ -63,7 +65,8 @@ final class Writer {
         revision = engineState.changes.end
     }
 
-    /// Works until the write queue is finished. Calls `drained` when all accepted requests are done.
+    /// The main loop of the writer's thread. Returns after ``WriteQueue/finish()``. Calls `drained` when all accepted
+    /// requests are completed.
     func run(reader: Reader, drained: () -> Void) {
         while true {
             switch writeQueue.next(housekeepingAt: housekeeper.nextTurn, patience: housekeeper.longestWait) {
@@ -90,7 +93,7 @@ final class Writer {
         checkpointIfLong()
     }
 
-    /// Runs the requests in one transaction, if any of them needs one, and makes their effects visible.
+    /// Runs the requests and then makes their effects visible. Uses one transaction if any of the requests needs one.
     func turn(_ requests: [any WriteRequest]) throws(TurnFailure) {
         begin()
         let drafts = requests.reduce(0) { $0 + $1.draftCount }
@@ -105,7 +108,7 @@ final class Writer {
             } catch {
                 throw TurnFailure(error)
             }
-            // Events of callers that received "nothing was stored" must not appear later.
+            // If the callers were already informed that nothing was stored, their events must not become visible.
             guard writeQueue.beginCommit() else { throw TurnFailure.givenUp }
             writeQueue.countCallers()
             publish()
@@ -125,7 +128,7 @@ final class Writer {
         publish()
     }
 
-    /// Runs a transaction of the engine's own, between batches.
+    /// Runs `body` in an internal transaction of the engine, between batches.
     func maintain(_ body: (Writer) throws(SQLiteFailure) -> Void) throws(TurnFailure) {
         begin()
         do throws(TurnFailure) {
@@ -168,7 +171,7 @@ final class Writer {
         condition.set(.works)
     }
 
-    /// Rolls back the transaction and the state of this turn.
+    /// Rolls back the transaction and the changes of this object's state in this turn.
     private func abandon() {
         database.rollback()
         names.forget()
@@ -177,7 +180,8 @@ final class Writer {
 
     private func publish() {
         for change in changed { engineState.publish(change) }
-        // Before any caller is answered, so that a caller that emits again at once may find the allocator free.
+        // The allocator is released before any caller is answered, so that a caller that immediately emits again can
+        // use it.
         releaseAllocator(showing: events, evenNone: showsEnd)
         for effect in effects { effect() }
         for answer in answers { answer() }
@@ -187,8 +191,9 @@ final class Writer {
         changed = []
     }
 
-    /// Handles a failed turn. A failure of the store fails all requests. A failure that a single request may have
-    /// caused (a value too large, a constraint) makes each request run alone, so that only the faulty one fails.
+    /// Handles a failed turn. If the store has failed, all requests fail. If a single request may have caused the
+    /// failure (for instance with a value that is too large), each request runs again alone, so that only the faulty
+    /// one fails.
     private func recover(from failure: TurnFailure, _ requests: [any WriteRequest]) {
         guard failure.isCausedByRequest, requests.count > 1 else {
             report(failure)
@@ -224,8 +229,8 @@ final class Writer {
         engineState.allocator.release(mark, showing: events, evenNone: evenNone, now: now)
     }
 
-    /// Takes a timetoken without an event and moves the watermark past it, so that imported events before it can be
-    /// read. Only while the allocator is held.
+    /// Assigns a timetoken without an event and makes this turn move the watermark to it, so that imported events
+    /// before it become visible. Call it only while the writer has reserved the allocator. Returns the timetoken.
     func endMovingOn() -> Timetoken {
         showsEnd = true
         return Timetoken(mark.next(now: now))
@@ -233,11 +238,11 @@ final class Writer {
 
     func add(_ event: Event) { events.append(event) }
 
-    /// The timetoken of the next event. Only while the allocator is held.
+    /// The timetoken of the next event. Valid only while the writer has reserved the allocator.
     var nextPlace: Timetoken { Timetoken(max(mark.last + 1, now.rawValue)) }
 
-    /// Reserves room for this many more timetokens, because the number that a decision takes is known only when it is
-    /// made.
+    /// Reserves this number of further timetokens in the file. Needed for requests that determine the number of their
+    /// events only when they run.
     func reserve(for drafts: Int) throws(SQLiteFailure) {
         let mayReach = nextPlace.rawValue + UInt64(drafts)
         if mayReach > mark.reserved { try reserve(upTo: mayReach + Self.reservedAhead) }
@@ -248,18 +253,18 @@ final class Writer {
         mark.reserved = bound
     }
 
-    /// Stores the last value of a numbering in the file.
+    /// Stores the last used or reserved value of a numbering in the file.
     func setHead(of numbering: Numbering, to value: UInt64) throws(SQLiteFailure) {
         statements.setHead.bind(Int64(value), at: 1)
         statements.setHead.bind(numbering.rawValue, at: 2)
         try statements.setHead.run()
     }
 
-    /// The numberings of one file.
+    /// The numberings that a file contains: timetokens of the log and revisions of the directory.
     enum Numbering: Int { case log = 0, directory = -1 }
 
-    /// Stores the exact head as the writer's last step, so that the next start continues from there and not from the
-    /// reserve.
+    /// Stores the last assigned timetoken as the writer's final step, so that the next start continues after it and not
+    /// after the reserved range.
     private func storeExactHead() {
         engineState.allocator.close()
         do throws(TurnFailure) {
@@ -272,18 +277,21 @@ final class Writer {
         }
     }
 
-    /// Writes and rolls back as much as the largest event. Fails where appending that event would fail.
+    /// Writes as many bytes as the largest event and deletes them in the same transaction. Fails if appending such an
+    /// event would fail.
     func probe() throws(SQLiteFailure) {
         try database.execute("INSERT INTO probe VALUES (zeroblob(\(engineState.limits.dataBytes))); DELETE FROM probe")
     }
 
     // MARK: Checkpoints
 
-    /// The time that a checkpoint waits for readers when the log is too long. All emitters wait with it.
+    /// The time that a checkpoint waits for readers when the write-ahead log is too long. All write requests wait
+    /// during this time.
     private static let readersWait: Duration = .milliseconds(100)
 
-    /// Checkpoints run here and nowhere else: up to SQLite 3.51.2, two connections that write and copy at the same
-    /// instant can lose a commit (<https://www.sqlite.org/wal.html>, "the WAL-reset bug").
+    /// Runs a checkpoint if the write-ahead log is long. No other connection runs checkpoints, because up to SQLite
+    /// 3.51.2 a commit can be lost when one connection writes and another runs a checkpoint at the same time
+    /// (<https://www.sqlite.org/wal.html>, "the WAL-reset bug").
     private func checkpointIfLong() {
         let pages = database.walPages
         guard pages >= logPages.long else { return }
@@ -294,8 +302,8 @@ final class Writer {
             defer { if isTooLong { database.busyTimeout = engineState.limits.storeDeadline } }
             try database.checkpoint(isTooLong ? .restart : .passive)
         } catch  where error.kind == .busy {
-            // A reader holds an old snapshot. One of the engine releases it within its deadline, a backup once it is
-            // made. The next attempt is made when the log is twice as long; otherwise every batch would wait.
+            // A reader uses an old snapshot. A read of the engine ends within its deadline, and a backup when it is
+            // complete. The next attempt is made when the log is twice as long, so that not every batch waits.
             if isTooLong { pagesWhenBusy = pages }
         } catch {
             report(TurnFailure(error))
@@ -303,9 +311,9 @@ final class Writer {
     }
 }
 
-/// The reason why a turn did not become durable.
+/// The error of a turn whose changes were not stored.
 struct TurnFailure: Error, CustomStringConvertible {
-    /// The error that its callers receive.
+    /// The error that the callers of the turn receive.
     let answer: ChatError
     let isCausedByRequest: Bool
     let description: String

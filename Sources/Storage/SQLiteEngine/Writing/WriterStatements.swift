@@ -36,7 +36,8 @@ struct WriterStatements {
         insertType = try database.prepare("INSERT INTO type(name) VALUES (?)")
         insertEvent = try database.prepare(EventRow.insert)
         findEvent = try database.prepare("SELECT \(EventRow.columns) FROM event WHERE tt=?")
-        // Changes nothing while the first use of the key is within its window; afterwards the key can be used again.
+        // Changes no row if the key was already used within its time window. After that time, the key can be used
+        // again.
         see = try database.prepare(
             """
             INSERT INTO seen(ch, key, tt, until) VALUES (?1,?2,?3,?4)
