@@ -1,15 +1,15 @@
-/// Removes the framing of a chunked body (RFC 9112, 7.1).
+/// Decodes the chunked transfer coding of a body (RFC 9112, 7.1).
 ///
-/// libcurl could do this, but would then not report extensions and trailers, so that endless ones would keep the loop
-/// busy with bytes that count towards no limit. libcurl still finds the end of the body and rejects malformed framing;
-/// this decoder ignores errors.
+/// libcurl could decode the chunks, but it would not report the bytes of chunk extensions and trailers. A server could
+/// then send endless extensions that count towards no limit. libcurl still detects the end of the body and rejects
+/// malformed chunks, so this decoder ignores errors.
 struct ChunkDecoder {
     private enum State {
         case size
         /// The rest of the line with the chunk size.
         case sizeLine
         case data(missing: Int)
-        /// The line end after the data of a chunk.
+        /// The line break after the data of a chunk.
         case dataLine
         case over
     }
@@ -17,12 +17,12 @@ struct ChunkDecoder {
     private var state = State.size
     private var size = 0
 
-    /// True when the last chunk has arrived. Trailers may follow.
+    /// True when the last chunk has been decoded. Trailers may follow.
     var isOver: Bool { if case .over = state { true } else { false } }
 
-    /// Decodes the next piece of the body.
+    /// Decodes the next received piece of the body.
     ///
-    /// - Parameter body: called with the pieces that are content.
+    /// - Parameter body: called with each part of the piece that is content.
     mutating func decode(_ bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) {
         var rest = bytes[...]
         while let byte = rest.first {

@@ -1,10 +1,11 @@
 internal import Glibc
 internal import Locking
 
-/// An HTTP/1.1 client: one event loop thread over libcurl, with reused connections and bounded resources.
+/// An HTTP/1.1 client that uses libcurl on one event loop thread. It reuses connections and limits its use of
+/// resources.
 ///
-/// The client never follows redirects, never uses a proxy, ignores the environment and decompresses nothing. When it
-/// opens a connection, it checks the very address that it connects to against the ``AddressGuard``.
+/// The client never follows redirects, never uses a proxy, ignores environment variables and does not decompress
+/// responses. Each time it opens a connection, it checks the address that it connects to with the ``AddressGuard``.
 ///
 /// ```swift
 /// let client = try Client(options: ClientOptions(userAgent: "parley/1.0"))
@@ -17,9 +18,9 @@ public final class Client: Sendable {
     public let options: ClientOptions
     private let mailbox: Mailbox
 
-    /// Starts the loop thread.
+    /// Creates the client and starts its event loop thread.
     ///
-    /// - Throws: ``ClientError`` when the system has no thread, descriptor or memory left.
+    /// - Throws: ``ClientError`` when the system cannot provide a thread, a file descriptor or memory.
     public init(options: ClientOptions = ClientOptions()) throws(ClientError) {
         if let failure = Multi.startFailure { throw ClientError(message: failure) }
         self.options = options
@@ -34,13 +35,14 @@ public final class Client: Sendable {
 
     deinit { mailbox.close() }
 
-    /// Sends a request and reads its response within the limits of the options. Never throws: a failure is a result.
+    /// Sends a request and reads its response within the limits of the options. Never throws; a failure is part of the
+    /// result.
     ///
     /// Cancelling the task aborts the transfer and closes its connection. The result is then
     /// ``OutboundFailure/Reason/cancelled``, although the peer may have acted on the request.
     ///
-    /// If a reused connection turns out to be closed before a byte of the response has arrived, it is replaced and the
-    /// request is sent again. A receiver that closed the connection in the middle of a request may therefore see the
+    /// If a reused connection is closed before a byte of the response has arrived, the client sends the request again
+    /// on a new connection. A receiver that closes a connection in the middle of a request may therefore receive the
     /// request twice.
     public func send(_ request: OutboundRequest) async -> OutboundResult {
         let transfer: Transfer
@@ -59,34 +61,35 @@ public final class Client: Sendable {
         }
     }
 
-    /// Creates a group: requests whose results are passed to a callback, and which can be cancelled together.
+    /// Creates a group of requests. Their results are passed to a callback, and the requests can be cancelled together.
     ///
     /// - Parameters:
-    ///   - linger: the time that a result waits for further results, so that their receiver is woken once for many.
-    ///     Results do not wait when no other request of the group is active.
-    ///   - receive: called with the results that are delivered together, in the order in which the requests ended: once
-    ///     for each request. Called on the loop thread, which it must not block, because every transfer stands still
-    ///     meanwhile; for requests that cannot be sent, by the function that sends them.
+    ///   - linger: the maximum time for which a result is delayed to deliver it together with further results. Results
+    ///     are not delayed when no other request of the group is active.
+    ///   - receive: called with one or more results, in the order in which the requests ended. Each request has exactly
+    ///     one result. The closure runs on the loop thread and must not block, because all transfers wait for it. For
+    ///     requests that cannot be sent, ``OutboundGroup/send(_:)`` calls it.
     public func group(
         linger: Duration = .zero, receive: @escaping @Sendable ([OutboundGroup.Result]) -> Void
     ) -> OutboundGroup {
         OutboundGroup(options: options, mailbox: mailbox, linger: linger, receive: receive)
     }
 
-    /// Sends a request and returns its response while it arrives. For event streams.
+    /// Sends a request and returns a response whose body is read while it arrives, for instance an event stream.
     ///
     /// Returns as soon as the header is complete. ``OutboundRequest/totalTimeout`` and the response limit do not
     /// apply. A stream counts towards ``ClientOptions/perHostConnections`` for its whole lifetime.
     ///
-    /// - Parameter idleTimeout: fails the stream when nothing arrives for this long while the reader keeps up.
-    /// - Throws: ``OutboundFailure`` when there is no complete header.
+    /// - Parameter idleTimeout: the time after which the stream fails if no bytes arrive. The time during which the
+    ///   reader delays the stream does not count.
+    /// - Throws: ``OutboundFailure`` when the request fails before the header of the response is complete.
     public func stream(
         _ request: OutboundRequest, idleTimeout: Duration
     ) async throws(OutboundFailure) -> OutboundStream {
         let buffer = StreamBuffer()
         let transfer = try Transfer(request, options, stream: buffer, idleTimeout: idleTimeout)
-        // Created before the wait: when the waiting task is cancelled, it releases the reader, which aborts the
-        // transfer.
+        // The reader is created before the wait. If the waiting task is cancelled, the reader is released, which aborts
+        // the transfer.
         let reader = StreamReader(transfer: transfer, buffer: buffer, mailbox: mailbox)
         let head = await withTaskCancellationHandler {
             await buffer.awaitHead { mailbox.post([.start(transfer)]) }
@@ -97,8 +100,8 @@ public final class Client: Sendable {
         return OutboundStream(status: answer.status, headers: answer.headers, reader: reader)
     }
 
-    /// Ends every transfer as ``OutboundFailure/Reason/cancelled``, closes every connection and returns when the loop
-    /// thread has finished. Requests sent afterwards fail in the same way. Calling it again has no further effect.
+    /// Ends every transfer with ``OutboundFailure/Reason/cancelled``, closes every connection and returns when the loop
+    /// thread has ended. Requests that are sent later fail with the same reason. Further calls have no effect.
     public func shutdown() async {
         mailbox.close()
         await mailbox.finished()
@@ -113,7 +116,7 @@ public struct ClientError: Error, Sendable, Equatable {
     /// The system's error message, for the log.
     public var message: String
 
-    /// The error of the system call that just failed.
+    /// Returns the error of the system call that has just failed, from `errno`.
     static func system(_ call: String) -> ClientError {
         ClientError(message: "\(call): \(String(cString: strerror(errno)))")
     }
@@ -121,23 +124,23 @@ public struct ClientError: Error, Sendable, Equatable {
 
 /// The reason why a transfer has no complete response.
 public struct OutboundFailure: Error, Sendable, Equatable {
-    /// The class of a failure. The raw values are stored with a delivery attempt.
+    /// The class of a failure. The raw value is stored with each delivery attempt.
     ///
-    /// `redirect` and `http_status` are not among them: every status is a response, and the caller decides what it
-    /// means.
+    /// A redirect or an error status is not a failure: it is a response, which the caller must interpret.
     public enum Reason: String, Sendable, CaseIterable {
-        /// The name could not be resolved, or not in time.
+        /// The host name could not be resolved, or not within the time limit.
         case dns
-        /// The peer refused the connection, or there is no route to it.
+        /// The peer refused the connection, or there is no route to the address.
         case connectRefused = "connect_refused"
-        /// The connection (TCP and TLS) was not ready within ``ClientOptions/connectTimeout``, or not before the
-        /// deadline of the whole transfer.
+        /// The connection, including TLS, was not ready within ``ClientOptions/connectTimeout`` or before the deadline
+        /// of the whole transfer.
         case connectTimeout = "connect_timeout"
-        /// The handshake failed, or the certificate is not trusted.
+        /// The TLS handshake failed, or the certificate is not trusted.
         case tls
         /// The ``AddressGuard`` forbids the URL, or every address that it resolves to.
         case blockedAddress = "blocked_address"
-        /// The deadline passed after the connection was ready. For a stream: nothing arrived for its idle timeout.
+        /// The deadline of the transfer passed after the connection was ready. For a stream: no bytes arrived during
+        /// the idle timeout.
         case timeout
         /// The peer closed or reset the connection before the response was complete.
         case reset
@@ -153,10 +156,11 @@ public struct OutboundFailure: Error, Sendable, Equatable {
 
     /// The class of the failure.
     public var reason: Reason
-    /// A description for the log only: it may contain text of the C library and addresses of internal hosts.
+    /// A description for the log. Do not show it to users, because it may contain messages of C libraries and addresses
+    /// of internal hosts.
     public var detail: String
-    /// A sentence for the person who caused the request, set by callers that fail before they send. The client itself
-    /// never sets it.
+    /// A sentence for the user who caused the request; `nil` when there is none. The client never sets it. Callers set
+    /// it for failures that occur before a request is sent.
     public var sentence: String?
 
     /// Creates a failure.
@@ -167,26 +171,28 @@ public struct OutboundFailure: Error, Sendable, Equatable {
     }
 }
 
-/// A request to be sent by a ``Client``.
+/// A request that a ``Client`` sends.
 public struct OutboundRequest: Sendable {
-    /// A header field as it is sent.
+    /// A header field.
     public typealias Field = (name: String, value: String)
 
-    /// The method, sent as spelled; methods are case-sensitive (RFC 9110, 9.1).
+    /// The method. It is sent unchanged, because methods are case-sensitive (RFC 9110, 9.1).
     public var method: String
-    /// An absolute `http` or `https` URL in ASCII: all other characters percent-encoded, the host in its `xn--` form.
+    /// An absolute `http` or `https` URL in ASCII. Other characters must be percent-encoded, and an internationalized
+    /// host must be in its `xn--` form.
     public var url: String
-    /// Header fields, sent in this order.
+    /// The header fields, in the order in which they are sent.
     ///
-    /// The client adds `Host`, `Accept` and `User-Agent` where absent, and frames the body itself. A request with
-    /// `Content-Length`, `Transfer-Encoding` or a malformed field fails as ``OutboundFailure/Reason/requestInvalid``.
+    /// The client adds `Host`, `Accept` and `User-Agent` if they are absent, and the length of the body. A request with
+    /// `Content-Length`, `Transfer-Encoding` or a malformed field fails with ``OutboundFailure/Reason/requestInvalid``.
     public var headers: [Field]
-    /// The body, sent with its length. The client adds no `Content-Type`.
+    /// The body. The client does not add a `Content-Type`.
     public var body: [UInt8]
-    /// Replaces ``ClientOptions/totalTimeout`` for this request.
+    /// The deadline of this request, instead of ``ClientOptions/totalTimeout``; `nil` uses the option.
     public var totalTimeout: Duration?
-    /// The client certificate and the trusted authorities of the TLS handshake. With an `http` URL the request fails
-    /// as ``OutboundFailure/Reason/requestInvalid``. Requests with different identities never share a connection.
+    /// The client certificate and the trusted authorities for the TLS handshake; `nil` uses no certificate and the
+    /// default authorities. A request with an identity and an `http` URL fails with
+    /// ``OutboundFailure/Reason/requestInvalid``. Requests with different identities never share a connection.
     public var tls: ClientIdentity?
 
     /// Creates a request.

@@ -1,8 +1,8 @@
-/// The TLS identity of a request: a client certificate with its key, certificate authorities to trust, or both.
+/// The TLS identity of a request: a client certificate with its private key, certificate authorities to trust, or both.
 ///
-/// Use one value for many requests, and call ``check()`` for a new one.
+/// One value can be used for many requests. Call ``check()`` before the first request with a new identity.
 public struct ClientIdentity: Sendable, Equatable {
-    /// The maximum number of bytes of each PEM text. Real keys and certificates are smaller.
+    /// The maximum length of each PEM text in bytes.
     public static let limitBytes = 64 * 1024
 
     struct Pair: Sendable, Equatable {
@@ -13,13 +13,15 @@ public struct ClientIdentity: Sendable, Equatable {
     let pair: Pair?
     let authorities: [UInt8]?
 
-    /// Creates an identity from PEM texts, without reading them completely; see ``check()``.
+    /// Creates an identity from PEM texts. Only checks the general format of the texts; ``check()`` checks their
+    /// content.
     ///
     /// - Parameters:
-    ///   - certificate: PEM; the certificates that lead to an authority may follow it.
-    ///   - privateKey: PEM, not encrypted. Required with a certificate, and not allowed without one.
-    ///   - authorities: PEM; trusted instead of the system's authorities. `nil` trusts the system's.
-    /// - Throws: ``ClientIdentityError``, whose message is safe to show to the person who supplied the PEM.
+    ///   - certificate: the client certificate in PEM. Intermediate certificates may follow it.
+    ///   - privateKey: the private key in PEM, not encrypted. Required with a certificate, and not allowed without one.
+    ///   - authorities: the authorities, in PEM, to trust instead of the system's authorities; `nil` trusts the
+    ///     system's authorities.
+    /// - Throws: ``ClientIdentityError``. Its message is safe to show to the user who has supplied the PEM texts.
     public init(
         certificate: String? = nil, privateKey: String? = nil, authorities: String? = nil
     ) throws(ClientIdentityError) {
@@ -35,7 +37,8 @@ public struct ClientIdentity: Sendable, Equatable {
             if let authorities { try Self.pem(authorities, "CERTIFICATE-----", or: .authorities) } else { nil }
     }
 
-    /// Rejects a text that contains no block of the expected kind or needs a pass phrase.
+    /// Returns the bytes of a PEM text. Throws if the text is too long, contains no block of the expected kind, or
+    /// needs a pass phrase.
     private static func pem(
         _ text: String, _ mark: String, or reason: ClientIdentityError.Reason
     ) throws(ClientIdentityError) -> [UInt8] {
@@ -48,16 +51,16 @@ public struct ClientIdentity: Sendable, Equatable {
         return bytes
     }
 
-    /// Lets the TLS library that will use the identity read it. Takes about a millisecond, but can take seconds when
-    /// the system makes no progress: do not call it on a thread that others wait for.
+    /// Checks that the TLS library can read the identity. Usually takes about a millisecond, but can take seconds on an
+    /// overloaded system. Do not call it on a thread that must not block.
     ///
-    /// - Throws: ``ClientIdentityError`` when the library cannot use the identity.
+    /// - Throws: ``ClientIdentityError`` when the TLS library cannot use the identity.
     public func check() throws(ClientIdentityError) {
         guard let probe = ClientIdentityCheck() else { throw ClientIdentityError(.notChecked) }
         if let authorities { try probe.read(authorities: authorities, or: .authorities) }
         if let pair {
-            // The certificate is read as an authority first: an error for the pair would not show which of the two is
-            // at fault.
+            // The certificate is first read as an authority, because an error for the pair would not show if the
+            // certificate or the key is the cause.
             try probe.read(authorities: pair.certificate, or: .certificate)
             try probe.use(pair)
         }
@@ -68,7 +71,7 @@ public struct ClientIdentity: Sendable, Equatable {
 public struct ClientIdentityError: Error, Sendable, Equatable {
     /// The class of an error.
     public enum Reason: Sendable, CaseIterable {
-        /// A certificate without a key, or a key without a certificate.
+        /// There is a certificate without a key, or a key without a certificate.
         case incomplete
         /// A text is longer than ``ClientIdentity/limitBytes``.
         case tooLarge
@@ -80,8 +83,8 @@ public struct ClientIdentityError: Error, Sendable, Equatable {
         case authorities
         /// The key is encrypted with a pass phrase.
         case encrypted
-        /// The system had no memory or descriptors for the check, or its TLS library cannot read identities from
-        /// memory.
+        /// The check was not possible: there was not enough memory or descriptors, or the TLS library cannot read
+        /// identities from memory.
         case notChecked
     }
 
@@ -90,7 +93,7 @@ public struct ClientIdentityError: Error, Sendable, Equatable {
 
     init(_ reason: Reason) { self.reason = reason }
 
-    /// One sentence for the person who supplied the PEM.
+    /// One sentence about the error, for the user who has supplied the PEM texts.
     public var message: String {
         switch reason {
         case .incomplete: "A client certificate and its private key must be given together"

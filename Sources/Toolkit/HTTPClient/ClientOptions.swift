@@ -1,40 +1,39 @@
 /// The resource limits of a ``Client``, and the addresses it may connect to.
 public struct ClientOptions: Sendable {
-    /// The maximum number of concurrent transfers, and of open connections.
+    /// The maximum number of concurrent transfers. Also the maximum number of open connections.
     public var maxConnections: Int
-    /// The maximum number of concurrent transfers to one scheme, host and port. Further ones wait without holding up
-    /// other hosts. By default there is no limit per host: a caller that sends for others knows better how to share the
-    /// connections, and a lower limit would only make requests wait that it has already started.
+    /// The maximum number of concurrent transfers to one combination of scheme, host and port. Further requests wait
+    /// and do not delay requests to other hosts. By default there is no limit per host, because a caller with its own
+    /// scheduling knows better how to share the connections.
     public var perHostConnections: Int
-    /// The maximum number of requests that may wait for a connection; one more fails at once as
+    /// The maximum number of requests that wait for a connection. A further request fails immediately with
     /// ``OutboundFailure/Reason/overloaded``.
     public var waitingLimit: Int
-    /// The longest time that a request may wait for a connection, after which it fails as
-    /// ``OutboundFailure/Reason/overloaded``. `nil`: no limit.
+    /// The maximum time that a request waits for a connection; `nil` means no limit. After this time, the request fails
+    /// with ``OutboundFailure/Reason/overloaded``.
     public var queueTimeout: Duration?
-    /// The `User-Agent` of requests that have none of their own.
+    /// The `User-Agent` of requests that do not set this field.
     public var userAgent: String
-    /// The maximum number of bytes of a response body that are read. Beyond this the connection is closed, whatever
-    /// length was announced.
+    /// The maximum number of bytes of a response body that are read. The connection is closed after this number of
+    /// bytes, regardless of the announced length.
     public var responseLimitBytes: Int
-    /// The maximum number of bytes of a response body that are kept in ``OutboundResult/body``; the rest is read and
-    /// discarded.
+    /// The maximum length of ``OutboundResult/body`` in bytes. The rest of a response body is read and discarded.
     public var keptResponseBytes: Int
-    /// The maximum number of bytes of status lines and header fields in a response, interim responses and trailers
-    /// included.
+    /// The maximum number of bytes of all status lines and header fields of a response, including interim responses and
+    /// trailers.
     var responseHeaderLimitBytes: Int
-    /// The time from the start of a transfer until it can send: name lookup, TCP and TLS together.
+    /// The maximum time from the start of a transfer until the connection is ready: name lookup, TCP and TLS together.
     public var connectTimeout: Duration
-    /// The time from the start of a transfer to its last byte. Waiting for a connection does not count, because the
-    /// receiver is not responsible for this client's queue.
+    /// The maximum time from the start of a transfer to the last byte of the response. The time that the request waits
+    /// in the client's queue does not count.
     public var totalTimeout: Duration
     /// The URLs and addresses that the client may connect to.
     public var addressGuard: AddressGuard
     /// A PEM file of certificate authorities to trust instead of the system's.
     public var caFile: String?
 
-    /// Creates options with the gateway's defaults: deadlines and response limits of outbound deliveries, public
-    /// addresses only.
+    /// Creates options. The defaults are the deadlines and limits of the gateway's webhook deliveries, and only public
+    /// addresses are allowed.
     public init(
         maxConnections: Int = 256, perHostConnections: Int = .max, waitingLimit: Int = 4096,
         userAgent: String = "parley", responseLimitBytes: Int = 64 * 1024, keptResponseBytes: Int = 16 * 1024,

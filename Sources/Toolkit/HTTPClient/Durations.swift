@@ -1,6 +1,6 @@
 import Locking
 
 extension Duration {
-    /// Whole milliseconds, rounded up and at least one: libcurl reads zero as "no limit".
+    /// The duration in whole milliseconds, rounded up. At least one, because libcurl treats zero as "no limit".
     var milliseconds: Int { Int(clamping: max((nanoseconds &+ 999_999) / 1_000_000, 1)) }
 }

@@ -1,13 +1,13 @@
-/// The header fields of a response, kept as received bytes and searched on demand.
+/// The header fields of a response. The value stores the received bytes and searches them when a field is requested.
 ///
-/// Most fields are never read, so no strings are created in advance.
+/// Strings are created only for the requested fields, because most fields are never read.
 public struct HeaderFields: Sendable {
     private let bytes: [UInt8]
 
     /// Creates an empty list of fields.
     public init() { bytes = [] }
 
-    /// Creates the fields from received lines, each ending with LF or CRLF, without the status line.
+    /// Creates the fields from the received lines, without the status line. Each line ends with LF or CRLF.
     init(lines bytes: [UInt8]) { self.bytes = bytes }
 
     /// The value of the first field with this name (case-insensitive), without surrounding white space; `nil` when
@@ -23,8 +23,8 @@ public struct HeaderFields: Sendable {
         return nil
     }
 
-    /// Calls `body` with the bytes of each name and value, in the order received, until it returns false. The bytes
-    /// may not be valid UTF-8.
+    /// Calls `body` with the bytes of each name and value, in the received order, until `body` returns false. The bytes
+    /// may be invalid UTF-8.
     public func visit(_ body: (_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool) {
         bytes.withUnsafeBufferPointer { bytes in
             var lines = Lines(bytes: bytes)
@@ -42,11 +42,11 @@ public struct HeaderFields: Sendable {
 }
 
 extension HeaderFields: Sequence {
-    /// Returns an iterator over the fields in the order received. A repeated name occurs each time. Bytes that are not
-    /// UTF-8 are replaced.
+    /// Returns an iterator over the fields in the received order. Fields with the same name are returned separately.
+    /// Invalid UTF-8 is replaced by U+FFFD.
     public func makeIterator() -> Iterator { Iterator(lines: Lines(bytes: bytes)) }
 
-    /// Iterates over fields.
+    /// Iterates over the header fields.
     public struct Iterator: IteratorProtocol, Sendable {
         fileprivate var lines: Lines<[UInt8]>
 
@@ -57,8 +57,8 @@ extension HeaderFields: Sequence {
     }
 }
 
-/// Splits header lines. Skips a line without a colon, and one that continues the line before it (obsolete since RFC
-/// 7230).
+/// Splits header lines into names and values. Skips lines without a colon, and lines that continue the previous line
+/// (obsolete since RFC 7230).
 private struct Lines<Bytes: RandomAccessCollection<UInt8>> where Bytes.Index == Int {
     let bytes: Bytes
     var position = 0

@@ -1,20 +1,20 @@
 internal import Locking
 internal import Synchronization
 
-/// Requests of one sender whose results are passed to a callback, instead of a task that waits for each. For many
-/// short requests.
+/// A group of requests whose results are passed to a callback. No task waits for each request, which saves work for
+/// many short requests.
 ///
-/// Each is sent as by ``Client/send(_:)``. Created by ``Client/group(linger:receive:)``. Safe to share: everything
-/// that is not constant or atomic is used only on the loop thread.
+/// Create a group with ``Client/group(linger:receive:)``. Each request is sent like a request of ``Client/send(_:)``.
+/// Safe to share between threads: state that is not constant, atomic or locked is used only on the loop thread.
 public final class OutboundGroup: @unchecked Sendable {
-    /// A request with the number by which its sender knows it.
+    /// A request with a number that its sender has chosen. The result has the same number.
     public typealias Request = (number: UInt64, request: OutboundRequest)
-    /// The result of a request, with the same number.
+    /// The result of a request, with the number of the request.
     public typealias Result = (number: UInt64, result: OutboundResult)
 
-    /// The number of held results at which they are delivered without waiting for more.
+    /// The number of collected results at which they are delivered without further delay.
     private static let enough = 64
-    /// The maximum number of reviewed URLs that are cached; beyond it all of them are forgotten.
+    /// The maximum number of cached URLs. When it is exceeded, the whole cache is cleared.
     private static let mostReviewed = 4096
 
     private let options: ClientOptions
@@ -22,13 +22,14 @@ public final class OutboundGroup: @unchecked Sendable {
     private let linger: UInt64
     private let receive: @Sendable ([Result]) -> Void
     private let cancelled = Atomic(false)
-    /// The URLs that were reviewed under one generation of the guard's list: a group sends many requests to few URLs.
+    /// The cache of URLs that the ``AddressGuard`` has checked, and the generation of the guard's list that was used.
+    /// The cache is useful because a group sends many requests to few URLs.
     private let reviewed = Lock<(generation: UInt64, urls: [String: OutboundURL])>((0, [:]))
 
     // Used only on the loop thread.
     private var underWay = 0
     private var held: [Result] = []
-    /// The time when the held results must be delivered; `nil` when none are held.
+    /// The time at which the collected results must be delivered; `nil` when there are none.
     private(set) var due: UInt64?
 
     init(
@@ -40,10 +41,10 @@ public final class OutboundGroup: @unchecked Sendable {
         self.receive = receive
     }
 
-    /// Records that a request has reached the loop.
+    /// Records that the loop has received a request of this group.
     func began() { underWay += 1 }
 
-    /// Holds the result of a request. Returns true if it is the first one held.
+    /// Adds the result of a request to the collected results. Returns true if it is the first of them.
     func ended(_ number: UInt64, _ result: OutboundResult) -> Bool {
         underWay -= 1
         held.append((number, result))
@@ -52,8 +53,8 @@ public final class OutboundGroup: @unchecked Sendable {
         return true
     }
 
-    /// Delivers the held results unless waiting for more is worthwhile. Returns true if no results are held
-    /// afterwards.
+    /// Delivers the collected results if they are due, if there are enough of them, or if no other request is active.
+    /// Returns true if no collected results are left.
     func submit(at now: UInt64) -> Bool {
         guard let due, underWay > 0, held.count < Self.enough, due > now else {
             let ended = held
@@ -67,8 +68,8 @@ public final class OutboundGroup: @unchecked Sendable {
 
     var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
 
-    /// Sends requests together and returns at once. Their results are passed to the group's callback, for requests that
-    /// cannot be sent before this function returns.
+    /// Sends requests and returns immediately. The results are passed to the callback of the group. For a request that
+    /// cannot be sent, the callback is called before this function returns.
     public func send(_ requests: [Request]) {
         var commands: [Mailbox.Command] = []
         var sent: [UInt64] = []
@@ -104,12 +105,12 @@ public final class OutboundGroup: @unchecked Sendable {
         return url
     }
 
-    /// Ends every request of the group as ``OutboundFailure/Reason/cancelled``, including those sent later. A request
-    /// that waits for a connection ends when it would get one. May be called by any task, at any time, any number of
-    /// times.
+    /// Ends every request of the group with ``OutboundFailure/Reason/cancelled``, including requests that are sent
+    /// later. A request that waits for a connection ends when a connection becomes available. May be called from any
+    /// task, at any time and repeatedly.
     public func cancel() {
         cancelled.store(true, ordering: .releasing)
-        // The mailbox rejects it only when the client is shutting down, which ends the transfers as well.
+        // The mailbox rejects the command only when the client is shutting down, which also ends the transfers.
         _ = mailbox.post([.cancelGroup(self)])
     }
 }

@@ -1,6 +1,7 @@
-/// The result of one request: a response, a failure, or both (a status arrived, then the connection broke).
+/// The result of one request: a response, a failure, or both if the connection failed after the status had arrived.
 public struct OutboundResult: Sendable {
-    /// The status of the final response, once its header was complete. A redirect is a response like any other.
+    /// The status of the final response; `nil` if the header of the response was not complete. Redirects are not
+    /// followed, so this can be the status of a redirect.
     public var status: Int?
     /// The header fields of the final response.
     public var headers: HeaderFields
@@ -8,13 +9,14 @@ public struct OutboundResult: Sendable {
     public var body: [UInt8]
     /// True when the response body was longer than ``body``.
     public var truncated: Bool
-    /// The durations of the transfer's phases.
+    /// The durations of the phases of the transfer.
     public var timings: OutboundTimings
-    /// The address that the response came from (or the last one connected to), numeric, without a port.
+    /// The numeric address that the response came from, without a port. If there is no response, the last address that
+    /// the client has connected to; `nil` when there was no connection.
     public var connectedAddress: String?
     /// The reason why there is no complete response; `nil` when there is one.
     ///
-    /// Stopping at ``ClientOptions/responseLimitBytes`` is not a failure.
+    /// A response that was cut off at ``ClientOptions/responseLimitBytes`` is not a failure.
     public var failure: OutboundFailure?
 
     /// Creates a result.
@@ -35,19 +37,20 @@ public struct OutboundResult: Sendable {
 
 /// The durations of a transfer's phases. A phase that was not reached, or not needed on a reused connection, is zero.
 public struct OutboundTimings: Sendable, Equatable {
-    /// Waiting in the client for a connection. Not part of ``total``, and not under its deadline.
+    /// The time that the request waited for a connection in the client. It is not part of ``total`` and does not count
+    /// towards ``ClientOptions/totalTimeout``.
     public var queued: Duration = .zero
-    /// The name lookup.
+    /// The duration of the name lookup.
     public var dns: Duration = .zero
-    /// Connecting, after the lookup.
+    /// The time to open the TCP connection, after the name lookup.
     public var connect: Duration = .zero
-    /// The TLS handshake, after connecting.
+    /// The duration of the TLS handshake, after the TCP connection was open.
     public var tls: Duration = .zero
-    /// From the start of the transfer to the first byte of the response.
+    /// The time from the start of the transfer to the first byte of the response.
     public var firstByte: Duration = .zero
-    /// From the start of the transfer to its end.
+    /// The time from the start of the transfer to its end.
     public var total: Duration = .zero
 
-    /// Durations of zero.
+    /// Creates durations of zero.
     public init() {}
 }

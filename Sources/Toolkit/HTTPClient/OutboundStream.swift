@@ -1,7 +1,8 @@
-/// A response whose body is read as it arrives.
+/// A response whose body is read while it arrives.
 ///
-/// Supports one reader. At most 64 KiB and one read of the socket are buffered in memory; beyond that the connection
-/// is not read, and TCP slows the sender down. Releasing the stream and its iterator aborts the transfer.
+/// Only one task may read the body. About 64 KiB are buffered in memory. While the buffer is full, the client does not
+/// read from the connection, and TCP flow control stops the sender. Releasing the stream and its iterator aborts the
+/// transfer.
 public struct OutboundStream: Sendable, AsyncSequence {
     /// A piece of the body.
     public typealias Element = [UInt8]
@@ -14,18 +15,19 @@ public struct OutboundStream: Sendable, AsyncSequence {
     public let headers: HeaderFields
     let reader: StreamReader
 
-    /// Returns the iterator over the body.
+    /// Returns the iterator over the pieces of the body.
     public func makeAsyncIterator() -> Iterator { Iterator(reader: reader) }
 
-    /// Aborts the transfer. A waiting reader gets ``OutboundFailure/Reason/cancelled``. Calling it again has no
-    /// further effect.
+    /// Aborts the transfer. A waiting reader receives ``OutboundFailure/Reason/cancelled``. Further calls have no
+    /// effect.
     public func cancel() { reader.cancel() }
 
-    /// Iterates over the body of the response.
+    /// Iterates over the pieces of the body.
     public struct Iterator: AsyncIteratorProtocol {
         let reader: StreamReader
 
-        /// Returns the bytes that arrived since the last call, at least one; `nil` when the response is complete.
+        /// Waits for bytes and returns all bytes that have arrived since the last call, at least one; `nil` when the
+        /// response is complete.
         ///
         /// Cancelling the task aborts the transfer.
         ///
@@ -36,7 +38,7 @@ public struct OutboundStream: Sendable, AsyncSequence {
     }
 }
 
-/// The reading end. When the last reference to it is released, the transfer is aborted.
+/// The reader of a stream. When the last reference to it is released, the transfer is aborted.
 final class StreamReader: Sendable {
     private let transfer: Transfer
     private let buffer: StreamBuffer
@@ -60,7 +62,7 @@ final class StreamReader: Sendable {
         }
         switch outcome {
         case .bytes(let bytes, let mustResume):
-            // The mailbox rejects it only when the client is shutting down, and then the stream is about to end.
+            // The mailbox rejects the command only when the client is shutting down. The stream then ends anyway.
             if mustResume { _ = mailbox.post([.resume(transfer)]) }
             return bytes
         case .end: return nil

@@ -1,25 +1,25 @@
-/// Takes a response's header lines and body as they arrive, keeps the required part and decides when to stop.
+/// Receives the header lines and the body of a response, stores the required part, and decides when to stop reading.
 struct ResponseReader {
-    /// The status of the final response, once its header is complete.
+    /// The status of the final response; `nil` until its header is complete.
     private(set) var status: Int?
     private(set) var headerBytes: [UInt8] = []
     private(set) var body: [UInt8] = []
-    /// True when the body was longer than the part that is kept.
+    /// True when the body is longer than the part that is stored.
     private(set) var isTruncated = false
     /// True when reading stopped because the body reached its limit.
     private(set) var reachedBodyLimit = false
     private var pendingStatus: Int?
     private var headerTotal = 0
-    /// The number of body bytes received, framing included.
+    /// The number of body bytes received, including the framing of chunks.
     private var bodyTotal = 0
-    /// The decoder of a chunked body.
+    /// The decoder of a chunked body; `nil` for any other body.
     private var chunks: ChunkDecoder?
 
-    /// The consequence of a header line.
+    /// The result of receiving a header line: more lines follow, the header is complete, or reading must stop.
     enum HeaderVerdict { case more, complete, stop }
 
-    /// Takes one line with its line end. Interim responses (1xx) are dropped but counted, so that an endless series of
-    /// them ends.
+    /// Receives one header line, including its line break. Interim responses (1xx) are discarded, but their bytes count
+    /// towards the limit, so that a server cannot send an endless series of them.
     mutating func receive(headerLine line: UnsafeRawBufferPointer, limit: Int) -> HeaderVerdict {
         headerTotal += line.count
         guard headerTotal <= limit else { return .stop }
@@ -27,18 +27,18 @@ struct ResponseReader {
             headerBytes.removeAll(keepingCapacity: true)
             chunks = nil
             pendingStatus = Self.status(in: line)
-            // After a 101 the connection no longer carries HTTP, and the client never requests an upgrade.
+            // A 101 response ends HTTP on the connection. It is an error, because the client never requests an upgrade.
             if pendingStatus == 101 { return .stop }
         } else if status != nil {
-            // A trailer, which the client never requests.
+            // The line is a trailer, which is ignored.
         } else if line.first == UInt8(ascii: "\r") || line.first == UInt8(ascii: "\n") {
             guard let code = pendingStatus, code >= 200 else { return .more }
             status = code
             return .complete
         } else {
             if let coding = Self.transferCoding(line) {
-                // libcurl would decode the codings it knows although the client did not request them, and with zstd
-                // the receiver would choose how many megabytes that takes.
+                // Other codings are rejected. libcurl would decode them although the client has not requested them, and
+                // with zstd the sender of the response could make the decoder use many megabytes of memory.
                 guard coding == "chunked" else { return .stop }
                 chunks = ChunkDecoder()
             }
@@ -47,7 +47,7 @@ struct ResponseReader {
         return .more
     }
 
-    /// Takes a piece of the body as received, with the framing of chunks. Returns false to stop reading.
+    /// Receives a piece of the body, including the framing of chunks. Returns false when reading must stop.
     mutating func receive(body bytes: UnsafeRawBufferPointer, keeping kept: Int, limit: Int) -> Bool {
         bodyTotal += bytes.count
         reachedBodyLimit = bodyTotal >= limit
@@ -67,7 +67,7 @@ struct ResponseReader {
         if bytes.count > room { isTruncated = true }
     }
 
-    /// The codings that a `Transfer-Encoding` line announces, in lower case without white space; `nil` for any other
+    /// Returns the value of a `Transfer-Encoding` line, in lower case and without white space; `nil` for any other
     /// line.
     private static func transferCoding(_ line: UnsafeRawBufferPointer) -> String? {
         guard let first = line.first, first | 0x20 == UInt8(ascii: "t") else { return nil }
@@ -76,8 +76,7 @@ struct ResponseReader {
         return text.dropFirst(18).filter { !$0.isWhitespace }
     }
 
-    /// The three digits after the version (RFC 9112, 4). libcurl has already rejected anything that is not a status
-    /// line.
+    /// Returns the status code of a status line (RFC 9112, 4). libcurl has already rejected invalid status lines.
     private static func status(in line: UnsafeRawBufferPointer) -> Int? {
         guard let space = line.firstIndex(of: UInt8(ascii: " ")) else { return nil }
         return Int(String(decoding: line[(space + 1)...].prefix(3), as: UTF8.self))

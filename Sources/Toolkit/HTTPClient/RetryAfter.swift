@@ -1,25 +1,24 @@
 internal import Glibc
 
 extension HeaderFields {
-    /// The time that the peer asks the client to wait (`Retry-After`; RFC 9110, 10.2.3), counted from `now` in Unix
-    /// seconds; `nil` when the field is absent or not in a form of the RFC. A date in the past gives zero.
+    /// Returns the time that the server asks the client to wait (`Retry-After`; RFC 9110, 10.2.3), measured from `now`
+    /// in Unix seconds. Returns zero for a date in the past, and `nil` when the field is absent or invalid.
     public func retryAfter(unixSeconds now: Int64) -> Duration? {
         self["retry-after"].flatMap { RetryAfter.parse($0, unixSeconds: now) }
     }
 }
 
-/// Reads the `Retry-After` field: seconds, or a date in any of the three forms that a peer may write (RFC 9110,
-/// 5.6.7).
+/// Parses the `Retry-After` field: a number of seconds, or a date in one of the three formats of RFC 9110, 5.6.7.
 enum RetryAfter {
     static func parse(_ text: String, unixSeconds now: Int64) -> Duration? {
         if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-            // A number of more than ten digits is a very long time, not an error.
+            // A number of more than ten digits is treated as a very long time and not as an error.
             return .seconds(text.utf8.count > 10 ? 10_000_000_000 : Int64(text) ?? 0)
         }
         return date(text).map { .seconds(max($0 - now, 0)) }
     }
 
-    /// Unix seconds of an HTTP date.
+    /// Returns the Unix seconds of an HTTP date; `nil` when the date is invalid.
     private static func date(_ text: String) -> Int64? {
         var words = text.split(separator: " ", omittingEmptySubsequences: true)
         guard words.count >= 4 else { return nil }
@@ -32,8 +31,7 @@ enum RetryAfter {
         case 3:  // Sunday, 06-Nov-94 08:49:37 GMT
             let parts = words[0].split(separator: "-")
             guard parts.count == 3, let short = Int(parts[2]), (0..<100).contains(short) else { return nil }
-            // A two-digit year means the century that puts the date nearest to now, which for a retry time is the
-            // current one.
+            // A two-digit year belongs to the current century, because a retry time is near the current time.
             return seconds(year: 2000 + short, month: parts[1], day: Int(parts[0]), time: words[1])
         default: return nil
         }

@@ -2,16 +2,18 @@ import Locking
 
 /// Compression of responses with gzip (RFC 9110, 8.4.1.3 and 12.5.3).
 ///
-/// A response is compressed for a client that accepts gzip when its body is text of more than 1 KiB that is completely
-/// in memory. Responses that carry a credential set `Cache-Control: no-store` and are not compressed, because the
-/// compressed length could reveal the credential (BREACH). `no-transform` is respected too.
+/// The server compresses a response when the client accepts gzip and the body is text, longer than 1 KiB, and
+/// completely in memory. Responses that carry a credential set `Cache-Control: no-store` and are not compressed,
+/// because the compressed length could reveal the credential (BREACH). Responses with `Cache-Control: no-transform` are
+/// not compressed either.
 enum ContentCoding {
     static let bytesLeast = 1024
 
     /// Text types that ``MediaType/isText`` and ``MediaType/isJSON`` do not recognize.
     static let otherTexts: Set = ["application/yaml", "application/javascript", "application/openmetrics-text"]
 
-    /// Compressed bodies of the program's own files, by their address in memory. At most one entry for each file.
+    /// A cache of compressed bodies, for bodies that are part of the program (``StaticBytes``). The key is the address
+    /// of the uncompressed bytes. There is at most one entry for each body.
     static let fixed = Lock<[UnsafeRawPointer?: [UInt8]]>([:])
 
     /// The suffix of a compressed body's entity tag, including the closing quote. A strong tag identifies exact bytes
@@ -20,11 +22,12 @@ enum ContentCoding {
 }
 
 extension Response {
-    /// True when the body is long enough for ``compressed(for:)`` to compress it, which few bodies are.
+    /// True when the body is longer than ``ContentCoding/bytesLeast``. Shorter bodies are never compressed.
     var isLong: Bool { (bodyLength ?? 0) > ContentCoding.bytesLeast }
 
-    /// Returns this response for a client with these header fields. The body is compressed, off the loop, when the
-    /// client accepts it. `Vary` is added whenever the result depends on `Accept-Encoding`.
+    /// Returns the form of this response for a client that sent these header fields. The body is compressed with gzip
+    /// if the client accepts gzip. The compression does not run on the loop's thread. `Vary` is added whenever the
+    /// result depends on `Accept-Encoding`.
     nonisolated(nonsending) func compressed(for headers: Headers) async -> Response {
         guard isLong, isCompressible else { return self }
         var response = self
@@ -59,7 +62,8 @@ extension Response {
             default: continue
             }
         }
-        // A 304 has no type, and the length of the body that its 200 would have.
+        // A 304 response has no `Content-Type`. Its body is that of the corresponding 200 response and is used only for
+        // its length.
         return isText || status == 304
     }
 
@@ -85,8 +89,8 @@ extension Response {
 }
 
 extension Headers {
-    /// True when `Accept-Encoding` names gzip, or `*`, with a weight above zero. A client that sends no such field
-    /// gets the uncompressed body, which it can surely read.
+    /// True when `Accept-Encoding` contains `gzip` or `*` with a weight above zero. False when the client sends no such
+    /// field, because every client can read the uncompressed body.
     var acceptsGzip: Bool {
         let codings = self[all: "Accept-Encoding"].flatMap { $0.split(separator: ",") }.map { AcceptedRange($0) }
         let named = codings.last { ["gzip", "x-gzip"].contains($0.type.text) } ?? codings.last { $0.type.text == "*" }
@@ -94,13 +98,14 @@ extension Headers {
     }
 }
 
-/// Entity tags: the versions of representations in `ETag`, `If-Match` and `If-None-Match` (RFC 9110, 8.8.3 and 13.1).
+/// Functions for entity tags, which identify a version of a resource in `ETag`, `If-Match` and `If-None-Match` (RFC
+/// 9110, 8.8.3 and 13.1).
 public enum EntityTag {
     /// Returns the strong tag with this opaque text, which must not contain a double quote.
     public static func quoted(_ opaque: String) -> String { "\"\(opaque)\"" }
 
-    /// True when `If-None-Match` names the tag, or the tag of its compressed body, which means that the client has the
-    /// current version. Uses the weak comparison (RFC 9110, 13.1.2).
+    /// True when `If-None-Match` contains `tag`, or the tag of the gzip form of the same body. The client then already
+    /// has the current version. Tags are compared with the weak comparison (RFC 9110, 13.1.2).
     public static func isKnown(_ tag: String, to headers: Headers) -> Bool {
         list(headers[all: "If-None-Match"]).contains { listed in
             var listed = Substring(listed)
@@ -111,8 +116,9 @@ public enum EntityTag {
         }
     }
 
-    /// Returns the members of a list of tags. The list is split at every comma. Commas inside a tag are legal, but
-    /// this server's tags contain none, so such a tag matches nothing either way.
+    /// Returns the tags in the values of `If-Match` or `If-None-Match` fields. The values are split at every comma. A
+    /// tag may contain a comma, but the tags of this server never do, so a tag that is split here could not match
+    /// anyway.
     public static func list(_ fields: [String]) -> [String] {
         fields.flatMap { $0.split(separator: ",") }.map { part in
             String(part.drop(while: { $0 == " " || $0 == "\t" }).reversed().drop(while: { $0 == " " }).reversed())

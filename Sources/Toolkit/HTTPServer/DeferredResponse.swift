@@ -1,16 +1,18 @@
-/// The start of a deferred response: a response that is given after the handler has returned, by the code that
-/// receives the request's ``DeferredResponse``.
+/// The start of a deferred response. A handler returns it when it cannot answer the request yet. Other code receives
+/// the request's ``DeferredResponse`` and completes it later.
 ///
-/// For clients that wait for an event, thousands at a time. A waiting client has no task and no libmicrohttpd
-/// connection, only a socket and about 200 bytes of memory. After the response its connection continues as any other.
+/// Deferred responses serve thousands of clients that wait for an event at the same time. A waiting client uses a
+/// socket and about 200 bytes of memory, but no task and no libmicrohttpd connection. After the response, the client
+/// can send further requests on the same connection.
 public struct DeferredStart: Sendable {
     private let handover: OneShotTransfer<DeferredResponse>
 
-    /// Exactly one of the two closures is called.
+    /// Creates the start of a deferred response. Exactly one of the two closures is called.
     ///
     /// - Parameters:
-    ///   - onOpen: runs on the loop, once. A response given inside it is equivalent to one that the handler returned.
-    ///   - onDrop: runs on any thread when the client disconnected before the request began to wait.
+    ///   - onOpen: runs once, on the loop, and receives the object that completes the response. A response that is
+    ///     completed inside `onOpen` is sent as if the handler had returned it.
+    ///   - onDrop: runs once, on any thread, when the client disconnects before the request begins to wait.
     public init(onOpen: @escaping @Sendable (DeferredResponse) -> Void, onDrop: @escaping @Sendable () -> Void = {}) {
         handover = OneShotTransfer(onOpen: onOpen, onDrop: onDrop)
     }
@@ -20,18 +22,19 @@ public struct DeferredStart: Sendable {
 
 /// A client that waits for its deferred response.
 ///
-/// Belongs to its server's loop: call every member on the loop's thread. The server keeps the object until the
-/// response was given or the client has gone.
+/// Belongs to its server's loop: call every member on the loop's thread. The server keeps a reference to the object
+/// until the response is completed or the client disconnects.
 public final class DeferredResponse: @unchecked Sendable {
-    // Safe to share: each entry point checks that it runs on the loop's thread.
+    // `@unchecked Sendable` is safe, because each entry point checks that it runs on the loop's thread.
 
     /// The state of the client's connection.
     enum Place {
-        /// The request's handler has just returned.
+        /// The handler has returned, and the client does not wait on a socket or a suspended connection yet.
         case opening
         /// The client waits on a duplicated socket, and libmicrohttpd has dropped the connection.
         case released(DeferredSocket)
-        /// The client waits on a suspended libmicrohttpd connection, because the socket cannot be taken over.
+        /// The client waits on a suspended libmicrohttpd connection, because the server cannot take the socket from
+        /// libmicrohttpd.
         case suspended(Exchange)
         case over
     }
@@ -56,15 +59,15 @@ public final class DeferredResponse: @unchecked Sendable {
     /// The id of the request.
     var requestID: String { context.requestID }
 
-    /// True when a response would have no effect: one was given, or the client has gone.
+    /// True when the response has been completed or the client has disconnected. ``complete(_:)`` then has no effect.
     public var isOver: Bool {
         if case .over = place { return true }
         return answer != nil
     }
 
-    /// Gives the response. Only the first one counts.
+    /// Completes the request with this response. Only the first call has an effect.
     ///
-    /// - Parameter response: a response with its body in memory, or without one.
+    /// - Parameter response: a response whose body is empty or completely in memory.
     public func complete(_ response: Response) {
         core.loop.checkIsolated()
         precondition(response.body.isWhole, "A late answer is held in memory")
@@ -80,12 +83,13 @@ public final class DeferredResponse: @unchecked Sendable {
         }
     }
 
-    /// Gives a problem as the response.
+    /// Completes the request with a problem response.
     public func fail(_ problem: Problem) {
         complete(core.router.answer(to: problem, plan: context.plan, requestID: requestID))
     }
 
-    /// Calls `handler` once when the client has gone, or the server has stopped, before a response was given.
+    /// Sets the handler that is called once if the client disconnects or the server stops before the response is
+    /// completed.
     public func onDisconnect(_ handler: @escaping @Sendable () -> Void) {
         core.loop.checkIsolated()
         if !isOver { disconnectHandler = handler }
@@ -93,7 +97,7 @@ public final class DeferredResponse: @unchecked Sendable {
 
     func setPlace(in place: Place) { self.place = place }
 
-    /// Ends the wait: no client is left to read a response.
+    /// Ends the wait without a response, because the client has disconnected.
     func disconnected() {
         place = .over
         let handler = disconnectHandler

@@ -1,8 +1,8 @@
 import Text
 
 extension RemoteAddress {
-    /// Reads `192.0.2.7`, `2001:db8::1`, and either with a port: `192.0.2.7:4711`, `[2001:db8::1]:4711`. Returns `nil`
-    /// for any other text.
+    /// Parses an IP address, with or without a port: `192.0.2.7`, `192.0.2.7:4711`, `2001:db8::1`,
+    /// `[2001:db8::1]:4711`. Returns `nil` for any other text.
     init?(_ text: Substring) {
         var text = text
         if text.first == "[" {
@@ -15,8 +15,8 @@ extension RemoteAddress {
         self.init(ip)
     }
 
-    /// Returns the address of the client whose request came over a connection from this address, taking trusted
-    /// proxies into account.
+    /// Returns the address of the client that sent a request over a connection from this address. If this address
+    /// belongs to a trusted proxy, the client's address is read from `X-Forwarded-For`.
     ///
     /// Each proxy appends to `X-Forwarded-For` the address from which it received the request. The list is therefore
     /// read from its end, up to the first address that does not belong to a trusted proxy. Anything before that

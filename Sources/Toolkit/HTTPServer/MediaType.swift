@@ -45,8 +45,9 @@ public struct MediaType: Hashable, Sendable {
 }
 
 extension Headers {
-    /// Returns the offer that the client prefers (`Accept`; RFC 9110, 12.5.1). Among equally weighted offers the first
-    /// one wins, and without an `Accept` field the first of all. Returns `nil` when the client accepts none of them.
+    /// Returns the offer that the client prefers according to its `Accept` fields (RFC 9110, 12.5.1). If several offers
+    /// have the highest weight, returns the first of them. Without an `Accept` field, returns the first offer. Returns
+    /// `nil` when the client accepts none of the offers.
     public func mostAccepted<Offer>(of offers: some Collection<Offer>, as type: (Offer) -> MediaType) -> Offer? {
         let ranges = self[all: "Accept"].flatMap { $0.split(separator: ",") }.map { AcceptedRange($0) }
             .filter { !$0.type.subtype.isEmpty }
@@ -60,8 +61,8 @@ extension Headers {
     }
 }
 
-/// One element of an `Accept` or `Accept-Encoding` field with its weight. The element is a type, `text/*`, `*/*`, or a
-/// coding.
+/// One element of an `Accept` or `Accept-Encoding` field with its weight. The element is a media type, a range such as
+/// `text/*` or `*/*`, or a content coding such as `gzip`.
 struct AcceptedRange {
     let type: MediaType
     /// The weight in thousandths.
@@ -79,7 +80,8 @@ struct AcceptedRange {
         return Int(weight * 1000)
     }
 
-    /// Returns the weight of an offer. The most specific range decides (RFC 9110, 12.5.1).
+    /// Returns the weight of an offer in thousandths. If several ranges match the offer, the most specific range
+    /// determines the weight (RFC 9110, 12.5.1).
     static func weight(of offer: MediaType, in ranges: [AcceptedRange]) -> Int {
         for wanted in [offer.text, offer.type + "/*", "*/*"] {
             if let range = ranges.last(where: { $0.type.text == wanted }) { return range.weight }
@@ -89,6 +91,6 @@ struct AcceptedRange {
 }
 
 extension StringProtocol {
-    /// The text without blanks, in lower case.
+    /// The text in lower case, without spaces and tabs.
     fileprivate var bare: String { String(self).filter { $0 != " " && $0 != "\t" }.lowercased() }
 }

@@ -16,9 +16,10 @@ extension Problem {
             detail: "No route has the path '\(path)'; GET /openapi.yaml describes all routes")
     }
 
-    /// 405 with the methods that the path supports (RFC 9110, 15.5.6).
+    /// 405: the path does not support the method. The response lists the supported methods (RFC 9110, 15.5.6).
     ///
-    /// - Parameter named: the path to which a PUT creates an element of this path under a name of the client's choice.
+    /// - Parameter named: the pattern of a path one segment longer, where PUT creates an element under a name that the
+    ///   client chooses; `nil` when there is none.
     public static func methodNotAllowed(
         _ method: HTTPMethod, allowed: [HTTPMethod], named: RoutePattern? = nil
     ) -> Problem {
@@ -38,10 +39,10 @@ extension Problem {
         status: 400, code: "unexpected_body", title: "The request takes no body",
         detail: "This request takes no body; send it without one, and values in the path or the query")
 
-    /// The refusal of a body that is longer than its route allows: 400 where the limit is 0, otherwise 413.
+    /// Returns the problem for a body that is longer than its route allows: 400 if `limit` is 0, otherwise 413.
     static func bodyTooLong(limit: Int) -> Problem { limit == 0 ? .unexpectedBody : .contentTooLarge(limit: limit) }
 
-    /// 413 with the limit that was passed, in bytes after decompression.
+    /// 413: the body is longer than `limit`, in bytes after decompression.
     public static func contentTooLarge(limit: Int) -> Problem {
         Problem(
             status: 413, code: "content_too_large", title: "The request body is too large",
@@ -64,7 +65,7 @@ extension Problem {
             headers: [("Accept-Encoding", "gzip, deflate")])
     }
 
-    /// 421: this server does not respond to that host name here (RFC 9110, 15.5.20).
+    /// 421: the server does not accept the host name of the request (RFC 9110, 15.5.20).
     static func misdirectedRequest(host: String) -> Problem {
         Problem(
             status: 421, code: "misdirected_request", title: "The request is for another host",

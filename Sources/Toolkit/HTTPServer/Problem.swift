@@ -2,8 +2,8 @@ import Text
 
 /// An error response as `application/problem+json` (RFC 9457).
 ///
-/// Handlers throw it. All of its content reaches the client, so it must contain nothing internal. An error of any
-/// other type becomes a 500 without detail, and its text appears only in the log.
+/// Handlers throw a `Problem`. Its whole content is sent to the client, so it must contain no internal details. An
+/// error of any other type becomes a 500 response without detail, and its text appears only in the log.
 public struct Problem: Error, Sendable {
     /// One violation in the request.
     public struct Violation: Sendable {
@@ -21,7 +21,7 @@ public struct Problem: Error, Sendable {
         public var keyword: String
         /// One sentence about this violation.
         public var detail: String
-        /// Additional members, for instance `expected` and `schema`.
+        /// Additional members of the violation's JSON object, for instance `expected` and `schema`.
         public var more: [(name: String, value: Member)]
 
         /// Creates a violation.
@@ -41,13 +41,13 @@ public struct Problem: Error, Sendable {
         case integer(Int)
         case boolean(Bool)
         case null
-        /// JSON that is already printed.
+        /// A value as JSON text.
         case json([UInt8])
     }
 
     /// The HTTP status, 400...599.
     public var status: Int
-    /// A short stable name, for instance `schema_violation`. The problem's type is derived from it.
+    /// A short stable name, for instance `schema_violation`. The `type` of the problem is a URL that ends in this name.
     public var code: String
     /// The kind of problem: the same text for every occurrence.
     public var title: String
@@ -55,11 +55,11 @@ public struct Problem: Error, Sendable {
     public var detail: String?
     /// True when the same request may succeed later.
     public var isRetryable: Bool
-    /// The violations in the request, printed as `errors`.
+    /// The violations in the request, printed as the member `errors`.
     public var violations: [Violation]
     /// Extension members, printed before `errors`.
     public var members: [(name: String, value: Member)]
-    /// Header fields that belong to the response: `Retry-After`, `Allow`, `WWW-Authenticate`.
+    /// Header fields to add to the response, for instance `Retry-After`, `Allow` or `WWW-Authenticate`.
     public var headers: [(name: String, value: String)]
 
     /// Creates a problem.
@@ -78,7 +78,7 @@ public struct Problem: Error, Sendable {
         self.headers = headers
     }
 
-    /// Returns the JSON text.
+    /// Returns the problem as JSON text.
     ///
     /// - Parameters:
     ///   - baseURL: the prefix of `/problems/<code>` in `type`, without a trailing slash.
@@ -100,7 +100,7 @@ public struct Problem: Error, Sendable {
         return output
     }
 
-    /// Returns the whole response.
+    /// Returns the complete response for this problem.
     func response(baseURL: String, requestID: String) -> Response {
         Response(
             status: status,
@@ -149,7 +149,7 @@ public struct Problem: Error, Sendable {
     }
 }
 
-/// The few JSON functions needed to print a problem: this module contains no JSON parser.
+/// JSON functions for printing a problem. This module does not depend on the JSON module.
 enum JSONText {
     /// Appends `text` as a JSON string (RFC 8259, 7).
     static func append(_ text: String, to output: inout [UInt8]) {

@@ -2,8 +2,8 @@ import Text
 
 /// The parameters after the `?` of a request target, in order. A name may occur more than once.
 ///
-/// Decoded in the form that browsers and SDKs use: percent escapes, and `+` for a space (WHATWG URL,
-/// application/x-www-form-urlencoded).
+/// The parameters are decoded as `application/x-www-form-urlencoded` (WHATWG URL): percent escapes, and `+` for a
+/// space.
 public struct Query: Sendable, Equatable {
     /// One `name=value`; a name without `=` has an empty value.
     public struct Item: Sendable, Equatable {
@@ -27,8 +27,8 @@ public struct Query: Sendable, Equatable {
         self.items = items
     }
 
-    /// Reads the text between `?` and the end of the target. Returns `nil` for a broken escape or bytes that are not
-    /// UTF-8.
+    /// Parses the text after the `?` of a request target. Returns `nil` if a percent escape is invalid or the decoded
+    /// bytes are not UTF-8.
     public init?(parsing text: some Collection<UInt8>) {
         items = []
         guard !text.isEmpty else { return }
@@ -58,8 +58,8 @@ public struct Query: Sendable, Equatable {
 }
 
 extension PercentEncoding {
-    /// Decodes a path segment. Returns `nil` where ``decode(_:plusIsSpace:)`` does, and for control characters: a NUL
-    /// or a line break in a name is an attack on code that later stores or logs it.
+    /// Decodes a percent-encoded path segment. Returns `nil` if ``decode(_:plusIsSpace:)`` does or if the result
+    /// contains a control character, because a NUL or a line break could attack code that stores or logs the name.
     static func decodeSegment(_ bytes: some Collection<UInt8>) -> String? {
         guard let text = decode(bytes), !text.utf8.contains(where: ASCII.isControl) else { return nil }
         return text

@@ -7,7 +7,7 @@ public struct RemoteAddress: Hashable, Sendable, CustomStringConvertible {
     /// The address; never an IPv4-mapped IPv6 address.
     public let ip: IPAddress
 
-    /// Creates the key of an address.
+    /// Creates a value from an IP address. An IPv4-mapped IPv6 address becomes the IPv4 address.
     public init(_ ip: IPAddress) { self.ip = ip.unmapped }
 
     /// The address 127.0.0.1.

@@ -1,8 +1,9 @@
 import Locking
 
-/// One request, complete except for a streamed body.
+/// One HTTP request. All of it has been received, except a body that is streamed.
 ///
-/// Cheap to copy: the data from the wire is one shared, immutable object. Strings are created when they are read.
+/// A request is cheap to copy, because all copies share one immutable object with the received data. The strings of
+/// header fields are created when they are read.
 public struct Request: Sendable {
     /// The content of the request line and the header fields, shared by all copies of a request.
     final class Head: Sendable {
@@ -32,8 +33,8 @@ public struct Request: Sendable {
 
     let head: Head
 
-    /// The route's `{name}` segments. Each is percent-decoded separately, so an encoded slash stays inside its
-    /// segment.
+    /// The values of the route's `{name}` segments. Each segment is percent-decoded separately, so an encoded slash
+    /// does not separate segments.
     public internal(set) var parameters = PathParameters()
 
     /// True when the route takes a body, whether or not this request has one.
@@ -42,16 +43,17 @@ public struct Request: Sendable {
     /// The parameters after the `?`.
     public internal(set) var query: Query
 
-    /// The body: already collected, or still arriving, according to the route's ``BodyPolicy``.
+    /// The body. The route's ``BodyPolicy`` determines whether the body has been received completely or is still
+    /// arriving.
     public var body: RequestBody
 
-    /// Notes on the request for logging and counting; `nil` when they are not needed.
+    /// Information about the request for logging and counting; `nil` when no code needs it.
     public var annotations: RequestAnnotations?
 
     /// Creates a request for calling a ``Router`` without a socket.
     ///
-    /// - Parameter target: a path with an optional `?query`, as in a request line. A query that cannot be decoded
-    ///   counts as empty here; over a socket it is answered with 400.
+    /// - Parameter target: a path with an optional `?query`, as in a request line. If the query cannot be decoded, the
+    ///   request has no query parameters. A request that arrives over a socket is answered with 400 in this case.
     public init(
         _ method: HTTPMethod, _ target: String, headers: Headers = Headers(), body: [UInt8] = [],
         remoteAddress: RemoteAddress = .loopback, isSecure: Bool = false
@@ -71,8 +73,9 @@ public struct Request: Sendable {
         self.body = body
     }
 
-    /// The id of this request in responses, problems and logs. It is the client's `X-Request-Id` when that has 1 to
-    /// 128 characters of `[A-Za-z0-9._-]`, and generated otherwise. Every response returns it in `X-Request-Id`.
+    /// The id of this request in responses, problems and logs. The id is the client's `X-Request-Id` if that field has
+    /// 1 to 128 characters of `[A-Za-z0-9._-]`; otherwise the server generates an id. Every response contains the id in
+    /// `X-Request-Id`.
     public var id: String { head.id }
 
     /// The method of the request line.
@@ -105,9 +108,9 @@ public struct Request: Sendable {
     /// Path and query as they were sent.
     public var target: String { head.queryText.isEmpty ? head.path : head.path + "?" + head.queryText }
 
-    /// True when reading the request may take half a millisecond or more: the target is longer than 1 KiB, for
-    /// instance because of a long filter or many names, or the body is longer than 16 KiB. Such a request is handled
-    /// as long work, because every other request waits for the loop and many large ones may arrive at once.
+    /// True when the target is longer than 1 KiB, for instance because of a long filter or many names, or the body is
+    /// longer than 16 KiB. Parsing such a request may take half a millisecond or more. It is handled as long work
+    /// outside the loop, because all other requests wait while the loop is busy.
     public var isLarge: Bool {
         head.path.utf8.count + head.queryText.utf8.count > 1024 || body.bytes.count > 16 * 1024
     }
@@ -125,7 +128,7 @@ public struct Request: Sendable {
     /// every request.
     public var isLoopback: Bool { head.remoteAddress.isLoopback }
 
-    /// The time when the header had been read, on a monotonic clock.
+    /// The time at which the complete header had been received, on a monotonic clock.
     public var receivedAt: ContinuousClock.Instant { head.receivedAt }
 }
 
@@ -183,8 +186,8 @@ enum RequestID {
 
 /// A request method, compared case-sensitively (RFC 9110, 9.1).
 ///
-/// Stored as text rather than a closed list: a method that this server does not know is still a method and is answered
-/// with 405.
+/// The type stores the method's text, so it can also represent methods that this server does not know. Such requests
+/// are answered with 405.
 public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConvertible, ExpressibleByStringLiteral {
     /// The method as it appears in the request line.
     public let rawValue: String
@@ -202,19 +205,19 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
     /// The method as it appears in the request line.
     public var description: String { rawValue }
 
-    /// Source: RFC 9110, 9.3.1.
+    /// The method GET (RFC 9110, 9.3.1).
     public static let get = HTTPMethod(rawValue: "GET")
-    /// Source: RFC 9110, 9.3.2. The server answers it as GET, without the body.
+    /// The method HEAD (RFC 9110, 9.3.2). The server answers it like GET, without the body.
     public static let head = HTTPMethod(rawValue: "HEAD")
-    /// Source: RFC 9110, 9.3.3.
+    /// The method POST (RFC 9110, 9.3.3).
     public static let post = HTTPMethod(rawValue: "POST")
-    /// Source: RFC 9110, 9.3.4.
+    /// The method PUT (RFC 9110, 9.3.4).
     public static let put = HTTPMethod(rawValue: "PUT")
-    /// Source: RFC 5789.
+    /// The method PATCH (RFC 5789).
     public static let patch = HTTPMethod(rawValue: "PATCH")
-    /// Source: RFC 9110, 9.3.5.
+    /// The method DELETE (RFC 9110, 9.3.5).
     public static let delete = HTTPMethod(rawValue: "DELETE")
-    /// Source: RFC 9110, 9.3.7.
+    /// The method OPTIONS (RFC 9110, 9.3.7).
     public static let options = HTTPMethod(rawValue: "OPTIONS")
 }
 
@@ -223,10 +226,10 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
 public final class RequestAnnotations: Sendable {
     private let name = Lock<String?>(nil)
 
-    /// No information yet.
+    /// Creates annotations without any information.
     public init() {}
 
-    /// The name of the caller, in a form that is safe to log.
+    /// The name of the caller, in a form that is safe to log; `nil` until it is set.
     public var credential: String? {
         get { name.withLock { $0 } }
         set { name.withLock { $0 = newValue } }

@@ -1,9 +1,9 @@
 /// The handling of request bodies on a route.
 public enum BodyPolicy: Sendable, Equatable {
-    /// The route takes no body: a request with one is answered with 400.
+    /// The route takes no body. A request with a body is answered with 400.
     case none
-    /// The body is read to its end before the handler runs; ``RequestBody/bytes`` contains it. More than `limit` bytes
-    /// are answered with 413.
+    /// The body is read to its end before the handler runs; ``RequestBody/bytes`` contains it. A body of more than
+    /// `limit` bytes is answered with 413.
     case collected(limit: Int)
     /// The handler receives the body piece by piece while it arrives. A slow handler slows the client down. After more
     /// than `limit` bytes the sequence throws a 413.
@@ -18,10 +18,10 @@ public enum BodyPolicy: Sendable, Equatable {
     }
 }
 
-/// The body of a request: an asynchronous sequence of pieces. A collected body is one piece.
+/// The body of a request, as an asynchronous sequence of pieces. A collected body is a sequence of one piece.
 ///
-/// Iterate a streamed body once. The sequence throws a ``Problem`` (408, 413, 400) when the body cannot be read to its
-/// end, and `CancellationError` when the client is gone.
+/// Iterate a streamed body once. The sequence throws a ``Problem`` (400, 408 or 413) when the body cannot be read to
+/// its end, and `CancellationError` when the client has disconnected.
 public struct RequestBody: Sendable, AsyncSequence {
     /// A piece of the body.
     public typealias Element = [UInt8]
@@ -35,8 +35,8 @@ public struct RequestBody: Sendable, AsyncSequence {
 
     private let source: Source
 
-    /// The bytes as a step before the handler has parsed them, so that the handler does not parse them again; `nil` when
-    /// no step has.
+    /// The parsed form of the body, if a middleware has parsed the body before the handler. The handler then need not
+    /// parse it again. `nil` when no middleware has parsed the body.
     public var parsed: (any Sendable)?
 
     /// Creates a body that is completely in memory.
@@ -81,7 +81,7 @@ public struct RequestBody: Sendable, AsyncSequence {
 
         /// Returns the next piece; `nil` at the end of the body.
         ///
-        /// - Throws: as ``next()``.
+        /// - Throws: the same errors as ``next()``.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? {
             if let pump { return try await pump.next() }
             defer { collected = nil }

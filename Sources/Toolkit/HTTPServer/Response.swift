@@ -3,11 +3,11 @@
 /// The server adds `Date`, `Content-Length`, `X-Request-Id`, `X-Content-Type-Options: nosniff` and the CORS fields. A
 /// field whose name or value contains CR, LF or NUL is dropped and logged, because it would split the header.
 public struct Response: Sendable {
-    /// The status, 200...599. If a 304 has the body that its 200 would have, the server sends only the length of the
-    /// body. For a 304 without one, the server closes the connection, because any length it could send would be wrong
-    /// (RFC 9110, 8.6).
+    /// The status, 200...599. A 304 response may contain the body of the corresponding 200 response. The server then
+    /// sends the length of that body, but not the body. After a 304 response without a body, the server closes the
+    /// connection, because it does not know the length that it would have to send (RFC 9110, 8.6).
     public var status: Int
-    /// The header fields in the order they are sent.
+    /// The header fields, in the order in which they are sent.
     public var headers: [(name: String, value: String)]
     /// The body.
     public var body: ResponseBody
@@ -19,12 +19,12 @@ public struct Response: Sendable {
         self.body = body
     }
 
-    /// Creates a response from bytes of a media type.
+    /// Creates a response with a body of this media type.
     public init(status: Int = 200, contentType: String, body: [UInt8]) {
         self.init(status: status, headers: [("Content-Type", contentType)], body: .bytes(body))
     }
 
-    /// Creates a response from JSON that is already printed.
+    /// Creates a response whose body is this JSON text.
     public static func json(
         _ body: [UInt8], status: Int = 200, headers: [(name: String, value: String)] = []
     ) -> Response {
@@ -43,12 +43,13 @@ public struct Response: Sendable {
         Response(status: status, headers: headers, body: .empty)
     }
 
-    /// Creates a live stream: the connection leaves libmicrohttpd and is passed to `onOpen` on the loop.
+    /// Creates a live stream. The server takes the connection from libmicrohttpd and passes the stream to the `onOpen`
+    /// closure of `opening`, on the loop.
     public static func stream(_ opening: StreamOpening) -> Response {
         Response(status: 200, headers: [], body: .stream(opening))
     }
 
-    /// Creates a deferred response, which other code gives later.
+    /// Creates a deferred response, which other code completes later.
     public static func deferred(_ opening: DeferredStart) -> Response {
         Response(status: 200, headers: [], body: .deferred(opening))
     }

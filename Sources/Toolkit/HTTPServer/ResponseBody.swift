@@ -3,17 +3,17 @@ import Synchronization
 /// The body of a response.
 public enum ResponseBody: Sendable {
     case empty
-    /// Bytes, copied once into the response.
+    /// Bytes in memory. The server copies them once.
     case bytes([UInt8])
-    /// Bytes of the program itself, sent without copying.
+    /// Bytes that are part of the program. The server sends them without copying them.
     case fixed(StaticBytes)
-    /// A chunked body that is produced while it is sent, for bodies too large to hold in memory. The next piece is
-    /// requested when the client has room. An error cuts the connection, so that the client does not take the part for
-    /// the whole.
+    /// A chunked body that is produced while it is sent, for bodies too large to hold in memory. The server requests
+    /// the next piece when the client can receive more. An error closes the connection, so that the client notices that
+    /// the body is incomplete.
     case pieces(Pieces)
     /// A live stream; see ``StreamOpening``.
     case stream(StreamOpening)
-    /// A deferred response, whose status and header fields are given with it later. See ``DeferredStart``.
+    /// A deferred response. Its status, header fields and body are provided later; see ``DeferredStart``.
     case deferred(DeferredStart)
 
     /// Creates a body from any asynchronous sequence of byte arrays.
@@ -25,7 +25,7 @@ public enum ResponseBody: Sendable {
     public struct Pieces: Sendable {
         let forEach: @Sendable (_ send: ([UInt8]) async throws -> Void) async throws -> Void
 
-        /// Wraps a sequence of pieces.
+        /// Creates a source from a sequence of pieces.
         public init<S: AsyncSequence & Sendable>(_ sequence: S) where S.Element == [UInt8] {
             forEach = { send in
                 for try await piece in sequence { try await send(piece) }
@@ -36,20 +36,21 @@ public enum ResponseBody: Sendable {
 
 /// The start of a live stream: the header fields to send, and the closure that receives the stream.
 ///
-/// The status is `200`, without `Content-Length`. The body is chunked, with one chunk per block; for HTTP/1.0 it ends
-/// with the connection. The connection carries no second request.
+/// The response has the status `200` and no `Content-Length`. The body is chunked, with one chunk for each block of
+/// bytes. For an HTTP/1.0 client, the body is not chunked and ends when the connection closes. The connection accepts
+/// no second request.
 public struct StreamOpening: Sendable {
     /// The header fields to send after those that the server adds.
     public let headers: [(name: String, value: String)]
     private let handover: OneShotTransfer<StreamConnection>
 
-    /// Exactly one of the two closures is called.
+    /// Creates the start of a live stream. Exactly one of the two closures is called.
     ///
     /// - Parameters:
     ///   - onOpen: runs on the loop once the header has been queued, before anything else can happen to the
     ///     connection.
-    ///   - onDrop: runs on any thread when no stream was opened, because the server refused it or the client
-    ///     disconnected before.
+    ///   - onDrop: runs on any thread when no stream is opened, because the server has refused the stream or the client
+    ///     has disconnected.
     public init(
         headers: [(name: String, value: String)] = [], onOpen: @escaping @Sendable (StreamConnection) -> Void,
         onDrop: @escaping @Sendable () -> Void = {}
@@ -61,7 +62,7 @@ public struct StreamOpening: Sendable {
     func open(_ connection: StreamConnection) { handover.open(connection) }
 
     /// The header fields of a Server-Sent Events response (WHATWG HTML, 9.2). `no-transform` and `X-Accel-Buffering`
-    /// keep proxies from holding events back.
+    /// prevent proxies from buffering events.
     public static let eventStreamHeaders: [(name: String, value: String)] = [
         ("Content-Type", "text/event-stream; charset=utf-8"),
         ("Cache-Control", "no-cache, no-transform"),
@@ -69,12 +70,15 @@ public struct StreamOpening: Sendable {
     ]
 }
 
-/// A value that is transferred once or dropped: exactly one of the two closures is called.
+/// Transfers a value to its receiver at most once. Calls exactly one of two closures: `onOpen` with the value, or
+/// `onDrop` when the value is never transferred.
 final class OneShotTransfer<Value>: Sendable {
     private let onOpen: @Sendable (Value) -> Void
     private let onDrop: @Sendable () -> Void
     private let isOpen = Atomic(false)
 
+    /// Creates a transfer that has not happened yet.
+    ///
     /// - Parameter onDrop: called on any thread when the last reference is released without a transfer.
     init(onOpen: @escaping @Sendable (Value) -> Void, onDrop: @escaping @Sendable () -> Void) {
         self.onOpen = onOpen
@@ -91,15 +95,17 @@ final class OneShotTransfer<Value>: Sendable {
     }
 }
 
-/// Bytes that are part of the program: they never change and live as long as the process.
+/// Bytes that are part of the program. They never change and remain valid until the process ends.
 public struct StaticBytes: @unchecked Sendable {
-    // Safe to share: the bytes are never written.
+    // `@unchecked Sendable` is safe, because the bytes are never written.
     /// The bytes.
     public let buffer: UnsafeRawBufferPointer
 
+    /// Creates a value that refers to bytes of the program.
+    ///
     /// - Parameter start: the first byte. The bytes must outlive every use of this value.
     public init(start: UnsafeRawPointer, count: Int) { buffer = UnsafeRawBufferPointer(start: start, count: count) }
 
-    /// Creates the UTF-8 bytes of a literal.
+    /// Creates a value that refers to the UTF-8 bytes of a string literal.
     public init(_ text: StaticString) { self.init(start: text.utf8Start, count: text.utf8CodeUnitCount) }
 }

@@ -1,6 +1,7 @@
 public import Logging
 
-/// An HTTP server on one ``Loop``. Requests run on libmicrohttpd, streams on sockets of this server.
+/// An HTTP server on one ``Loop``. libmicrohttpd handles the HTTP requests. The server itself writes live streams to
+/// their sockets.
 public final class Server: Sendable {
     /// The address on which a server listens.
     public struct Address: Sendable, Equatable {
@@ -16,9 +17,12 @@ public final class Server: Sendable {
     public let loop: Loop
     private let core: ServerCore
 
+    /// Creates a server. It does not listen before ``start()``.
+    ///
     /// - Parameters:
-    ///   - claimed: the reserved address to listen on; `nil` makes ``start()`` bind the address of the options.
-    ///   - loop: started by the caller, and stopped by the caller once ``run(onDrain:)`` has returned.
+    ///   - claimed: the reserved address to listen on. If it is `nil`, ``start()`` binds the address in `options`.
+    ///   - loop: the loop that runs the server. The caller starts the loop, and stops it after ``run(onDrain:)`` has
+    ///     returned.
     public init(
         options: ServerOptions, on claimed: ReservedAddress? = nil, router: Router, loop: Loop, logger: Logger
     ) {
@@ -27,7 +31,7 @@ public final class Server: Sendable {
         core = ServerCore(options: options, on: claimed, router: router, loop: loop, logger: logger)
     }
 
-    /// Binds the address and begins to answer.
+    /// Binds the address and begins to accept requests.
     ///
     /// - Throws: ``ServerError`` when the address is in use or the certificate cannot be used.
     public func start() async throws {
@@ -37,21 +41,24 @@ public final class Server: Sendable {
     /// The address on which the server listens; `nil` before ``start()``.
     public var address: Address? { core.address }
 
-    /// Serves until the calling task is cancelled, then shuts down in this order: the server accepts no new
-    /// connections; `onDrain` runs, in which the owner ends its streams; current requests get the drain time to
-    /// finish; the remaining streams are closed. Nothing of this server is left when the function returns.
+    /// Serves requests until the calling task is cancelled, then shuts down. First, the server stops accepting
+    /// connections. Then `onDrain` runs, in which the caller ends its streams. Current requests have the time
+    /// ``ServerOptions/Deadlines/drain`` to finish. Finally, the remaining streams are closed. When the function
+    /// returns, no connection and no stream of the server is open.
     public func run(onDrain: @escaping @Sendable () async -> Void = {}) async throws {
         try await core.run(onDrain: onDrain)
     }
 
-    /// Replaces the policy of routes that have none of their own, for requests that begin from now on.
+    /// Replaces the CORS policy of the routes that have no policy of their own. Requests that begin after the call use
+    /// the new policy.
     ///
-    /// - Throws: nothing at present; the call waits for a turn of the loop.
+    /// - Throws: no error at present.
     public func replace(cors: CORSPolicy) async throws {
         try await core.onLoop { [core] in core.router.cors = cors }
     }
 
-    /// Reads certificate and key again, for handshakes that begin from now on. Has no effect without TLS.
+    /// Reads the certificate and the key from their files again and uses them for new TLS handshakes. Has no effect
+    /// without TLS.
     ///
     /// - Throws: ``ServerError`` when the files cannot be used; the current certificate and key then stay in use.
     public func reloadCertificate() async throws {
@@ -63,19 +70,19 @@ public final class Server: Sendable {
     public var metrics: ServerMetrics { get async { await core.metrics() } }
 }
 
-/// Counters of a ``Server`` at one moment. Those that count events only grow.
+/// Counters of a ``Server`` at one moment. Some count what is open now; the others count events since the start.
 public struct ServerMetrics: Sendable, Equatable {
     /// HTTP connections that are open now, without streams.
     public var connections = 0
-    /// Of these, the connections whose clients wait for a deferred response on a duplicated socket.
+    /// The part of ``connections`` whose clients wait for a deferred response on a duplicated socket.
     public var suspended = 0
     /// HTTP connections accepted since the start.
     public var accepted: UInt64 = 0
-    /// Connections rejected or closed because of a limit.
+    /// Connections that were rejected or closed because a limit was reached.
     public var refused: UInt64 = 0
     /// Connections closed by a deadline.
     public var timedOut: UInt64 = 0
-    /// Requests whose handler has begun and whose response is not decided yet.
+    /// Requests whose handler is running.
     public var requestsInFlight = 0
     /// Requests whose header was read.
     public var requests: UInt64 = 0
@@ -83,7 +90,7 @@ public struct ServerMetrics: Sendable, Equatable {
     public var bodyBytesReceived: UInt64 = 0
     /// Bytes of request bodies in memory now.
     public var bodyBytesInFlight = 0
-    /// Bytes of response bodies whose size was known beforehand.
+    /// Bytes of the response bodies whose length was known before they were sent.
     public var bodyBytesSent: UInt64 = 0
     /// Suspended requests that were resumed.
     public var resumes: UInt64 = 0
@@ -92,6 +99,6 @@ public struct ServerMetrics: Sendable, Equatable {
     /// Traffic of streams; the sum over all servers of the loop.
     public var streamTraffic = StreamStatistics()
 
-    /// Counters of zero.
+    /// Creates counters with the value zero.
     public init() {}
 }

@@ -1,4 +1,4 @@
-/// The address and the limits of a ``Server``. Every limit has a default that suits a gateway on one machine.
+/// The address and the limits of a ``Server``. The default limits suit a gateway that runs on one machine.
 public struct ServerOptions: Sendable {
     /// The files of a certificate chain and its key, in PEM format. They are read at the start and by
     /// ``Server/reloadCertificate()``.
@@ -15,86 +15,97 @@ public struct ServerOptions: Sendable {
         }
     }
 
-    /// Limits on sizes and numbers. Each comment states the response when the limit is exceeded.
+    /// Limits on sizes and numbers. The comment of each limit states the response when the limit is exceeded.
     public struct Limits: Sendable {
         /// Bytes of the request line: 414.
         ///
         /// A plain connection that has carried a chunked body, or a request that was sent before the response to the
         /// previous one, accepts a line and fields of about 12 KiB together.
         var requestLineBytes = 64 * 1024
-        /// Bytes of all header fields together: 431. A request is also rejected when its line and fields together
-        /// exceed the larger of the two limits plus 16 KiB, counting 48 bytes more for each field.
+        /// The maximum length of all header fields together, in bytes. Longer fields are answered with 431. A request
+        /// is also rejected when its request line and header fields together exceed the larger of ``requestLineBytes``
+        /// and this limit by more than 16 KiB. In this sum, each field counts 48 bytes more than its length.
         public var headerBytes = 64 * 1024
-        /// Open HTTP connections, without streams. At the limit, the connection that has waited longest for a request
-        /// is closed; when all are processing requests, the new one is answered with 503.
+        /// The maximum number of open HTTP connections, not counting streams. For a new connection at the limit, the
+        /// server closes the connection that has waited longest for a request. If all connections are processing
+        /// requests, the new connection is answered with 503.
         public var connections = 16 * 1024
-        /// Open HTTP connections from one address: 503. `nil`: unlimited.
+        /// The maximum number of open HTTP connections from one address; `nil` means unlimited. A connection above the
+        /// limit is answered with 503.
         public var connectionsPerAddress: Int?
-        /// Bytes of all request bodies that are being collected: 503.
+        /// The maximum size in bytes of all request bodies that are in memory at the same time. A request that would
+        /// exceed it is answered with 503.
         public var bodyBytesInFlight = 256 * 1024 * 1024
-        /// Live streams: 503.
+        /// The maximum number of live streams. A stream above the limit is answered with 503.
         public var streams = 100_000
-        /// Live streams from one address: 429. `nil`: unlimited.
+        /// The maximum number of live streams from one address; `nil` means unlimited. A stream above the limit is
+        /// answered with 429.
         public var streamsPerAddress: Int?
-        /// Bytes that may wait for one stream in addition to its broadcast's log; beyond this the stream is closed.
+        /// The maximum number of unsent bytes in the buffer of one stream. The bytes in the log of the stream's
+        /// ``Broadcast`` do not count. A stream that exceeds the limit is closed.
         public var streamBacklogBytes = 4 * 1024 * 1024
-        /// ``StreamConnection/sendPage(_:)`` returns when at most this many bytes wait. Zero is enough: the kernel's
-        /// send buffer keeps a client busy until the next page, and a client that does not read costs this process no
-        /// memory.
+        /// The number of unsent bytes down to which ``StreamConnection/sendPage(_:)`` waits before it returns. Zero is
+        /// sufficient: the client reads from the kernel's send buffer until the next page is ready, and a client that
+        /// does not read uses no memory of this process.
         public var streamLowMarkBytes = 0
 
-        /// The default limits.
+        /// Creates the default limits.
         public init() {}
     }
 
     /// Times after which a connection without progress is closed.
     public struct Deadlines: Sendable {
-        /// From accepting a connection, or from the end of the previous response, to the end of a request's header,
-        /// without idle time: 408.
+        /// The maximum time to receive the header of a request after its request line. The same time applies from
+        /// accepting a connection to its first request line. Exceeding it is answered with 408.
         public var header: Duration = .seconds(10)
-        /// The time that a connection may stay open between two requests.
+        /// The maximum time that a connection stays open between two requests.
         public var keepAliveIdle: Duration = .seconds(75)
-        /// From one piece of a body to the next: 408.
+        /// The maximum time between two pieces of a request body. Exceeding it is answered with 408.
         public var bodyIdle: Duration = .seconds(15)
-        /// The minimum average speed of a body in bytes per second, enforced after ``bodyGrace``: 408.
+        /// The minimum average speed of a collected request body in bytes per second, enforced after ``bodyGrace``. A
+        /// slower body is answered with 408.
         public var bodyMinimumRate = 1024
-        /// The time for which a body of any speed is accepted.
+        /// The time after the header during which ``bodyMinimumRate`` is not enforced.
         public var bodyGrace: Duration = .seconds(20)
-        /// From one piece of a response accepted by the client to the next.
+        /// The time after which a connection is closed if the client has not acknowledged at least 1 KiB more of a
+        /// response.
         public var replyIdle: Duration = .seconds(30)
-        /// The time that a stream which is catching up or being ended may read nothing while bytes wait for it. At
-        /// most four fifths of the time after which the kernel ends such a connection (``silence``), so that this
-        /// server closes and counts it first.
+        /// The maximum time during which a client may read nothing while bytes wait in its stream's own buffer, for
+        /// instance a page of history or the last block. The stream is then closed. The server uses at most four fifths
+        /// of the time after which the kernel ends the connection (``silence``), so that the server closes and counts
+        /// the stream before the kernel does.
         public var streamStall: Duration = .seconds(20)
-        /// The time without any sign of life from a client's machine after which the client is considered gone,
-        /// although its connection never ended. Applies to clients of streams and clients that wait for a deferred
-        /// response; for a stream, counts from the next byte sent. Whole seconds, at least 5.
+        /// The time after which a client counts as disconnected if its machine no longer responds to the kernel's
+        /// probes. Applies to clients of streams and to clients that wait for a deferred response. For a stream, the
+        /// time starts when the next byte is sent. Whole seconds, at least 5.
         ///
-        /// A client that has read nothing for this long although its socket was full is also considered gone: the
-        /// kernel does not distinguish the two.
+        /// A client whose receive buffer stays full for this time also counts as disconnected, because the kernel does
+        /// not distinguish the two cases.
         ///
-        /// The kernel sends the probes (TCP keepalive), which wakes no program at either end but does wake a phone's
-        /// radio. The default probes as often as a quiet stream is written to.
+        /// The probes are TCP keepalive packets. They wake no program on the server or the client, but they wake the
+        /// radio of a phone. With the default value, probes are as frequent as the heartbeats of a stream without
+        /// events.
         public var silence: Duration = .seconds(30)
-        /// The time that a connection stays open for the client to read an error response before it is closed.
+        /// The time that a connection stays open after an error response, so that the client can read the response.
         public var linger: Duration = .seconds(2)
-        /// The time that ``Server/run(onDrain:)`` waits for current requests, and then for streams, when it stops.
+        /// The maximum time that ``Server/run(onDrain:)`` waits for current requests and streams to end when the server
+        /// stops.
         public var drain: Duration = .seconds(10)
 
-        /// The default deadlines.
+        /// Creates the default deadlines.
         public init() {}
     }
 
-    /// An IP address, `localhost`, or empty for all addresses of the machine.
+    /// The host to listen on: an IP address, `localhost`, or an empty string for all addresses of the machine.
     public var host = "127.0.0.1"
-    /// The port. 0 chooses a free port.
+    /// The port to listen on. 0 chooses a free port.
     public var port: UInt16 = 0
-    /// The number of connections that the kernel queues until the loop accepts them.
+    /// The maximum number of connections that the kernel queues until the loop accepts them.
     public var backlog: Int32 = 4096
     /// The certificate that encrypts every connection; `nil` serves plain HTTP.
     public var tls: TLSFiles?
-    /// Returns true when the machine at an address is a proxy. The server trusts the `X-Forwarded-For` of a proxy and
-    /// does not limit its number of connections. `nil`: there is no proxy.
+    /// Returns true if the machine at an address is a trusted proxy. The server uses the `X-Forwarded-For` fields of a
+    /// trusted proxy and does not limit the number of its connections. `nil` means that there is no trusted proxy.
     public var isTrustedProxy: (@Sendable (RemoteAddress) -> Bool)?
     /// Limits on sizes and numbers.
     public var limits = Limits()

@@ -1,9 +1,9 @@
-/// The reason why a text is not acceptable JSON, and the position of the error.
+/// The error for a text that the parser rejects: the reason and the position.
 public struct JSONError: Error, Sendable, Equatable {
     /// The class of an error.
     public enum Reason: Sendable, Equatable {
-        /// The text is not JSON (RFC 8259): a syntax error, invalid UTF-8, a lone surrogate, or a number that
-        /// overflows.
+        /// The text is not valid JSON (RFC 8259), or contains something else that jansson rejects: a syntax error,
+        /// invalid UTF-8, a lone surrogate, or a number too large for a double.
         case malformed
         /// One object contains the same name twice.
         case duplicateName
@@ -11,19 +11,19 @@ public struct JSONError: Error, Sendable, Equatable {
         case tooDeep
         /// The text has more bytes than the limit.
         case tooLarge
-        /// An integer does not fit into 64 bits. This is valid JSON that the parser cannot represent.
+        /// An integer does not fit into 64 bits. The text is valid JSON, but the parser cannot represent the integer.
         case numberOutOfRange
     }
 
     /// The class of the error.
     public var reason: Reason
-    /// One sentence for the sender, without internal details.
+    /// One sentence that describes the error to the sender of the text, without internal details.
     public var message: String
-    /// The line, counted from 1. Zero when there is no meaningful position (too large).
+    /// The line of the error, counted from 1. Zero when the error has no position (`tooLarge`).
     public var line: Int
-    /// The column, counted from 1 in characters, as jansson does. Zero when there is no meaningful position.
+    /// The column of the error in characters, counted from 1. Zero when the error has no position.
     public var column: Int
-    /// The number of bytes from the start of the text.
+    /// The number of bytes from the start of the text to the error.
     public var offset: Int
 
     /// Creates an error.
@@ -43,36 +43,37 @@ extension JSONError: CustomStringConvertible {
     }
 }
 
-/// Limits on the size of a text. Checked before the parser allocates anything.
+/// Limits on the size and nesting of a JSON text. They are checked before the parser allocates memory.
 public struct JSONLimits: Sendable {
-    /// The deepest nesting of arrays and objects; the root counts as one. jansson itself stops at 2048.
+    /// The maximum nesting depth of arrays and objects. The outermost array or object has depth 1. jansson's own limit
+    /// is 2048.
     public var depth: Int
-    /// The maximum number of bytes of text.
+    /// The maximum length of the text in bytes.
     public var bytes: Int
 
-    /// Creates limits; the default is 64 levels and any length.
+    /// Creates limits. The default is 64 levels and no limit on the length.
     public init(depth: Int = 64, bytes: Int = .max) {
         self.depth = depth
         self.bytes = bytes
     }
 }
 
-/// The treatment of integers outside 64 bits.
+/// The treatment of integers that do not fit into 64 bits.
 public enum JSONNumbers: Sendable {
-    /// Reject them (`JSONError.Reason.numberOutOfRange`).
+    /// Reject the text (`JSONError.Reason.numberOutOfRange`).
     case strict
-    /// Parse the document again with every integer as a double. The text keeps its digits.
+    /// Parse the text again with every integer as a double. ``JSONDocument/text`` still contains the exact digits.
     case lenient
-    /// Like `lenient`; in addition, a number too large for a double is read as the largest double of its sign. Every
-    /// number that RFC 8259 allows then has a value.
+    /// Like `lenient`. In addition, a number that is too large for a double is read as the largest double with the same
+    /// sign, so that every number that RFC 8259 allows has a value.
     case any
 }
 
-/// The treatment of an object that names a member twice.
+/// The treatment of an object in which a member's name occurs twice: reject the text, or use the last member.
 public enum JSONDuplicates: Sendable { case refused, lastWins }
 
-/// Checks the nesting of a text before parsing. The parser builds the tree as it reads, so a check afterwards would
-/// come too late to save its cost.
+/// Checks the nesting depth of a text before it is parsed. A check after parsing would be too late, because the parser
+/// would already have built the whole tree.
 enum Nesting {
     static func check(_ bytes: [UInt8], limit: Int) throws(JSONError) {
         guard let offset = bytes.withUnsafeBufferPointer({ firstTooDeep($0, limit) }) else { return }
@@ -81,7 +82,7 @@ enum Nesting {
         throw JSONError(
             reason: .tooDeep, message: "nested deeper than \(limit) levels",
             line: before.count(where: { $0 == 0x0A }) + 1,
-            // Columns count characters, so continuation bytes are left out.
+            // Columns count characters, so UTF-8 continuation bytes are not counted.
             column: before[lineStart...].count(where: { $0 & 0xC0 != 0x80 }) + 1, offset: offset)
     }
 

@@ -6,8 +6,8 @@ public struct JSONPointer: Sendable, Hashable {
     /// Creates a pointer from its unescaped reference tokens.
     public init(tokens: [String]) { self.tokens = tokens }
 
-    /// Parses `/a/b~1c/0`, or the empty text for the whole document. Returns `nil` when the text does not start with
-    /// `/` or contains a `~` that is not followed by 0 or 1 (RFC 6901, section 3).
+    /// Parses a pointer such as `/a/b~1c/0`. An empty text refers to the whole document. Returns `nil` when a text that
+    /// is not empty does not start with `/`, or when a `~` is not followed by 0 or 1 (RFC 6901, section 3).
     public init?(_ text: some StringProtocol) {
         if text.isEmpty {
             tokens = []
@@ -22,7 +22,7 @@ public struct JSONPointer: Sendable, Hashable {
         self.tokens = tokens
     }
 
-    /// Escapes a member's name as one reference token (RFC 6901, section 3). Non-ASCII characters are unchanged.
+    /// Returns a member's name as one escaped reference token (RFC 6901, section 3). Only `~` and `/` are escaped.
     public static func escaped(_ name: String) -> String {
         guard name.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else { return name }
         var token = ""
@@ -56,8 +56,8 @@ public struct JSONPointer: Sendable, Hashable {
 }
 
 extension JSONValue {
-    /// The value at the pointer's place inside this value; `nil` when there is no such place. An array index is `0` or
-    /// digits without a leading zero (RFC 6901, section 4).
+    /// Returns the value that the pointer refers to inside this value; `nil` when there is none. An array index must be
+    /// `0` or digits without a leading zero (RFC 6901, section 4).
     public func at(_ pointer: JSONPointer) -> JSONValue? {
         var value = self
         for token in pointer.tokens {

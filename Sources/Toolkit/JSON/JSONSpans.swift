@@ -1,13 +1,13 @@
-/// Finds the bytes of a value's parts inside a text that has already been parsed, so that a member can be kept exactly
-/// as its sender wrote it. jansson does not report positions.
+/// Finds the byte ranges of the members and elements of a value inside a text that has already been parsed. The program
+/// can then store a part exactly as its sender wrote it. jansson does not report these ranges.
 ///
-/// The text is known to be valid, so skipping is enough: a string ends at the first unescaped quote, a container where
-/// its brackets balance.
+/// The text is known to be valid JSON, so a simple scan is sufficient: a string ends at the first unescaped quote, and
+/// an array or object ends at the matching bracket.
 struct JSONSpans {
     let bytes: UnsafeBufferPointer<UInt8>
 
-    /// Calls `visit` with the spans of name (between the quotes) and value of each member of the object that starts at
-    /// `start`, in order, until it returns false.
+    /// Calls `visit` for each member of the object that starts at `start`, in order, until `visit` returns false. The
+    /// arguments are the byte range of the member's name, without the quotes, and the byte range of its value.
     func members(from start: Int, _ visit: (Range<Int>, Range<Int>) -> Bool) {
         var at = skipSpace(start + 1)
         while bytes[at] != UInt8(ascii: "}") {
@@ -20,8 +20,8 @@ struct JSONSpans {
         }
     }
 
-    /// Calls `visit` with the span of each element of the array that starts at `start`, in order, until it returns
-    /// false.
+    /// Calls `visit` with the byte range of each element of the array that starts at `start`, in order, until `visit`
+    /// returns false.
     func elements(from start: Int, _ visit: (Range<Int>) -> Bool) {
         var at = skipSpace(start + 1)
         while bytes[at] != UInt8(ascii: "]") {

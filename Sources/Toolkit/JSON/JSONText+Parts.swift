@@ -1,7 +1,8 @@
 import Glibc
 
 extension JSONText {
-    /// The members of an object with the exact bytes of their values, in order; `nil` when this is not an object.
+    /// Returns the members of an object, in order, each with the exact bytes of its value; `nil` when this is not an
+    /// object.
     public func rawMembers() -> [(name: String, value: JSONText)]? {
         guard bytes.first == UInt8(ascii: "{") else { return nil }
         return bytes.withUnsafeBufferPointer { buffer in
@@ -14,7 +15,7 @@ extension JSONText {
         }
     }
 
-    /// The exact bytes of one member of an object; `nil` when this is not an object or has no such member.
+    /// Returns the exact bytes of the value of one member; `nil` when this is not an object or has no such member.
     public func rawMember(_ wanted: String) -> JSONText? {
         guard bytes.first == UInt8(ascii: "{") else { return nil }
         return bytes.withUnsafeBufferPointer { buffer in
@@ -28,8 +29,8 @@ extension JSONText {
         }
     }
 
-    /// The exact bytes of one element of an array; `nil` when this is not an array or is shorter. Reads no further
-    /// than that element.
+    /// Returns the exact bytes of the element at an index; `nil` when this is not an array or has no such element. Does
+    /// not scan the text after the element.
     public func rawElement(_ wanted: Int) -> JSONText? {
         guard wanted >= 0, bytes.first == UInt8(ascii: "[") else { return nil }
         return bytes.withUnsafeBufferPointer { buffer in
@@ -44,7 +45,7 @@ extension JSONText {
         }
     }
 
-    /// The exact bytes at the pointer's place; `nil` when there is no such place (RFC 6901, section 4).
+    /// Returns the exact bytes of the value that the pointer refers to (RFC 6901, section 4); `nil` when there is none.
     public func at(_ pointer: JSONPointer) -> JSONText? {
         var text = self
         for token in pointer.tokens {
@@ -59,7 +60,7 @@ extension JSONText {
         return text
     }
 
-    /// The exact bytes of the elements of an array, in order; `nil` when this is not an array.
+    /// Returns the exact bytes of each element of an array, in order; `nil` when this is not an array.
     public func rawElements() -> [JSONText]? {
         guard bytes.first == UInt8(ascii: "[") else { return nil }
         return bytes.withUnsafeBufferPointer { buffer in
@@ -72,11 +73,11 @@ extension JSONText {
         }
     }
 
-    /// This value on one line, for streams that carry one value per line. Returns the same bytes when the value is on
-    /// one line already.
+    /// Returns this value without line breaks, for streams that contain one value per line. Returns the same bytes when
+    /// the value already is on one line.
     ///
-    /// Removing the line breaks is enough: inside a string JSON contains them only escaped (RFC 8259, section 7), and
-    /// between tokens it needs no white space.
+    /// Only line breaks between tokens are removed, where JSON needs no white space. Inside a string, JSON allows line
+    /// breaks only as escapes (RFC 8259, section 7).
     public func onOneLine() -> JSONText {
         guard !isOnOneLine else { return self }
         return JSONText(trusted: bytes.filter { $0 != 0x0A && $0 != 0x0D })
@@ -89,7 +90,8 @@ extension JSONText {
         }
     }
 
-    /// Compares a name with `wanted` byte by byte. A name without escapes is compared without creating a string.
+    /// True when the name at `span` equals `wanted`, compared byte by byte. A name without escapes is compared without
+    /// creating a string.
     private static func isName(_ bytes: UnsafeBufferPointer<UInt8>, _ span: Range<Int>, _ wanted: String) -> Bool {
         let raw = UnsafeBufferPointer(rebasing: bytes[span])
         if raw.contains(UInt8(ascii: "\\")) { return name(bytes, span).utf8.elementsEqual(wanted.utf8) }
@@ -100,7 +102,7 @@ extension JSONText {
         let raw = UnsafeBufferPointer(rebasing: bytes[span])
         guard raw.contains(UInt8(ascii: "\\")) else { return String(decoding: raw, as: UTF8.self) }
         let quoted = [UInt8(ascii: "\"")] + Array(raw) + [UInt8(ascii: "\"")]
-        // The span comes from a text that parsed, so its names parse too.
+        // The name is part of a text that was parsed successfully, so it can be parsed as well.
         return (try? JSONDocument(quoted).root.string) ?? String(decoding: raw, as: UTF8.self)
     }
 }

@@ -1,17 +1,18 @@
-/// One JSON value as text: the exact bytes that its sender wrote, known to be valid UTF-8 JSON.
+/// One JSON value as text: the exact bytes that its sender wrote. The bytes are known to be valid JSON in UTF-8.
 ///
-/// Payloads pass through the program in this form and are never printed again from parsed values. Number spelling, key
-/// order and escapes are preserved, and a signature over the bytes stays valid. Only `JSONDocument` (checked input),
-/// `JSONWriter` (the program's own output) and a storage engine that reads back what it stored may create one.
+/// The program stores and forwards payloads in this form and never prints them again from parsed values. The format of
+/// numbers, the order of members and the escapes are therefore preserved, and a signature over the bytes stays valid.
+/// Only `JSONDocument` (checked input), `JSONWriter` (the program's own output) and a storage engine that reads stored
+/// values may create a `JSONText`.
 public struct JSONText: Sendable, Hashable {
     /// The UTF-8 bytes, without byte order mark and surrounding white space.
     public let bytes: [UInt8]
 
-    /// Creates a value from bytes that the caller knows to be one valid JSON value: read back from the store, or
-    /// printed by the program.
+    /// Creates a value from bytes without checking them. The caller must know that the bytes are one valid JSON value,
+    /// for instance because they were read from the store or printed by the program.
     public init(trusted bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Creates a JSON string value, escaping the text.
+    /// Creates a JSON string with this text. Characters are escaped where JSON requires it.
     public init(string: String) {
         var writer = JSONWriter(capacity: string.utf8.count + 8)
         writer.string(string)
@@ -23,7 +24,7 @@ public struct JSONText: Sendable, Hashable {
     /// The value `{}`.
     public static let emptyObject = JSONText(trusted: Array("{}".utf8))
 
-    /// The length in bytes, which the limits on `data` and `meta` apply to.
+    /// The length in bytes. The limits on `data` and `meta` apply to this length.
     public var count: Int { bytes.count }
 }
 
@@ -33,27 +34,28 @@ extension JSONText: CustomStringConvertible {
 }
 
 extension JSONText {
-    /// True when both texts have the same tokens, so that they differ in white space at most. Both are valid JSON.
+    /// True when both texts consist of the same JSON tokens, so that they differ only in white space.
     public func hasTokens(of other: JSONText) -> Bool {
         bytes == other.bytes || TokenBytes(bytes).elementsEqual(TokenBytes(other.bytes))
     }
 
-    /// Returns `value`, or this text if they differ in white space alone.
+    /// Returns this text if it differs from `value` only in white space; otherwise returns `value`.
     public func replaced(by value: JSONText) -> JSONText { hasTokens(of: value) ? self : value }
 
     /// Returns this value after a merge patch (RFC 7396): objects are merged member by member at every depth, `null`
-    /// removes a member, and any other value replaces what is there. Members that the patch does not name, and those
-    /// whose value it repeats with other white space, keep their bytes and their position. A patch that changes nothing
-    /// returns this text.
+    /// removes a member, and any other value replaces the existing value. A member keeps its bytes and its position if
+    /// the patch does not contain it or contains the same value with different white space. If the patch changes
+    /// nothing, returns this text.
     ///
-    /// Takes time proportional to the size of both values. Recursion is as deep as the patch, which the parser has
-    /// limited.
+    /// The time is proportional to the size of both values. The recursion is as deep as the nesting of the patch, which
+    /// the parser has limited.
     public func merging(_ patch: JSONText) -> JSONText {
         guard let changes = patch.rawMembers() else { return replaced(by: patch) }
         let present = rawMembers()
         var members: [(name: String, value: JSONText)?] = present ?? []
         var isChanged = present == nil
-        // Keyed by bytes: strings that are canonically equivalent are different names.
+        // The dictionary is keyed by bytes, because Swift treats canonically equivalent strings as equal, but they are
+        // different names in JSON.
         var places: [[UInt8]: Int] = [:]
         for (index, member) in members.enumerated() { if let member { places[Array(member.name.utf8)] = index } }
         for change in changes {
@@ -75,8 +77,8 @@ extension JSONText {
         return isChanged ? JSONText(members: members.compactMap(\.self)) : self
     }
 
-    /// Returns the merge patch (RFC 7396) that turns this value into the wanted one. A member of the wanted value that
-    /// is `null` cannot be expressed in a merge patch and is left out.
+    /// Returns the merge patch (RFC 7396) that changes this value into `wanted`. A merge patch cannot set a member to
+    /// `null`, so members of `wanted` with the value `null` are left out.
     public func mergePatch(to wanted: JSONText) -> JSONText {
         guard let wantedMembers = wanted.rawMembers(), let members = rawMembers() else { return wanted }
         func value(_ name: String, in members: [(name: String, value: JSONText)]) -> JSONText? {
@@ -96,7 +98,7 @@ extension JSONText {
         return JSONText(members: changes)
     }
 
-    /// Creates an object of these members, each with the bytes of its value.
+    /// Creates an object with these members, in this order. The bytes of each value are used unchanged.
     public init(members: [(name: String, value: JSONText)]) {
         self.init(capacity: members.reduce(2) { $0 + $1.name.utf8.count + $1.value.count + 4 }) { writer in
             writer.beginObject()

@@ -1,7 +1,7 @@
-/// Prints compact JSON, without white space and on one line, into a growing byte buffer.
+/// Prints compact JSON, without white space between tokens, into a growing byte buffer.
 ///
-/// The writer places commas by looking at the last byte, so pieces of trusted text can be inserted anywhere. It checks
-/// nothing: calls in a wrong order print invalid JSON.
+/// The writer decides from the last byte whether a comma is needed, so trusted JSON text can be inserted at any
+/// position. The writer does not check the order of calls. A wrong order prints invalid JSON.
 public struct JSONWriter: ~Copyable {
     /// The bytes printed so far.
     public private(set) var bytes: [UInt8]
@@ -12,25 +12,25 @@ public struct JSONWriter: ~Copyable {
         bytes.reserveCapacity(capacity)
     }
 
-    /// The bytes printed so far as a value. They must be one complete JSON value.
+    /// The bytes printed so far, as a ``JSONText``. They must be one complete JSON value.
     public var text: JSONText { JSONText(trusted: bytes) }
 
-    /// Begins an object.
+    /// Prints the `{` that begins an object.
     public mutating func beginObject() {
         separate()
         bytes.append(UInt8(ascii: "{"))
     }
 
-    /// Ends an object.
+    /// Prints the `}` that ends an object.
     public mutating func endObject() { bytes.append(UInt8(ascii: "}")) }
 
-    /// Begins an array.
+    /// Prints the `[` that begins an array.
     public mutating func beginArray() {
         separate()
         bytes.append(UInt8(ascii: "["))
     }
 
-    /// Ends an array.
+    /// Prints the `]` that ends an array.
     public mutating func endArray() { bytes.append(UInt8(ascii: "]")) }
 
     /// Prints the name of the next member. The name must not need escapes.
@@ -57,7 +57,7 @@ public struct JSONWriter: ~Copyable {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Prints a string from bytes. Invalid UTF-8 is replaced.
+    /// Prints bytes as a string, escaped. Invalid UTF-8 is replaced by U+FFFD.
     public mutating func string(bytes text: UnsafeBufferPointer<UInt8>) {
         guard text.allSatisfy({ $0 < 0x80 }) else { return string(String(decoding: text, as: UTF8.self)) }
         separate()
@@ -84,13 +84,13 @@ public struct JSONWriter: ~Copyable {
         bytes.append(contentsOf: Self.nullBytes)
     }
 
-    /// Prints a value with its exact bytes.
+    /// Prints a JSON value with its exact bytes.
     public mutating func raw(_ value: JSONText) {
         separate()
         bytes.append(contentsOf: value.bytes)
     }
 
-    /// Appends bytes as they are, without a separator: parts of a value printed elsewhere.
+    /// Appends bytes unchanged and without a comma. The bytes may be part of a value.
     public mutating func splice(_ part: some Sequence<UInt8>) { bytes.append(contentsOf: part) }
 
     /// Prints a member with a string value.
@@ -105,7 +105,8 @@ public struct JSONWriter: ~Copyable {
         integer(value)
     }
 
-    /// Prints a member with an integer value. Exists because generic code is not specialised for other modules.
+    /// Prints a member with an integer value. Faster than the generic form, which the compiler does not specialize for
+    /// callers in other modules.
     public mutating func member(_ name: StaticString, _ value: Int) {
         key(name)
         separate()
@@ -148,7 +149,8 @@ public struct JSONWriter: ~Copyable {
         }
     }
 
-    /// Escapes what RFC 8259, section 7, requires and nothing else: quote, backslash and the C0 controls.
+    /// Appends text with only the escapes that RFC 8259, section 7, requires: for the quote, the backslash and the C0
+    /// control characters.
     private mutating func escape(_ text: UnsafeBufferPointer<UInt8>) {
         var start = 0
         for (index, byte) in text.enumerated() where byte < 0x20 || byte == 0x22 || byte == 0x5C {
@@ -177,7 +179,7 @@ public struct JSONWriter: ~Copyable {
 }
 
 extension JSONText {
-    /// Creates the value that `print` prints with a writer. `print` must print one complete JSON value.
+    /// Creates a value by calling `print` with a writer. `print` must print one complete JSON value.
     public init(capacity: Int = 256, _ print: (inout JSONWriter) -> Void) {
         var writer = JSONWriter(capacity: capacity)
         print(&writer)

@@ -1,11 +1,12 @@
-/// Known names, prepared for finding the one that a misspelt name probably means.
+/// Finds the known name that a misspelled name probably means.
 ///
-/// One mistake is allowed where the shorter of both names has at most four characters, otherwise two. A mistake is an inserted,
-/// missing or wrong character, or two neighbors in the wrong order (optimal string alignment).
+/// A mistake is an inserted, missing or wrong character, or two adjacent characters in the wrong order (optimal string
+/// alignment distance). If the shorter name has at most four characters, one mistake is allowed; otherwise two.
 public struct NameSuggester {
-    /// The longest name that is compared, in characters: comparing is quadratic in it.
+    /// The maximum length of a name that is compared, in characters. The time of a comparison is quadratic in the
+    /// length.
     private static let longest = 64
-    /// The number of names that are compared.
+    /// The number of known names that are compared.
     private static let most = 500
 
     private struct Candidate {
@@ -15,24 +16,24 @@ public struct NameSuggester {
 
     private let candidates: [Candidate]
 
-    /// Takes the first 500 of the names, without those longer than 64 characters.
+    /// Creates a suggester for the first 500 of the known names. Names longer than 64 characters are ignored.
     public init(_ names: some Sequence<String>) {
         candidates = names.prefix(Self.most).compactMap { name in
-            // A scalar has at most four bytes.
+            // A Unicode scalar has at most four bytes in UTF-8.
             guard name.utf8.count <= 4 * Self.longest else { return nil }
             let scalars = Array(name.unicodeScalars)
             return scalars.count <= Self.longest ? Candidate(text: name, scalars: scalars) : nil
         }
     }
 
-    /// The number of names that are compared.
+    /// The number of known names that are compared.
     public var count: Int { candidates.count }
 
-    /// The nearest name; of several equally near ones the first. Nil without a near one, for a name of one character, and for
-    /// a name that is known.
+    /// Returns the known name with the fewest mistakes; if several have the same number, the first of them. Returns
+    /// `nil` when no known name is near enough, and when the given name is known or has only one character.
     public func nearest(to given: String) -> String? { match(for: given)?.name }
 
-    /// The nearest name and the number of mistakes, as ``nearest(to:)`` finds it.
+    /// Returns the same name as ``nearest(to:)``, together with the number of mistakes.
     public func match(for given: String) -> (name: String, mistakes: Int)? {
         guard given.utf8.count <= 4 * Self.longest else { return nil }
         let given = Array(given.unicodeScalars)
@@ -48,8 +49,8 @@ public struct NameSuggester {
         return best
     }
 
-    /// The number of mistakes between the names, or `atMost + 1` for more than that. The bound leaves a band around the diagonal
-    /// of the table to compute.
+    /// Returns the number of mistakes between two names, or `atMost + 1` if there are more than `atMost`. Because of
+    /// this limit, only a band around the diagonal of the distance table is computed.
     private static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar], atMost: Int) -> Int {
         let far = atMost + 1
         if abs(left.count - right.count) > atMost { return far }
@@ -67,7 +68,7 @@ public struct NameSuggester {
                 }
                 current[column + 1] = min(cost, far)
             }
-            // The next row reads one column further.
+            // The next row also reads the column after the band.
             if band.upperBound < right.count { current[band.upperBound + 1] = far }
             (before, above, current) = (above, current, before)
         }

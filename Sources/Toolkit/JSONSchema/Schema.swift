@@ -1,26 +1,27 @@
 public import JSON
 
-/// A JSON Schema, compiled once and shared by all threads.
+/// A compiled JSON Schema. All threads may share it.
 ///
 /// A schema passes through these stages:
 ///
-/// 1. *Index* (`Compile/SchemaIndex`): walks the document along the positions that hold schemas. Each schema gets a
+/// 1. *Index* (`Compile/SchemaIndex`): visits all positions of the document that contain schemas. Each schema gets a
 ///    number and belongs to a resource, which has a URI, a dialect and anchors. Referenced documents come from the
-///    library or the built-in metaschemas; nothing is fetched.
+///    library or the built-in metaschemas and are never fetched from the network.
 /// 2. *Metaschema* (`Compile/MetaschemaCheck`): validates the document against its metaschema, with this same engine.
 /// 3. *Rules* (`Compile/RuleBuilder`): turns each reachable subschema into a rule, a list of requirements with every
 ///    reference resolved. The target of a dynamic reference depends on the path by which it is reached. Instead of
 ///    tracking this during evaluation, a subschema gets one rule for each such path (`DynamicScope`).
 /// 4. *Plan* (`Compile/Planner`, `Plan/`): merges all rules that a value must satisfy together, and translates them
 ///    into a program of small instructions with tables, as plain bytes in one block.
-/// 5. *Verdict* (`Evaluate/`): runs the plan on a parsed value. The result is yes or no, without allocation and in a
-///    bounded number of steps.
-/// 6. *Report* (`Report/`): for an invalid value, walks the rules (not the plan) again to determine where and why it is
-///    invalid. Both evaluators use the same rules, and tests compare their results.
+/// 5. *Verdict* (`Evaluate/`): runs the plan on a parsed value. The result is yes or no. The evaluation allocates no
+///    memory, and its number of steps is limited.
+/// 6. *Report* (`Report/`): determines where and why a value is invalid. It evaluates the rules instead of the plan.
+///    Tests compare the results of both evaluators.
 public final class Schema: Sendable {
     let compiled: SchemaCompiler.Result
     let options: SchemaOptions
-    // The data of an evaluation are stored together, because the compiled form is a large value to navigate.
+    // The data that an evaluation needs is stored here, because accessing it inside the large compiled form would take
+    // longer.
     private let plan: PlanBase
     private let entry: UInt32
     private let way: MatchStrategy
@@ -34,8 +35,8 @@ public final class Schema: Sendable {
 
     /// Compiles a schema.
     ///
-    /// - Throws: `SchemaError` with the problems and their locations. An unresolvable reference is an error even when
-    ///   no value would reach it.
+    /// - Throws: `SchemaError` with the problems and their locations. A reference that cannot be resolved is an error,
+    ///   even if no evaluation uses the reference.
     public convenience init(_ document: JSONDocument, options: SchemaOptions = SchemaOptions()) throws(SchemaError) {
         try self.init(document, at: nil, options: options)
     }
@@ -55,14 +56,15 @@ public final class Schema: Sendable {
         readsLayout = options.access.readsLayout
     }
 
-    /// Evaluates a value. Allocates nothing once `scratch` has grown to the size of the usual documents.
+    /// Evaluates a value. Allocates no memory if `scratch` is already large enough from earlier evaluations.
     ///
-    /// - Parameter bytes: the length of the value's own text, which determines its steps; nil for that of its document.
+    /// - Parameter bytes: the length of the value's text in bytes, which determines the allowed number of steps; nil
+    ///   uses the length of its whole document.
     public func verdict(on value: JSONValue, bytes: Int? = nil, scratch: inout Scratch) -> Verdict {
         verdict(on: value.node, bytes ?? value.document.text.bytes.count, &scratch)
     }
 
-    /// Evaluates a value within a budget that it shares with other values.
+    /// Evaluates a value within a budget that several values share. Subtracts the used steps from `budget`.
     public func verdict(
         on value: JSONValue, bytes: Int? = nil, within budget: inout EvaluationBudget, scratch: inout Scratch
     ) -> Verdict {
@@ -86,9 +88,10 @@ public final class Schema: Sendable {
         }
     }
 
-    /// Evaluates many values in order, each with its own limits; for batches and measurements.
+    /// Evaluates several values in order, each with its own limits, and calls `take` with each result. Used for
+    /// measurements.
     func verdicts(on values: [JSONValue], scratch: inout Scratch, _ take: (Verdict) -> Void) {
-        // The loop changes no reference counts, because the array keeps every tree.
+        // The loop retains no values, because the array keeps every tree alive.
         withExtendedLifetime(values) {
             for at in values.indices {
                 take(verdict(on: values[at].node, values[at].document.text.bytes.count, &scratch))
@@ -116,11 +119,11 @@ extension Schema {
     public var planInstructions: Int { compiled.plan.instructionCount }
     /// The size of the plan with its tables, in bytes.
     public var planBytes: Int { compiled.plan.byteCount }
-    /// The approximate memory of the schema in bytes: the plan, the document, the index of its places and the rules for
-    /// reports. All but the plan take together about thirty times the size of the text (measured on schemas of 20
+    /// The approximate memory of the schema in bytes: the plan, the document, the index of subschemas, and the rules
+    /// for reports. All parts except the plan take about thirty times the size of the text (measured with schemas of 20
     /// members).
     public var keptBytes: Int { planBytes + 32 * textBytes }
-    /// The access method for values: `layout` or `public`.
+    /// The access method for values in use: `layout` or `public`.
     public var access: NodeAccessChoice { readsLayout ? .layout : .public }
     /// The dialect of the root schema.
     public var dialect: Dialect { compiled.index.resources[0].scope.dialect }
@@ -128,7 +131,7 @@ extension Schema {
 
 /// The reason why a document is not a valid schema.
 public struct SchemaError: Error, Sendable, CustomStringConvertible {
-    /// The problems in the order of the document; never empty.
+    /// The problems, in the order of the document. Never empty.
     public var problems: [Problem]
 
     /// One problem of a schema.
@@ -137,13 +140,13 @@ public struct SchemaError: Error, Sendable, CustomStringConvertible {
         public enum Reason: String, Sendable {
             /// The metaschema rejects the document.
             case invalid
-            /// A reference names nothing that was loaded. Nothing is ever fetched.
+            /// The target of a reference does not exist in the loaded documents. Documents are never fetched.
             case unresolved
-            /// References lead back to themselves without going deeper into a value.
+            /// A reference leads back to itself for the same value, so an evaluation would never end.
             case cycle
             /// A pattern is not valid ECMA-262 (with the `u` flag), or is too large.
             case pattern
-            /// `$schema` or `$vocabulary` names something unknown.
+            /// `$schema` or `$vocabulary` contains an unknown URI.
             case unknownDialect
             /// Two resources or anchors have the same name, or an identifier is not a URI.
             case identifier
@@ -158,9 +161,10 @@ public struct SchemaError: Error, Sendable, CustomStringConvertible {
         public var pointer: String
         /// The problem in one sentence.
         public var detail: String
-        /// For `invalid`: the keyword of the metaschema that rejects the document, by path and by URI.
+        /// For `invalid`: the location of the metaschema's keyword that rejects the document, as a path through
+        /// references; nil otherwise.
         public var keywordLocation: String?
-        /// The absolute location of that keyword.
+        /// For `invalid`: the absolute location of the metaschema's keyword, as a URI; nil otherwise.
         public var absoluteKeywordLocation: String?
     }
 

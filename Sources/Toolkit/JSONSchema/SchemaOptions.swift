@@ -2,46 +2,47 @@
 public enum FormatPolicy: Sendable, Equatable {
     /// Formats never fail, unless the schema's metaschema lists the `format-assertion` vocabulary.
     case annotate
-    /// Every known format is checked; unknown ones never fail.
+    /// Every known format is checked. Unknown formats never fail.
     case assert
-    /// Only these are checked.
+    /// Only these formats are checked.
     case only(Set<String>)
 }
 
-/// Limits for compiling and evaluating a schema. The defaults are Parley's own; each can be changed.
+/// Limits for compiling and evaluating a schema. The defaults are those of Parley.
 public struct SchemaLimits: Sendable, Equatable {
-    /// Bytes of schema text, for each document.
+    /// The maximum length of each schema document in bytes.
     public var schemaBytes = 256 * 1024
-    /// JSON values in all documents that a schema uses, except the metaschemas.
+    /// The maximum number of JSON values in all documents that a schema uses, except the metaschemas.
     public var schemaNodes = 20_000
     /// The maximum depth of nested arrays and objects in a schema.
     public var schemaDepth = 100
-    /// Instructions and table rows of a plan.
+    /// The maximum number of instructions and table rows of a plan.
     public var planInstructions = 200_000
-    /// Bytes of a plan with its tables.
+    /// The maximum size of a plan with its tables in bytes.
     public var planBytes = 16 * 1024 * 1024
-    /// Bytes of the tables of all patterns.
+    /// The maximum size of the tables of all patterns in bytes.
     public var patternBytes = 8 * 1024 * 1024
-    /// Bytes of the locations and identifiers of all subschemas. A long name is repeated in the location of each schema
-    /// below it.
+    /// The maximum size in bytes of the locations and identifiers of all subschemas. The limit is needed because a long
+    /// name is repeated in the location of each subschema below it.
     public var placeBytes = 4 * 1024 * 1024
-    /// Copies of subschemas for dynamic references: one for each binding with which they are reached.
+    /// The maximum number of bindings of dynamic references. A subschema is compiled once for each binding with which
+    /// it is used.
     public var bindings = 1_000
-    /// CPU time of a compilation, in milliseconds.
+    /// The maximum CPU time of a compilation, in milliseconds.
     public var compileMilliseconds = 200
-    /// Values in all `enum`s together.
+    /// The maximum number of values in all `enum`s together.
     public var enumValues = 10_000
-    /// Nested calls of an evaluation: the depth of the value times the nesting of schemas for one value. The default
-    /// keeps the stack below 512 KiB. The parser limits the depth of a value separately.
+    /// The maximum number of nested calls of an evaluation: the depth of the value times the nesting of schemas for one
+    /// value. The default keeps the stack below 512 KiB. The parser limits the depth of a value separately.
     public var nesting = 400
-    /// Members of one object in a value.
+    /// The maximum number of members of one object in a value.
     public var membersPerObject = 1_000
-    /// Bytes of a value's text.
+    /// The maximum length of a value's text in bytes.
     public var payloadBytes = 1024 * 1024
-    /// Steps of an evaluation in addition to ten for each byte of the value's text. Loops, calls, and every instruction
-    /// of a program after the first count as steps.
+    /// The maximum number of steps of an evaluation, in addition to ten steps for each byte of the value's text. Loops,
+    /// calls, and every instruction of a program after the first count as steps.
     public var steps = 100_000
-    /// Steps of all backtracking patterns on one value.
+    /// The maximum number of steps of all backtracking patterns on one value.
     public var patternSteps = 100_000
 
     /// Creates the default limits.
@@ -56,16 +57,17 @@ public struct SchemaOptions: Sendable {
     public var formats = FormatPolicy.assert
     /// The limits for compiling and evaluating.
     public var limits = SchemaLimits()
-    /// Documents that references may name, in addition to the metaschemas.
+    /// The documents to which references may refer, in addition to the metaschemas.
     public var library: SchemaLibrary
-    /// The access method for values; `automatic` uses direct access if its self-check succeeded.
+    /// The access method for values.
     public var access: NodeAccessChoice
-    /// True to check `contentEncoding` base64 and `contentMediaType` JSON; false by default, as the standard requires.
+    /// True to check `contentEncoding` base64 and `contentMediaType` JSON. The default is false, as the standard
+    /// requires.
     public var assertsContent = false
-    /// True to validate schemas against their metaschema first.
+    /// True to validate schemas against their metaschema before they are compiled.
     var checksMetaschema = true
 
-    /// Options that check `format`, but neither `contentEncoding` nor `contentMediaType`.
+    /// Creates options. By default, `format` is checked; `contentEncoding` and `contentMediaType` are not.
     public init(
         dialect: Dialect = .draft202012, formats: FormatPolicy = .assert, limits: SchemaLimits = SchemaLimits(),
         library: SchemaLibrary = SchemaLibrary(), access: NodeAccessChoice = .automatic
@@ -88,7 +90,7 @@ public enum Dialect: String, Sendable, CaseIterable {
 }
 
 extension Dialect: Comparable {
-    /// Compares by age: earlier versions are smaller.
+    /// Returns true if `left` was published before `right`.
     public static func < (left: Dialect, right: Dialect) -> Bool { left.age > right.age }
 
     private var age: Int {

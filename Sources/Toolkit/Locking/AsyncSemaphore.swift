@@ -1,21 +1,23 @@
-/// A semaphore that admits a fixed number of tasks at a time and the waiting ones in order of arrival. Confined to one
-/// actor.
+/// A semaphore that admits a fixed number of tasks at a time. Waiting tasks are admitted in the order of their arrival.
+/// Only one actor may use a semaphore.
 public final class AsyncSemaphore {
-    /// The number of tasks admitted at a time.
+    /// The maximum number of tasks that are admitted at the same time.
     let width: Int
     /// The number of tasks that are admitted now.
     public private(set) var inside = 0
     private var waiting: [CheckedContinuation<Void, Never>] = []
     private var next = 0
 
-    /// - Parameter width: the number of tasks admitted at a time; at least one.
+    /// Creates a semaphore that has not admitted any task.
+    ///
+    /// - Parameter width: the maximum number of tasks that are admitted at the same time; at least one.
     public init(width: Int) { self.width = width }
 
     /// The number of tasks that wait to be admitted.
     public var waitingCount: Int { waiting.count - next }
 
-    /// Returns when the caller is admitted. Every return must be followed by one call of ``leave()``. Cancelling the task
-    /// does not end the wait.
+    /// Waits until the caller is admitted. Call ``leave()`` once after each return. Cancelling the task does not end
+    /// the wait.
     public func enter(isolation: isolated (any Actor)? = #isolation) async {
         guard inside == width else {
             inside += 1
@@ -24,7 +26,7 @@ public final class AsyncSemaphore {
         await withCheckedContinuation(isolation: isolation) { waiting.append($0) }
     }
 
-    /// Gives the place to the task that has waited longest.
+    /// Ends the admission of the caller and admits the task that has waited longest.
     public func leave() {
         guard next < waiting.count else {
             inside -= 1

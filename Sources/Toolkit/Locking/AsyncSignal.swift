@@ -1,7 +1,8 @@
-/// A signal for one task that waits. Signals that are sent while it does not wait are remembered as one.
+/// A signal that wakes one waiting task. If signals are sent while no task waits, the next wait returns immediately,
+/// regardless of their number.
 ///
-/// The data that the signal is about has a lock of its own. Change the data first, then send. The waiting task checks
-/// the data in a loop, because it may be woken without a change:
+/// The signal contains no data. Protect the data with a lock, change the data first, and then call ``send()``. The
+/// waiting task must check the data in a loop, because it may be woken without a change:
 ///
 /// ```swift
 /// while !Task.isCancelled {
@@ -12,7 +13,7 @@
 public final class AsyncSignal: Sendable {
     private enum State: Sendable {
         case idle
-        /// Sent, and not awaited since.
+        /// The signal was sent, and no wait has returned since.
         case sent
         case awaited(CheckedContinuation<Void, Never>)
     }
@@ -22,7 +23,7 @@ public final class AsyncSignal: Sendable {
     /// Creates a signal that has not been sent.
     public init() {}
 
-    /// Wakes the waiting task, or lets the next wait return at once. May be called from any thread; never blocks.
+    /// Wakes the waiting task, or makes the next wait return immediately. May be called from any thread. Never blocks.
     public func send() {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard case .awaited(let waiter) = state else {
@@ -35,8 +36,8 @@ public final class AsyncSignal: Sendable {
         waiter?.resume()
     }
 
-    /// Returns when the signal was sent since the last wait, or when the task is cancelled. Only one task may wait at a
-    /// time.
+    /// Waits until the signal is sent or the task is cancelled. Returns immediately if the signal was sent after the
+    /// last wait. Only one task may wait at a time.
     public func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -46,7 +47,7 @@ public final class AsyncSignal: Sendable {
                         state = .idle
                         return true
                     case .idle:
-                        // Checked under the lock: a later cancellation finds the continuation.
+                        // Cancellation is checked under the lock, so that a later cancellation finds the continuation.
                         guard !Task.isCancelled else { return true }
                         state = .awaited(continuation)
                         return false

@@ -1,11 +1,11 @@
 import Glibc
 
-/// Runs work on the threads of the process's pool instead of the executor that the caller's task prefers, such as a
-/// loop. The work may take a few milliseconds at most, because all other tasks wait for the same threads; use
+/// Runs `work` on the threads of the global pool instead of the executor that the caller's task prefers, such as a
+/// loop. The work should take at most a few milliseconds, because all other tasks share these threads. Use
 /// ``asLongWork(_:)`` for longer work.
 ///
-/// All of `work` runs on the pool. `withTaskExecutorPreference` alone moves a task only where it suspends next, so
-/// work that never suspends would stay on the caller's executor.
+/// All of `work` runs on the pool. `withTaskExecutorPreference` alone would not be sufficient: it moves a task only
+/// when the task suspends, so work that never suspends would stay on the caller's executor.
 ///
 /// - Throws: the error that `work` throws.
 public nonisolated(nonsending) func onThreadPool<Value: Sendable, Failure: Error>(
@@ -14,11 +14,12 @@ public nonisolated(nonsending) func onThreadPool<Value: Sendable, Failure: Error
     try await run(work, on: globalConcurrentExecutor)
 }
 
-/// Runs work that may take longer than a few milliseconds, on dedicated threads. The system shares the processors
-/// between these threads and all others, so that neither the loop nor the pool waits for a piece of work to end.
+/// Runs `work`, which may take longer than a few milliseconds, on dedicated threads. The operating system shares the
+/// processors between these threads and all others, so that the event loops and the pool do not wait until the work
+/// ends.
 ///
-/// There are as many of these threads as processors. Work runs first in, first out; work that suspends rejoins at the
-/// end of the queue.
+/// The number of these threads is the number of processors. Work runs in the order in which it was added. After a
+/// suspension, the work continues at the end of the queue.
 ///
 /// - Throws: the error that `work` throws.
 public nonisolated(nonsending) func asLongWork<Value: Sendable, Failure: Error>(
@@ -37,9 +38,9 @@ private nonisolated(nonsending) func run<Value: Sendable, Failure: Error>(
     }
 }
 
-/// A group of threads that run jobs of tasks. Each thread takes the next waiting job.
+/// A group of threads that run jobs of tasks. Each thread runs the next waiting job.
 private final class WorkerThreads: TaskExecutor {
-    /// The threads of this process, started by the first piece of work; `nil` when the system had no thread left. Work
+    /// The threads of this process, which are started at the first use; `nil` when the system cannot create them. Work
     /// then runs on the pool.
     static let ofProcess = WorkerThreads(count: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
 

@@ -1,16 +1,16 @@
 public import Glibc
 
-/// A value behind a mutex, with a condition variable on which a dedicated thread sleeps until it is given work.
+/// A value that is protected by a mutex, with a condition variable on which dedicated threads wait for work.
 ///
-/// Only threads that the program owns may wait (``startThread(name:_:)``): a wait inside a Swift task would block one
-/// of the few threads of the cooperative pool. ``withLock(_:)`` may be called from any thread, like that of ``Lock``.
+/// Only dedicated threads (``startThread(name:_:)``) may call ``wait(for:)``, because a wait inside a Swift task would
+/// block one of the few threads of the cooperative pool. ``withLock(_:)`` may be called from any thread.
 public final class Monitor<Value>: @unchecked Sendable {
-    // Safe to share: `value` is read and written only while `mutex` is held.
+    // `@unchecked Sendable` is safe, because `value` is read and written only while `mutex` is locked.
     private var value: Value
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
 
-    /// Creates a monitor of this value.
+    /// Creates a monitor that protects this value.
     public init(_ value: sending Value) {
         self.value = value
         mutex = .allocate(capacity: 1)
@@ -18,7 +18,7 @@ public final class Monitor<Value>: @unchecked Sendable {
         condition = .allocate(capacity: 1)
         condition.initialize(to: pthread_cond_t())
         var attributes = pthread_condattr_t()
-        // Timed waits use the monotonic clock, so a step of the wall clock neither shortens nor lengthens them.
+        // Timed waits use the monotonic clock, so a change of the wall clock does not affect them.
         let codes = [
             pthread_mutex_init(mutex, nil), pthread_condattr_init(&attributes),
             pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC), pthread_cond_init(condition, &attributes),
@@ -36,7 +36,7 @@ public final class Monitor<Value>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Runs `body` with exclusive access to the value. Not re-entrant.
+    /// Runs `body` with exclusive access to the value. Do not call it again inside `body`, which would deadlock.
     ///
     /// - Throws: the error that `body` throws.
     public func withLock<Result, Failure: Error>(
@@ -47,10 +47,10 @@ public final class Monitor<Value>: @unchecked Sendable {
         return try body(&value)
     }
 
-    /// Calls `body` until it returns a result. Between the calls the thread sleeps until ``wakeOne()``, ``wakeAll()``
-    /// or the deadline that `body` returned.
+    /// Calls `body` repeatedly until it returns a result, and returns the result. Between two calls, the thread sleeps
+    /// until ``wakeOne()``, ``wakeAll()`` or the time that `body` has returned.
     ///
-    /// `body` runs with exclusive access to the value. It returns the result, or for how long to sleep.
+    /// `body` runs with exclusive access to the value. It returns the result, or that the thread must sleep.
     public func wait<Result>(for body: (inout sending Value) -> sending WaitResult<Result>) -> sending Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -68,7 +68,8 @@ public final class Monitor<Value>: @unchecked Sendable {
         }
     }
 
-    /// Wakes one sleeping thread, if there is one. Cheap when there is none. Call it after the lock was released.
+    /// Wakes one sleeping thread, if there is one. The call is cheap if there is none. Call it outside
+    /// ``withLock(_:)``.
     public func wakeOne() { pthread_cond_signal(condition) }
 
     /// Wakes every sleeping thread.
@@ -79,26 +80,27 @@ public final class Monitor<Value>: @unchecked Sendable {
 public enum WaitResult<Result> {
     /// The result that the thread waited for.
     case done(Result)
-    /// No result yet: check again when woken.
+    /// There is no result yet. The thread must check again when it is woken.
     case sleep
-    /// No result yet: check again when woken, or when the nanoseconds of the monotonic clock pass this value.
+    /// There is no result yet. The thread must check again when it is woken, or at this time in nanoseconds of the
+    /// monotonic clock.
     case sleepUntil(UInt64)
 }
 
-/// A value behind a mutex: for small state, accessed briefly and never across an `await`.
+/// A value that is protected by a mutex. Use it for small state that is accessed briefly and never across an `await`.
 ///
-/// A pthread mutex on the heap rather than `Synchronization.Mutex`: the thread sanitizer does not recognize the latter
-/// and would report all data that it guards. Both cost the same (measured). See
+/// The lock is a pthread mutex on the heap and not a `Synchronization.Mutex`, because the thread sanitizer does not
+/// recognize the latter and reports false data races. Both have the same cost (measured). See
 /// docs/decisions/0050-own-lock-over-pthread.md.
 public final class Lock<Value>: @unchecked Sendable {
-    // Safe to share: `value` is read and written only between lock and unlock below. The members are visible to other
-    // modules only so that the compiler can inline them; taking a lock then costs no generic call.
+    // `@unchecked Sendable` is safe, because `value` is read and written only between lock and unlock. The members are
+    // visible to other modules only so that the compiler can inline them; taking a lock then costs no generic call.
     @usableFromInline
     internal var value: Value
     @usableFromInline
     internal let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
-    /// Creates a lock that guards this value.
+    /// Creates a lock that protects this value.
     public init(_ value: sending Value) {
         self.value = value
         mutex = .allocate(capacity: 1)
@@ -113,7 +115,7 @@ public final class Lock<Value>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Runs `body` with exclusive access to the value. Not re-entrant: taking the same lock inside `body` deadlocks.
+    /// Runs `body` with exclusive access to the value. Do not use the same lock inside `body`, which would deadlock.
     ///
     /// - Throws: the error that `body` throws.
     @inlinable

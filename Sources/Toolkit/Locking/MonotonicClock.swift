@@ -1,15 +1,15 @@
 import Glibc
 
-/// A point on the machine's monotonic clock. For deadlines, not for dates.
+/// A time of the machine's monotonic clock. Use it for deadlines and not for dates.
 public struct MonotonicTime: Comparable, Sendable {
-    /// Nanoseconds since an arbitrary start, usually the boot. For differences, and for atomic values.
+    /// The nanoseconds since the start of the clock, which is usually the boot of the machine.
     public var nanoseconds: UInt64
 
-    /// A time of the monotonic clock, in nanoseconds since its start.
+    /// Creates a time from nanoseconds since the start of the clock.
     @inlinable
     public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
-    /// The current time.
+    /// The current time of the monotonic clock.
     public static var now: MonotonicTime {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
@@ -19,15 +19,15 @@ public struct MonotonicTime: Comparable, Sendable {
     @inlinable
     public static func < (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds < right.nanoseconds }
 
-    /// The time after a delay; a negative delay counts as none.
+    /// Returns the time after a delay. A negative delay counts as zero.
     public static func + (time: MonotonicTime, delay: Duration) -> MonotonicTime {
         MonotonicTime(nanoseconds: time.nanoseconds &+ delay.nanoseconds)
     }
 }
 
 extension Duration {
-    /// Whole nanoseconds, clamped to the range from 0 to 100 years, so that adding it to a time of the clock never
-    /// overflows.
+    /// The duration in whole nanoseconds. The value is limited to the range from 0 to 100 years, so that adding it to a
+    /// ``MonotonicTime`` never overflows.
     public var nanoseconds: UInt64 {
         let (seconds, attoseconds) = components
         let century: Int64 = 100 * 365 * 86_400

@@ -1,7 +1,8 @@
-/// Tasks that wait until something has reached a position. Confined to one actor, which knows the present position.
+/// A list of tasks that wait until an increasing position has reached a certain value. Only one actor, which knows the
+/// current position, may use the list.
 ///
-/// The list remembers the position of its last ``resume(through:)``. A wait for a position that was reached before the
-/// wait began therefore returns at once, even if other work ran on the actor between the caller's check and the wait.
+/// The list stores the position of the last ``resume(through:)``. A wait for a position that was already reached
+/// returns immediately, even if the position was reached between the caller's check and the wait.
 public final class PositionWaiters<Position: Comparable & Sendable> {
     private var waiting: [(position: Position, continuation: CheckedContinuation<Bool, Never>)] = []
     private var reached: Position?
@@ -13,7 +14,7 @@ public final class PositionWaiters<Position: Comparable & Sendable> {
     /// The number of waiting tasks.
     public var count: Int { waiting.count }
 
-    /// Waits for a position. Cancelling the task does not end the wait.
+    /// Waits until the position is reached. Cancelling the task does not end the wait.
     ///
     /// - Returns: true when the position was reached; false when the wait was ended by ``endAll()``.
     public func wait(for position: Position, isolation: isolated (any Actor)? = #isolation) async -> Bool {
@@ -28,8 +29,7 @@ public final class PositionWaiters<Position: Comparable & Sendable> {
         }
     }
 
-    /// Resumes the tasks that wait for this position or an earlier one. Call it after each advance; positions never
-    /// decrease.
+    /// Resumes the tasks that wait for this position or an earlier one. Call it whenever the position increases.
     public func resume(through position: Position) {
         reached = reached.map { max($0, position) } ?? position
         isEnded = false
@@ -38,8 +38,8 @@ public final class PositionWaiters<Position: Comparable & Sendable> {
         waiting.removeAll { $0.position <= position }
     }
 
-    /// Ends every wait, and each later one until the next ``resume(through:)``. Call it when the position no longer
-    /// advances.
+    /// Ends all waits. Later waits end immediately until the next ``resume(through:)``. Call it when the position will
+    /// no longer increase.
     public func endAll() {
         isEnded = true
         for waiter in waiting { waiter.continuation.resume(returning: false) }

@@ -1,13 +1,14 @@
 import CLinux
 import Glibc
 
-/// Starts a dedicated thread for work that blocks. The cooperative pool has only as many threads as the machine has
-/// cores, and one that waits for a disk delays every other task.
+/// Starts a dedicated thread for work that blocks. Do not run such work on the cooperative pool: it has only as many
+/// threads as the machine has cores, and a blocked thread delays all other tasks.
 ///
-/// The thread is detached. If its end must be known, `body` itself has to report it in its last lines.
+/// The thread is detached. If the caller must know when the thread ends, `body` must report it in its last lines.
 ///
-/// - Parameter name: shown by `top -H` and debuggers; the kernel keeps its first 15 bytes.
-/// - Returns: false when the system has no thread left (`EAGAIN`); `body` then does not run.
+/// - Parameter name: the name of the thread, which `top -H` and debuggers show. The kernel stores only the first 15
+///   bytes.
+/// - Returns: false when the system cannot create a thread (`EAGAIN`). `body` then does not run.
 public func startThread(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
     let start = Unmanaged.passRetained(Start(name: name, body: body))  // released at the head of `entry`
     var thread = pthread_t()

@@ -1,4 +1,4 @@
-/// A serial executor on a dedicated thread, which ends when the last reference to the executor is released.
+/// A serial executor with a dedicated thread. The thread ends when the last reference to the executor is released.
 ///
 /// Jobs run in the order in which they are enqueued.
 public final class ThreadExecutor: SerialExecutor {
@@ -9,9 +9,9 @@ public final class ThreadExecutor: SerialExecutor {
 
     private let work = Monitor(Work())
 
-    /// Starts the thread; `nil` when the system has none left.
+    /// Creates the executor and starts its thread. Returns `nil` when the system cannot create a thread.
     ///
-    /// - Parameter name: the thread's name, as for ``startThread(name:_:)``.
+    /// - Parameter name: the name of the thread; see ``startThread(name:_:)``.
     public init?(name: String) {
         let work = work
         let executor = UnownedReference(executor: self)
@@ -30,8 +30,8 @@ public final class ThreadExecutor: SerialExecutor {
 
     /// Adds a job to the end of the queue. May be called from any thread.
     public func enqueue(_ job: consuming ExecutorJob) {
-        // The job can finish on the other thread and release the last reference before this function returns; hold
-        // `self` until then.
+        // The job may end on the other thread and release the last reference to the executor before this function
+        // returns. Therefore the function retains `self`.
         let executor = Unmanaged.passRetained(self)
         defer { executor.release() }
         let job = UnownedJob(job)
@@ -47,9 +47,9 @@ public final class ThreadExecutor: SerialExecutor {
         }
     }
 
-    /// A reference that does not keep the executor alive. With a strong reference the thread would never end.
+    /// A reference that does not retain the executor. With a strong reference, the thread would never end.
     private struct UnownedReference: @unchecked Sendable {
-        // Safe: a job runs only while a task or an actor holds the executor.
+        // The reference is valid while a job runs, because a task or an actor then retains the executor.
         unowned let executor: ThreadExecutor
         func run(_ job: UnownedJob) { job.runSynchronously(on: executor.asUnownedSerialExecutor()) }
     }

@@ -1,20 +1,20 @@
 import CSQLite
 
 extension Database {
-    /// Copies the whole database, as it is at this moment, into `target` and overwrites its content.
+    /// Copies a snapshot of the whole database into `target`, whose content is overwritten.
     ///
-    /// Later writes of other connections are not in the copy, and no connection waits for it. Their write-ahead log
-    /// cannot restart until the copy is complete.
+    /// The copy does not contain later writes of other connections. Other connections do not wait for the copy, but the
+    /// write-ahead log cannot restart from the beginning until the copy is complete.
     ///
     /// - Parameters:
     ///   - pagesAtOnce: the number of pages copied between two calls of `progress`.
-    ///   - progress: called with the number of pages copied and the total number. An error that it throws ends the
-    ///     copying.
-    /// - Throws: ``SQLiteFailure``, and what `progress` throws.
+    ///   - progress: called with the number of pages copied so far and the total number. If it throws an error, the
+    ///     copying ends.
+    /// - Throws: ``SQLiteFailure`` when a page cannot be read or written, and the error that `progress` throws.
     public func copy(
         to target: Database, pagesAtOnce: Int, progress: (_ copied: Int, _ total: Int) throws(SQLiteFailure) -> Void
     ) throws(SQLiteFailure) {
-        // One read transaction for all steps. Without it each step would see the latest commit and start the copy
+        // All steps run in one read transaction. Otherwise each step would see the latest commit and start the copy
         // again.
         try execute("BEGIN; SELECT count(*) FROM sqlite_schema")
         defer { rollback() }
@@ -36,10 +36,11 @@ extension Database {
         guard end == SQLITE_OK else { throw SQLiteFailure(code: end, connection: target.connection) }
     }
 
-    /// The faults in the file's structure, in SQLite's words; empty when there are none.
+    /// Checks the structure of the file. Returns at most `limit` messages of SQLite about faults; empty when there are
+    /// none.
     ///
-    /// - Parameter isThorough: also compares the indexes with their tables, which takes much longer.
-    /// - Throws: ``SQLiteFailure`` when the file cannot be read. A fault that was found is not an error.
+    /// - Parameter isThorough: true to also compare the indexes with their tables, which takes much longer.
+    /// - Throws: ``SQLiteFailure`` when the file cannot be read. Faults are returned and not thrown.
     public func faults(isThorough: Bool, limit: Int = 10) throws(SQLiteFailure) -> [String] {
         let statement = try prepare("PRAGMA \(isThorough ? "integrity_check" : "quick_check")(\(limit))")
         var rows: [String] = []
@@ -50,21 +51,21 @@ extension Database {
         return rows == ["ok"] ? [] : rows
     }
 
-    /// The version of the library in use, for instance `3.40.1`.
+    /// The version of the SQLite library in use, for instance `3.40.1`.
     public static var libraryVersion: String { String(cString: sqlite3_libversion()) }
 }
 
 extension Database {
-    /// The version of the schema in the file (`PRAGMA user_version`); 0 for a new file.
+    /// The schema version of the file (`PRAGMA user_version`); 0 for a new file.
     public var schemaVersion: Int {
         get throws(SQLiteFailure) { Int(try integer("PRAGMA user_version") ?? 0) }
     }
 
-    /// Migrates the schema: `steps[n]` leads from version n to n + 1. All due steps and the new version number are one
-    /// transaction, so that after a failure or a crash the program that wrote the file can still use it.
+    /// Migrates the schema. `steps[n]` changes a file from version n to version n + 1. All necessary steps run in one
+    /// transaction, so that after a failure or a crash, the older program can still use the file.
     ///
-    /// - Throws: ``SQLiteFailure/Kind/newerSchema(found:known:)`` for a file written by a newer program, which stays
-    ///   unchanged: an older program would misread or damage it.
+    /// - Throws: ``SQLiteFailure/Kind/newerSchema(found:known:)`` if a newer program has written the file. The file is
+    ///   not changed. Otherwise ``SQLiteFailure`` if a step fails.
     public func migrate(_ steps: [String]) throws(SQLiteFailure) {
         let found = try schemaVersion
         guard found <= steps.count else {
@@ -81,8 +82,8 @@ extension Database {
         }
     }
 
-    /// Runs `body` between `BEGIN IMMEDIATE` and `COMMIT`. An error that `body` throws rolls back the transaction and
-    /// is rethrown.
+    /// Runs `body` in a transaction, between `BEGIN IMMEDIATE` and `COMMIT`. If `body` throws an error, the transaction
+    /// is rolled back.
     ///
     /// - Throws: the error of `body`, or ``SQLiteFailure`` when the transaction cannot begin or commit.
     public func transaction<Result>(_ body: () throws(SQLiteFailure) -> Result) throws(SQLiteFailure) -> Result {
@@ -97,9 +98,9 @@ extension Database {
         }
     }
 
-    /// Rolls back an open transaction; does nothing without one.
+    /// Rolls back the open transaction. Does nothing if no transaction is open.
     public func rollback() {
-        // ROLLBACK fails only when SQLite has already rolled back by itself, which is the intended result.
+        // The result is ignored, because ROLLBACK fails only if SQLite has already rolled back the transaction.
         if isInTransaction { sqlite3_exec(connection, "ROLLBACK", nil, nil, nil) }
     }
 }

@@ -1,42 +1,44 @@
 import CSQLite
 import Glibc
 
-/// One connection to a SQLite file, used by one thread at a time.
+/// One connection to an SQLite database. Only one thread at a time may use it.
 ///
-/// Opened without SQLite's own mutexes (`SQLITE_OPEN_NOMUTEX`): the type is not `Sendable`, so the compiler limits the
-/// connection and its statements to one owner, and nothing is locked twice. Only ``checkpoint(_:)`` copies the
-/// write-ahead log into the database: the hook that counts its pages replaces SQLite's automatic checkpoint, so a
-/// writer decides when to pay for one (`PRAGMA wal_autocheckpoint` would restore the automatic one).
+/// The connection is opened without SQLite's own mutexes (`SQLITE_OPEN_NOMUTEX`). They are not needed, because the type
+/// is not `Sendable`, so the compiler ensures that one owner uses the connection and its statements. There are no
+/// automatic checkpoints: only ``checkpoint(_:)`` copies the write-ahead log into the database, so that the writer
+/// determines the time. Do not execute `PRAGMA wal_autocheckpoint`, because it would restore automatic checkpoints.
 public final class Database {
     /// The access mode of a connection.
     public enum Mode: Sendable {
-        /// Reads and writes; creates the file when it is missing.
+        /// Allows reading and writing. Creates the file if it does not exist.
         case readWrite
-        /// Reads only; the file must exist.
+        /// Allows only reading. The file must exist.
         case readOnly
     }
 
-    /// Turns off SQLite's memory statistics: to update them, SQLite would take a process-wide lock with each
-    /// allocation, and nothing reads them.
+    /// Turns off SQLite's memory statistics at the first access. They are not used, and to update them, SQLite would
+    /// take a lock of the whole process at each allocation.
     private static let preparation: Int32 = shim_keep_no_memory_statistics()
 
     let connection: OpaquePointer
-    /// On the heap because SQLite's callbacks keep its address.
+    /// The state is on the heap, because SQLite's callbacks use its address.
     private let watch: UnsafeMutablePointer<Watch>
 
-    /// The time that a statement waits for another connection's lock before it fails with
-    /// ``SQLiteFailure/Kind/busy``.
+    /// The maximum time that a statement waits for a lock of another connection. After this time, the statement fails
+    /// with ``SQLiteFailure/Kind/busy``.
     public var busyTimeout: Duration {
         didSet { sqlite3_busy_timeout(connection, Int32(clamping: busyTimeout.milliseconds)) }
     }
 
-    /// Opens `path`, or with `:memory:` a database that exists as long as the connection.
+    /// Opens the file at `path`. The path `:memory:` creates a database in memory that exists as long as the
+    /// connection.
     ///
-    /// A new file gets mode 0600, whatever the process's umask; SQLite gives the files beside it the same mode.
-    /// ``Mode/readOnly`` creates no file, and the mode of an existing file stays.
+    /// A new file has the permissions 0600, regardless of the umask. SQLite uses the same permissions for its
+    /// additional files (`-wal`, `-shm`). ``Mode/readOnly`` creates no file. The permissions of an existing file are
+    /// not changed.
     ///
-    /// - Parameter busyTimeout: how long a statement waits for a lock that another connection holds before it fails
-    ///   with ``SQLiteFailure/Kind/busy``.
+    /// - Parameter busyTimeout: the maximum time that a statement waits for a lock of another connection; see
+    ///   ``busyTimeout``.
     /// - Throws: ``SQLiteFailure`` when the file cannot be opened.
     public init(path: String, mode: Mode, busyTimeout: Duration = .seconds(5)) throws(SQLiteFailure) {
         _ = Self.preparation
@@ -57,13 +59,14 @@ public final class Database {
         watch.initialize(to: Watch())
         sqlite3_busy_timeout(handle, Int32(clamping: busyTimeout.milliseconds))
         sqlite3_wal_hook(handle, countFrames, watch)
-        // Checks the clock every 20,000 steps of SQLite's virtual machine (a few ms): rare enough to cost nothing,
-        // often enough for a deadline.
+        // SQLite calls the handler every 20,000 steps of its virtual machine (a few ms) to check the deadline. This is
+        // frequent enough for a deadline and costs almost nothing.
         sqlite3_progress_handler(handle, 20_000, isOverdue, watch)
     }
 
-    /// Creates an empty file, which SQLite treats as an empty database. SQLite reports any error when it opens the
-    /// file. An existing file is not opened: closing it would drop this process's locks on it.
+    /// Creates an empty file, which SQLite treats as an empty database. Errors are ignored, because SQLite reports them
+    /// when it opens the file. An existing file is not opened, because closing it would release this process's locks on
+    /// the file.
     private static func makeFile(at path: String) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         if descriptor >= 0 { close(descriptor) }
@@ -75,32 +78,33 @@ public final class Database {
         watch.deallocate()
     }
 
-    /// Runs one or more statements that take no values. Rows, if any, are discarded.
+    /// Runs one or more statements without parameters. The rows that they return are discarded.
     ///
-    /// - Throws: ``SQLiteFailure`` of the first statement that fails; later ones do not run.
+    /// - Throws: the ``SQLiteFailure`` of the first statement that fails. The statements after it do not run.
     public func execute(_ sql: String) throws(SQLiteFailure) {
         let code = sqlite3_exec(connection, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw SQLiteFailure(code: code, connection: connection) }
     }
 
-    /// Compiles one statement, which can be kept and run many times.
+    /// Compiles one statement, which can be run many times.
     ///
-    /// - Throws: ``SQLiteFailure`` when SQLite cannot compile it.
+    /// - Throws: ``SQLiteFailure`` when SQLite cannot compile the statement.
     public func prepare(_ sql: String) throws(SQLiteFailure) -> Statement {
         try Statement(sql, on: self)
     }
 
-    /// The first column of the first row as an integer; `nil` when there is no row. For pragmas and single counts.
+    /// Runs a statement and returns the first column of its first row as an integer; `nil` when there is no row. Use it
+    /// for pragmas and counts.
     ///
-    /// - Throws: ``SQLiteFailure`` when SQLite cannot compile or run it.
+    /// - Throws: ``SQLiteFailure`` when SQLite cannot compile or run the statement.
     public func integer(_ sql: String) throws(SQLiteFailure) -> Int64? {
         let statement = try prepare(sql)
         return try statement.step() ? statement.integer(0) : nil
     }
 
-    /// The first column of the first row as text; `nil` when there is no row.
+    /// Runs a statement and returns the first column of its first row as text; `nil` when there is no row.
     ///
-    /// - Throws: ``SQLiteFailure`` when SQLite cannot compile or run it.
+    /// - Throws: ``SQLiteFailure`` when SQLite cannot compile or run the statement.
     public func text(_ sql: String) throws(SQLiteFailure) -> String? {
         let statement = try prepare(sql)
         return try statement.step() ? statement.text(0) : nil
@@ -112,34 +116,34 @@ public final class Database {
     /// The rowid of the last successful `INSERT`.
     public var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(connection) }
 
-    /// True between `BEGIN` and `COMMIT` or `ROLLBACK`. Some failures roll back automatically.
+    /// True when a transaction is open. After some failures, SQLite rolls back the transaction automatically.
     public var isInTransaction: Bool { sqlite3_get_autocommit(connection) == 0 }
 
     /// The number of pages in the write-ahead log after this connection's last commit.
     public var walPages: Int { watch.pointee.walPages }
 
-    /// The moment of the monotonic clock, in nanoseconds, at which a running statement fails with
-    /// ``SQLiteFailure/Kind/interrupted``; `nil` sets no deadline.
+    /// The time, in nanoseconds of the monotonic clock, after which a running statement fails with
+    /// ``SQLiteFailure/Kind/interrupted``; `nil` means no deadline.
     public var deadline: UInt64? {
         get { watch.pointee.deadline == .max ? nil : watch.pointee.deadline }
         set { watch.pointee.deadline = newValue ?? .max }
     }
 
-    /// The extent of a checkpoint (<https://www.sqlite.org/c3ref/wal_checkpoint_v2.html>).
+    /// The mode of a checkpoint (<https://www.sqlite.org/c3ref/wal_checkpoint_v2.html>).
     public enum Checkpoint: Sendable {
         /// Copies as many pages as possible without waiting for other connections.
         case passive
-        /// Waits for readers, so that the next commit restarts the log from the beginning.
+        /// Copies all pages and waits for readers, so that the next commit writes to the beginning of the log.
         case restart
-        /// As ``restart``, and truncates the log file to zero bytes.
+        /// Does the same as ``restart``, and also truncates the log file to zero bytes.
         case truncate
     }
 
     /// Copies pages of the write-ahead log into the database file.
     ///
     /// - Returns: true if the whole log was copied.
-    /// - Throws: ``SQLiteFailure`` when another connection is in the way of a mode that does not tolerate it, or for a
-    ///   fault of the file system.
+    /// - Throws: ``SQLiteFailure`` when another connection prevents a checkpoint of this mode, or when the file system
+    ///   fails.
     @discardableResult
     public func checkpoint(_ checkpoint: Checkpoint) throws(SQLiteFailure) -> Bool {
         let mode =
@@ -156,7 +160,7 @@ public final class Database {
     }
 }
 
-/// The state that SQLite's callbacks read and write; used only on the connection's thread.
+/// The state of a connection that SQLite's callbacks read and write. Used only on the thread that uses the connection.
 private struct Watch {
     var walPages = 0
     var deadline = UInt64.max
@@ -183,7 +187,8 @@ extension Duration {
 }
 
 extension SQLiteFailure {
-    /// Reads the connection's latest failure. Copies SQLite's message before the next call replaces it.
+    /// Creates the failure from the connection's latest error. Copies SQLite's message, because the next call replaces
+    /// it.
     init(code: Int32, connection: OpaquePointer?) {
         let text = connection.flatMap(sqlite3_errmsg) ?? sqlite3_errstr(code)
         self.init(kind: Kind(code: code), code: code, message: text.map { String(cString: $0) } ?? "no message")
@@ -191,7 +196,7 @@ extension SQLiteFailure {
 }
 
 extension SQLiteFailure.Kind {
-    /// The primary code is the low byte of the extended one.
+    /// Creates the kind of an extended result code, whose low byte is the primary code.
     init(code: Int32) {
         self =
             switch code & 0xff {
@@ -208,13 +213,13 @@ extension SQLiteFailure.Kind {
     }
 }
 
-/// A failure of SQLite: the kind, for code that decides, and SQLite's own message, for the log.
+/// A failure of SQLite, with its kind and with SQLite's message.
 ///
-/// The message may contain SQL and file names, so it goes to the log and never to a client.
+/// The message may contain SQL and file names, so write it only to the log and never send it to a client.
 public struct SQLiteFailure: Error, Sendable, Equatable {
     /// The category of the failure.
     public enum Kind: Sendable, Equatable {
-        /// Another connection held the lock for longer than the busy timeout (`SQLITE_BUSY`, `SQLITE_LOCKED`).
+        /// Another connection has held a lock for longer than the busy timeout (`SQLITE_BUSY`, `SQLITE_LOCKED`).
         case busy
         /// The disk is full, or the database has reached its page limit (`SQLITE_FULL`).
         case full
@@ -224,15 +229,16 @@ public struct SQLiteFailure: Error, Sendable, Equatable {
         case access
         /// The file is not a database, or is damaged (`SQLITE_CORRUPT`, `SQLITE_NOTADB`).
         case corrupt
-        /// A uniqueness or check constraint rejected the row (`SQLITE_CONSTRAINT`).
+        /// A constraint, for instance a uniqueness constraint, has rejected a row (`SQLITE_CONSTRAINT`).
         case constraint
-        /// The statement ran past its deadline (`SQLITE_INTERRUPT`).
+        /// The statement did not end before its deadline (`SQLITE_INTERRUPT`).
         case interrupted
-        /// A value or the memory needed for it is too large (`SQLITE_TOOBIG`, `SQLITE_NOMEM`).
+        /// A value is too large, or memory cannot be allocated (`SQLITE_TOOBIG`, `SQLITE_NOMEM`).
         case tooLarge
-        /// The file was written by a newer program: the version found and the newest one known here.
+        /// A newer program has written the file. `found` is the schema version of the file, and `known` the newest
+        /// version that this program knows.
         case newerSchema(found: Int, known: Int)
-        /// Any other failure; most are mistakes in the calling code.
+        /// Any other failure, usually a mistake in the calling code.
         case other
     }
 
@@ -240,10 +246,13 @@ public struct SQLiteFailure: Error, Sendable, Equatable {
     public let kind: Kind
     /// SQLite's extended result code (<https://www.sqlite.org/rescode.html>); 0 when SQLite itself reported no error.
     public let code: Int32
-    /// SQLite's message, for the log.
+    /// The message of SQLite, for the log.
     public let message: String
 
-    /// - Parameter code: 0 for failures that callers of this module add, for example on opening.
+    /// Creates a failure.
+    ///
+    /// - Parameter code: SQLite's result code; 0 for failures that do not come from SQLite, for instance on opening a
+    ///   file.
     public init(kind: Kind, code: Int32 = 0, message: String) {
         self.kind = kind
         self.code = code

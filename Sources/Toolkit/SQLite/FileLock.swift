@@ -1,27 +1,27 @@
 import Glibc
 
-/// A process's exclusive lock for a file, taken on a separate lock file and held until released.
+/// An exclusive lock for a file, held by means of a separate lock file until this value is destroyed.
 ///
-/// The kernel releases it when the process dies, however it dies, so a stale lock cannot remain. The lock is on a
-/// separate file because closing any descriptor of the database itself would drop SQLite's own POSIX locks on it
-/// (<https://www.sqlite.org/howtocorrupt.html>, 2.2). `flock` binds to the open file, so a second lock within the same
-/// process is refused as well.
+/// The kernel releases the lock when the process ends in any way, so no stale lock can remain. The lock is on a
+/// separate file, because closing any descriptor of the database file would release SQLite's own POSIX locks on it
+/// (<https://www.sqlite.org/howtocorrupt.html>, 2.2). The lock (`flock`) belongs to the open file, so a second lock
+/// within the same process is also refused.
 public struct FileLock: ~Copyable, Sendable {
     private let descriptor: Int32
 
-    /// The reason why the lock was not taken.
+    /// The reason why the lock was not acquired.
     public enum LockError: Error, Sendable, Equatable {
-        /// Another process, or another owner in this process, holds it.
+        /// Another process, or another owner in this process, holds the lock.
         case held
-        /// The lock file cannot be created or locked; the system's error number.
+        /// The lock file cannot be created or locked. The value is the error number of the system.
         case system(errno: Int32)
     }
 
-    /// Takes the lock or throws at once; it never waits. The lock file remains after the release: removing it would let
-    /// two holders lock two different files of the same name.
+    /// Acquires the lock, or throws immediately without waiting. `path` is the path of the lock file. The lock file is
+    /// not removed after the release. Otherwise two owners could lock two different files with the same name.
     ///
-    /// - Throws: ``LockError/held`` when another holder has the lock; ``LockError/system(errno:)`` when the file cannot
-    ///   be opened.
+    /// - Throws: ``LockError/held`` when another owner holds the lock; ``LockError/system(errno:)`` when the lock file
+    ///   cannot be opened or locked.
     public init(path: String) throws(LockError) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .system(errno: errno) }

@@ -1,14 +1,14 @@
 import CSQLite
 
-/// A compiled statement. Values are bound by position (from 1) and columns are read by index (from 0). After
-/// ``reset()`` it can be used again.
+/// A compiled SQL statement. Parameters are numbered from 1 and columns from 0. After ``reset()``, the statement can be
+/// run again.
 ///
-/// A bind that fails (a text above SQLite's limit, no memory) is reported by the next ``step()``, so that call sites
-/// stay one line per value.
+/// The functions that bind values do not throw. If a value cannot be bound (for instance a text above SQLite's limit),
+/// the next ``step()`` throws the error.
 public final class Statement {
     private let handle: OpaquePointer
-    /// Keeps the connection open. SQLite allows the connection to close before its statements, and would report no
-    /// error.
+    /// A reference that keeps the connection open. SQLite reports no error if a connection is closed before its
+    /// statements.
     private let database: Database
     private var bindFailure: Int32 = SQLITE_OK
 
@@ -34,21 +34,21 @@ public final class Statement {
 
     // MARK: Binding
 
-    /// Binds an integer.
+    /// Binds an integer to the parameter at a position.
     public func bind(_ value: Int64, at position: Int32) { setResult(sqlite3_bind_int64(handle, position, value)) }
 
-    /// Binds an integer.
+    /// Binds an integer to the parameter at a position.
     public func bind(_ value: Int, at position: Int32) { bind(Int64(value), at: position) }
 
-    /// Binds an integer, or NULL.
+    /// Binds an integer to the parameter at a position; `nil` binds NULL.
     public func bind(_ value: Int64?, at position: Int32) {
         if let value { bind(value, at: position) } else { bindNull(at: position) }
     }
 
-    /// Binds a floating point number.
+    /// Binds a floating point number to the parameter at a position.
     public func bind(_ value: Double, at position: Int32) { setResult(sqlite3_bind_double(handle, position, value)) }
 
-    /// Binds a copy of the text.
+    /// Binds a text to the parameter at a position. SQLite copies the text.
     public func bind(_ value: String, at position: Int32) {
         var value = value
         value.withUTF8 {
@@ -57,29 +57,29 @@ public final class Statement {
         }
     }
 
-    /// Binds a copy of the text, or NULL.
+    /// Binds a text to the parameter at a position; `nil` binds NULL. SQLite copies the text.
     public func bind(_ value: String?, at position: Int32) {
         if let value { bind(value, at: position) } else { bindNull(at: position) }
     }
 
-    /// Binds a copy of the bytes as a blob.
+    /// Binds bytes as a blob to the parameter at a position. SQLite copies the bytes.
     public func bind(_ value: some Collection<UInt8>, at position: Int32) {
         let copied: Void? = value.withContiguousStorageIfAvailable { bindCopy($0, at: position) }
         if copied == nil { Array(value).withUnsafeBufferPointer { bindCopy($0, at: position) } }
     }
 
-    /// Binds NULL.
+    /// Binds NULL to the parameter at a position.
     public func bindNull(at position: Int32) { setResult(sqlite3_bind_null(handle, position)) }
 
-    /// Binds text that SQLite reads in place. Nothing is copied, and the memory must stay valid until ``reset()``.
+    /// Binds a text without copying it. The memory must stay valid until ``reset()``.
     ///
-    /// For the one large value of a row; call it, and everything up to the reset, inside the closure that provides the
-    /// buffer.
+    /// Use it for a large value. Call this function, and run and reset the statement, inside the closure that provides
+    /// the buffer.
     public func bindInPlace(text: UnsafeBufferPointer<UInt8>, at position: Int32) {
         setResult(sqlite3_bind_text64(handle, position, text.orEmpty, UInt64(text.count), nil, UInt8(SQLITE_UTF8)))
     }
 
-    /// As ``bindInPlace(text:at:)``, for a blob.
+    /// Binds bytes as a blob without copying them. The memory must stay valid until ``reset()``.
     public func bindInPlace(bytes: UnsafeBufferPointer<UInt8>, at position: Int32) {
         setResult(sqlite3_bind_blob64(handle, position, bytes.orEmpty, UInt64(bytes.count), nil))
     }
@@ -94,11 +94,12 @@ public final class Statement {
 
     // MARK: Running
 
-    /// Advances to the next row.
+    /// Runs the statement up to the next row.
     ///
-    /// - Returns: false when no row is left; the statement must then be reset before it is bound again.
-    /// - Throws: ``SQLiteFailure`` when a value could not be bound or SQLite cannot run the step. The statement is then
-    ///   reset.
+    /// - Returns: true when there is a row, false when no row is left. After false, call ``reset()`` before the next
+    ///   bind.
+    /// - Throws: ``SQLiteFailure`` when a value could not be bound or SQLite cannot run the statement. The statement is
+    ///   then reset.
     public func step() throws(SQLiteFailure) -> Bool {
         if bindFailure != SQLITE_OK {
             let code = bindFailure
@@ -115,25 +116,25 @@ public final class Statement {
         }
     }
 
-    /// Makes the statement ready to be bound again and releases its snapshot. Bound values stay.
+    /// Resets the statement, so that it can be run again, and releases its snapshot. The bound values are not changed.
     ///
-    /// A statement left between two rows keeps a read transaction open, so every loop over rows must end with a reset.
+    /// A statement that is not reset keeps a read transaction open, so call this function after every loop over rows.
     public func reset() {
         sqlite3_reset(handle)  // its code repeats the error that step() has already thrown
         bindFailure = SQLITE_OK
     }
 
-    /// Runs a statement that returns no rows, and resets it.
+    /// Runs a statement to its end, ignores its rows, and resets it.
     ///
-    /// - Throws: as ``step()``.
+    /// - Throws: the errors of ``step()``.
     public func run() throws(SQLiteFailure) {
         while try step() {}
         reset()
     }
 
-    /// Calls `body` for each row and always resets the statement at the end. `body` returns false to stop early.
+    /// Calls `body` for each row until it returns false, and always resets the statement at the end.
     ///
-    /// - Throws: as ``step()``, and the error that `body` throws.
+    /// - Throws: the errors of ``step()``, and the error that `body` throws.
     public func forEachRow(_ body: (Statement) throws(SQLiteFailure) -> Bool) throws(SQLiteFailure) {
         defer { reset() }
         while try step() {
@@ -143,16 +144,16 @@ public final class Statement {
 
     // MARK: Columns
 
-    /// The column as an integer; NULL reads as 0.
+    /// Returns the value of a column as an integer; 0 for NULL.
     public func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
-    /// The column as a floating point number; NULL reads as 0.
+    /// Returns the value of a column as a floating point number; 0 for NULL.
     public func double(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
 
-    /// The kind of value in a column of the current row.
+    /// The kinds of values in a column.
     public enum ColumnKind: Sendable { case null, integer, double, text, bytes }
 
-    /// The kind of the column's value, as stored.
+    /// Returns the kind of the value that is stored in a column of the current row.
     public func kind(_ column: Int32) -> ColumnKind {
         switch sqlite3_column_type(handle, column) {
         case SQLITE_INTEGER: .integer
@@ -163,26 +164,26 @@ public final class Statement {
         }
     }
 
-    /// True if the column is NULL.
+    /// Returns true if the value of a column is NULL.
     public func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
 
-    /// The column as an integer, `nil` for NULL.
+    /// Returns the value of a column as an integer; `nil` for NULL.
     public func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
 
-    /// The column as text; NULL reads as "".
+    /// Returns the value of a column as text; an empty text for NULL.
     public func text(_ column: Int32) -> String {
         withBytes(column) { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The column as text, `nil` for NULL.
+    /// Returns the value of a column as text; `nil` for NULL.
     public func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
 
-    /// A copy of the column's bytes.
+    /// Returns a copy of the bytes of a column; empty for NULL.
     public func bytes(_ column: Int32) -> [UInt8] { withBytes(column) { Array($0) } }
 
-    /// Passes the column's bytes, in place in SQLite's page, to `body`. They are valid only while `body` runs.
+    /// Calls `body` with the bytes of a column, without copying them. The bytes are valid only while `body` runs.
     public func withBytes<Result>(_ column: Int32, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
-        // Pointer first, length second: the order that SQLite requires (sqlite.org/c3ref/column_blob.html).
+        // SQLite requires that the pointer is requested before the length (sqlite.org/c3ref/column_blob.html).
         let start = sqlite3_column_blob(handle, column)
         let count = Int(sqlite3_column_bytes(handle, column))
         return body(
@@ -190,10 +191,10 @@ public final class Statement {
     }
 }
 
-/// SQLite copies the value before the bind returns (the C macro `SQLITE_TRANSIENT`, which Swift cannot import).
+/// The C macro `SQLITE_TRANSIENT`, which Swift cannot import. It makes SQLite copy the value before the bind returns.
 private let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
-/// SQLite treats a null pointer as NULL, so an empty value needs an address that is not null.
+/// The address for empty values, because SQLite treats a null pointer as NULL.
 nonisolated(unsafe) private let somewhere = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)  // never read or written
 
 extension UnsafeBufferPointer<UInt8> {

@@ -1,6 +1,7 @@
 /// Compares two byte strings in a time that depends only on their length. Returns true when they are equal.
 ///
-/// For decoded digests and tokens. Different lengths return at once: the length of a digest is not secret.
+/// Use it for decoded digests and tokens. If the lengths differ, returns false immediately, because the length of a
+/// digest is not secret.
 public func constantTimeEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     var difference: UInt8 = 0

@@ -1,7 +1,8 @@
-/// The hash functions that other services use for their signatures.
+/// The hash functions that other services use for HMAC signatures.
 public enum HashAlgorithm: String, Sendable, CaseIterable {
-    /// SHA-1, only for services that require it. HMAC does not need the collision resistance that SHA-1 has lost (RFC
-    /// 6151 argues the same for MD5), so verifying with it is sound. The gateway signs nothing with it.
+    /// SHA-1, only for verifying signatures of services that require it. SHA-1 is no longer collision resistant, but
+    /// HMAC does not need collision resistance (RFC 6151 argues the same for MD5). The gateway itself signs nothing
+    /// with SHA-1.
     case sha1
     case sha256
     case sha512
@@ -17,8 +18,7 @@ func sha512(_ bytes: [UInt8]) -> [UInt8] {
     SHA512State.digest(bytes)
 }
 
-/// A hash-based message authentication code (RFC 2104). The message is passed in pieces, so that the caller need not
-/// join them.
+/// Computes a hash-based message authentication code (HMAC, RFC 2104). The message can be passed in several pieces.
 ///
 /// ```swift
 /// var code = MessageAuthentication(.sha256, key: secret)
@@ -27,12 +27,13 @@ func sha512(_ bytes: [UInt8]) -> [UInt8] {
 /// let digest = code.finish()
 /// ```
 public struct MessageAuthentication {
-    // Exactly one of these is set. An enum would copy the hash state out and in with every update.
+    // Exactly one of these properties is set. An enum is not used, because each update would copy the hash state out of
+    // the enum and back.
     private var sha1: HMAC<SHA1State>?
     private var sha256: HMAC<SHA256State>?
     private var sha512: HMAC<SHA512State>?
 
-    /// Creates a code with an empty message.
+    /// Begins a code with this key. The message is empty at first.
     public init(_ algorithm: HashAlgorithm, key secret: Secret) {
         switch algorithm {
         case .sha1: sha1 = HMAC(key: secret.bytes)
@@ -58,14 +59,14 @@ public struct MessageAuthentication {
         sha512?.update(bytes)
     }
 
-    /// Returns the code of everything appended so far.
+    /// Returns the code of all bytes appended so far.
     public func finish() -> [UInt8] {
         if let sha256 { return sha256.finish() }
         if let sha512 { return sha512.finish() }
         return sha1?.finish() ?? []
     }
 
-    /// Returns the code of one whole message.
+    /// Returns the code of a complete message.
     public static func code(_ algorithm: HashAlgorithm, of message: [UInt8], key: Secret) -> [UInt8] {
         var code = MessageAuthentication(algorithm, key: key)
         code.update(message)

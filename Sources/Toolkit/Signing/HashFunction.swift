@@ -3,17 +3,19 @@ import Text
 
 /// The state of a hash function (FIPS 180-4). A value type: copies are independent.
 protocol HashFunction: Sendable {
-    /// The length of a block in bytes, to which HMAC pads its key.
+    /// The length of a block in bytes. HMAC pads its key to this length.
     static var blockBytes: Int { get }
     /// The length of a digest in bytes.
     static var digestBytes: Int { get }
     init()
     mutating func update(_ bytes: UnsafeRawBufferPointer)
-    /// Writes the digest to `digest`, which has room for `digestBytes`. The state must not be used afterwards.
+    /// Writes the digest to `digest`, which must have space for `digestBytes` bytes. The state must not be used after
+    /// this call.
     mutating func finish(into digest: UnsafeMutablePointer<UInt8>)
 }
 
-// These functions return 0 only for a state that was never initialized, which cannot happen here.
+// The results of the library's functions are not checked. They return 0 only for a state that was never initialized,
+// which cannot happen here.
 
 struct SHA1State: HashFunction {
     static let blockBytes = 64
@@ -61,10 +63,11 @@ extension HashFunction {
     }
 }
 
-/// HMAC (RFC 2104) that has already hashed its padded key. Messages that start from a copy save that work.
+/// An HMAC (RFC 2104) that has already hashed its padded key. A copy of this value can begin a message without hashing
+/// the key again.
 struct HMAC<Hash: HashFunction>: Sendable {
     private var inner = Hash()
-    /// The state after the padded key alone.
+    /// The state of the outer hash after the padded key.
     private var outer = Hash()
 
     init(key: [UInt8]) {
@@ -103,17 +106,17 @@ struct HMAC<Hash: HashFunction>: Sendable {
     }
 }
 
-/// The SHA-256 digest of data that is too long to hold in memory.
+/// Computes the SHA-256 digest of data that is passed in pieces, for data that is too long to have in memory.
 public struct RunningDigest {
     private var hash = SHA256State()
 
-    /// The digest of no data yet.
+    /// Begins a digest. The data is empty at first.
     public init() {}
 
     /// Appends bytes.
     public mutating func update(_ bytes: UnsafeRawBufferPointer) { hash.update(bytes) }
 
-    /// Returns the digest of everything appended so far, in hexadecimal.
+    /// Returns the digest of all bytes appended so far, in hexadecimal.
     public func finish() -> String {
         var hash = hash
         return Hex.encode(hash.finish())

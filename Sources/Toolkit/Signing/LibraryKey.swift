@@ -1,13 +1,15 @@
 internal import CCrypto
 
-/// A key of libcrypto. Threads may share it: it never changes, and OpenSSL locks its internal caches.
+/// A key of libcrypto (OpenSSL). Threads may share a key, because the key never changes and OpenSSL locks its internal
+/// caches.
 final class LibraryKey: @unchecked Sendable {
     private let key: OpaquePointer
 
-    /// Takes ownership of `key`. Returns `nil` for `nil`.
+    /// Creates an object that owns `key`. Returns `nil` if `key` is `nil`, which means that libcrypto has failed.
     init?(owning key: OpaquePointer?) {
         guard let key else {
-            // libcrypto keeps errors in a queue of the thread, where a later call would find this one.
+            // libcrypto stores errors in a queue of the thread. The queue is cleared, so that a later call does not
+            // report this error.
             ERR_clear_error()
             return nil
         }
@@ -16,9 +18,10 @@ final class LibraryKey: @unchecked Sendable {
 
     deinit { EVP_PKEY_free(key) }
 
-    /// Reads the public half of a key pair from its SubjectPublicKeyInfo in DER (RFC 5280, 4.1).
+    /// Parses a public key from its SubjectPublicKeyInfo in DER (RFC 5280, 4.1).
     ///
-    /// - Returns: `nil` for anything else, for trailing bytes, and for a point that is not on its curve.
+    /// - Returns: `nil` for bytes that are not a SubjectPublicKeyInfo, for additional bytes at the end, and for a point
+    ///   that is not on its curve.
     convenience init?(subjectPublicKeyInfo bytes: [UInt8]) {
         let key = bytes.withUnsafeBufferPointer { buffer -> OpaquePointer? in
             var next = buffer.baseAddress
@@ -35,7 +38,7 @@ final class LibraryKey: @unchecked Sendable {
     /// The type of the key: `EVP_PKEY_RSA` or another of these constants.
     var kind: Int32 { EVP_PKEY_get_base_id(key) }
 
-    /// The size of the key in bits; for RSA, that of the modulus.
+    /// The size of the key in bits. For RSA, this is the size of the modulus.
     var bits: Int32 { EVP_PKEY_get_bits(key) }
 
     /// True when an RSA key's exponent is odd, above 1 and at most 33 bits long, and its modulus is not prime and has
@@ -55,7 +58,7 @@ final class LibraryKey: @unchecked Sendable {
         return true
     }
 
-    /// The 32 bytes of an Ed25519 key's public half.
+    /// The 32 bytes of the public key. The key must be an Ed25519 key.
     var rawPublicKey: [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
             count = buffer.count
@@ -64,11 +67,12 @@ final class LibraryKey: @unchecked Sendable {
         }
     }
 
-    /// Returns true when the signature of this message was made with the private half of the key.
+    /// Returns true if the signature of this message was created with the private key that belongs to this public key.
     ///
     /// - Parameters:
-    ///   - signature: in the encoding of the algorithm: PKCS #1 v1.5 for RSA, DER for ECDSA, 64 bytes for Ed25519.
-    ///   - digest: the hash function of the signature; `nil` for Ed25519, which has its own.
+    ///   - signature: the signature in the encoding of the algorithm: PKCS #1 v1.5 for RSA, DER for ECDSA, 64 bytes for
+    ///     Ed25519.
+    ///   - digest: the hash function of the signature; `nil` for Ed25519, which has a fixed hash function.
     func verifies(_ signature: [UInt8], of message: [UInt8], digest: OpaquePointer?) -> Bool {
         guard let context = EVP_MD_CTX_new() else { return false }
         defer { EVP_MD_CTX_free(context) }
@@ -81,7 +85,7 @@ final class LibraryKey: @unchecked Sendable {
         return true
     }
 
-    /// Returns the 64-byte Ed25519 signature of a message; `nil` when no memory is left.
+    /// Returns the 64-byte Ed25519 signature of a message; `nil` when libcrypto cannot allocate memory.
     func ed25519Signature(of message: [UInt8]) -> [UInt8]? {
         guard let context = EVP_MD_CTX_new() else { return nil }
         defer { EVP_MD_CTX_free(context) }

@@ -1,25 +1,27 @@
-/// The source of secrets and unguessable ids; injected, so that a test can control them.
+/// A source of random bytes for secrets and ids. Programs pass it as a parameter, so that tests can replace it.
 public protocol RandomSource: Sendable {
-    /// Returns fresh bytes, unpredictable even with knowledge of all earlier ones.
+    /// Returns `count` random bytes. They must be unpredictable even if all earlier bytes are known.
     func bytes(_ count: Int) -> [UInt8]
 }
 
 extension RandomSource {
-    /// Returns the prefix and 128 random bits in base64url: 22 characters, safe in URLs, unguessable and unique.
+    /// Returns the prefix followed by 128 random bits in base64url (22 characters). The result is unique, cannot be
+    /// guessed, and is safe in URLs.
     public func identifier(prefix: String) -> String { token(prefix: prefix, bytes: 16) }
 
-    /// Returns the prefix and random bytes in base64url, for credentials. The default is 192 bits.
+    /// Returns the prefix followed by `count` random bytes in base64url, for use as a credential. The default is 24
+    /// bytes (192 bits).
     public func token(prefix: String, bytes count: Int = 24) -> String {
         prefix + Base64.encodeURL(bytes(count))
     }
 }
 
-/// The system's generator (`getrandom(2)` on Linux).
+/// The random number generator of the operating system (`getrandom(2)` on Linux).
 public struct SystemRandomSource: RandomSource {
-    /// The generator; all instances are the same.
+    /// Creates the source. All instances are equivalent.
     public init() {}
 
-    /// Returns random bytes of the system.
+    /// Returns `count` random bytes of the operating system.
     public func bytes(_ count: Int) -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
         return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in

@@ -1,11 +1,12 @@
-/// The largest difference between a signed timestamp and the current time, in both directions and inclusive.
+/// The maximum difference between a signed timestamp and the current time, before or after it. A difference equal to
+/// the maximum is accepted.
 public struct ReplayWindow: Sendable, Equatable {
     /// The values that may be configured.
     public static let permittedSeconds: ClosedRange<Int64> = 30...3600
-    /// Five minutes, the value of the Standard Webhooks libraries.
+    /// The default window of five minutes, which the Standard Webhooks libraries also use.
     public static let standard = ReplayWindow(seconds: 300)
 
-    /// The difference in seconds.
+    /// The maximum difference in seconds.
     public let seconds: Int64
 
     /// Creates a window. A value outside ``permittedSeconds`` is clamped to that range.
@@ -15,10 +16,10 @@ public struct ReplayWindow: Sendable, Equatable {
 
     /// Parses a timestamp and checks it against the current time.
     ///
-    /// Accepts only plain ASCII digits without a leading zero. Common verifiers print the number again before they
-    /// sign, so some of them would accept any other spelling and some would reject it.
+    /// Accepts only ASCII digits without a leading zero. Other spellings of the number are rejected, because verifiers
+    /// treat them differently: some print the number again before they compute the signature.
     ///
-    /// - Parameter header: the name to report.
+    /// - Parameter header: the name of the header, for the error.
     func check(_ text: String, of header: String, at now: Int64) throws(SignatureRejection) {
         guard let timestamp = Self.parse(text) else { throw .headerMalformed(header) }
         let (age, overflow) = now.subtractingReportingOverflow(timestamp)
@@ -35,22 +36,23 @@ public struct ReplayWindow: Sendable, Equatable {
     }
 }
 
-/// The reason why a message was rejected. For the log only: the sender just learns that the signature is not valid.
+/// The reason why a signed message was rejected. It is only for the log; the sender receives only the information that
+/// the signature is not valid.
 public enum SignatureRejection: Error, Sendable, Equatable, CustomStringConvertible {
-    /// A header that the scheme needs is absent or empty.
+    /// A header that the scheme requires is absent or empty.
     case headerMissing(String)
-    /// A header does not have the scheme's form.
+    /// A header does not have the format of the scheme.
     case headerMalformed(String)
-    /// The timestamp is outside the window; a positive age is in the past.
+    /// The timestamp is outside the window. The age is positive for a timestamp in the past.
     case outsideWindow(ageSeconds: Int64)
-    /// The signed digest of the body is not that of this body.
+    /// The signed digest differs from the digest of the received body.
     case digestMismatch
     /// The scheme signs the URL, and the gateway's public URL is not configured.
     case urlUnknown
-    /// No signature in the message was made with any of the secrets.
+    /// No signature of the message was created with any of the secrets.
     case mismatch
 
-    /// One sentence for the log.
+    /// One sentence about the reason, for the log.
     public var description: String {
         switch self {
         case .headerMissing(let name): "header \(name) is missing"

@@ -1,13 +1,14 @@
 internal import CCrypto
 
-/// An AES-256-GCM key (NIST SP 800-38D). Its copy of the key bytes is overwritten when the last reference is released.
+/// An AES-256-GCM key (NIST SP 800-38D). When the last reference is released, the object overwrites its copy of the key
+/// bytes.
 final class SealingKey: @unchecked Sendable {
-    // Safe to share: only `init` and `deinit` write the bytes.
+    // `@unchecked Sendable` is safe, because only `init` and `deinit` write the bytes.
     private let bytes: UnsafeMutableRawBufferPointer
 
     static let nonceBytes = 12
     static let tagBytes = 16
-    /// Fetched once: OpenSSL 3 otherwise looks an algorithm up by its name for each message.
+    /// The algorithm is fetched once, because OpenSSL 3 would otherwise look it up by its name for each message.
     private nonisolated(unsafe) static let cipher: OpaquePointer = {
         guard let cipher = EVP_CIPHER_fetch(nil, "AES-256-GCM", nil) else {
             preconditionFailure("libcrypto offers no AES-256-GCM; check OPENSSL_CONF")
@@ -15,6 +16,8 @@ final class SealingKey: @unchecked Sendable {
         return cipher
     }()
 
+    /// Creates a key and copies its bytes.
+    ///
     /// - Parameter key: 32 bytes.
     init(_ key: [UInt8]) {
         precondition(key.count == 32, "AES-256 takes 32 bytes")
@@ -30,8 +33,8 @@ final class SealingKey: @unchecked Sendable {
     /// Returns the ciphertext followed by the 16-byte tag.
     ///
     /// - Parameters:
-    ///   - nonce: 12 bytes, used once with this key.
-    ///   - context: authenticated, but not part of the result (associated data).
+    ///   - nonce: 12 bytes. Each nonce may be used only once with this key.
+    ///   - context: the associated data: it is authenticated but not part of the result.
     func seal(_ text: [UInt8], nonce: [UInt8], context: [UInt8]) -> [UInt8] {
         precondition(nonce.count == Self.nonceBytes, "AES-GCM takes a nonce of 12 bytes")
         var sealed = [UInt8](repeating: 0, count: text.count + Self.tagBytes)
@@ -51,8 +54,8 @@ final class SealingKey: @unchecked Sendable {
         return sealed
     }
 
-    /// Returns the plaintext that was passed to `seal`; `nil` when the bytes, the nonce, the context or the key
-    /// differ.
+    /// Decrypts the result of `seal`. Returns `nil` if the bytes, the nonce, the context or the key differ from those
+    /// of `seal`.
     func open(_ sealed: ArraySlice<UInt8>, nonce: [UInt8], context: [UInt8]) -> [UInt8]? {
         guard sealed.count >= Self.tagBytes, nonce.count == Self.nonceBytes else { return nil }
         let ciphertext = Array(sealed.dropLast(Self.tagBytes))
@@ -67,7 +70,7 @@ final class SealingKey: @unchecked Sendable {
                     && EVP_DecryptUpdate(state, text.baseAddress, &count, ciphertext, Int32(ciphertext.count)) == 1
                     && EVP_CIPHER_CTX_ctrl(state, EVP_CTRL_AEAD_SET_TAG, Int32(tag.count), &tag) == 1
                 precondition(isReady, Self.outOfMemory)
-                // Only this step checks the tag.
+                // This call checks the authentication tag.
                 return EVP_DecryptFinal_ex(state, text.baseAddress.map { $0 + Int(count) }, &rest) == 1
             }
         }
@@ -81,7 +84,7 @@ final class SealingKey: @unchecked Sendable {
 
     private var start: UnsafePointer<UInt8>? { bytes.baseAddress?.assumingMemoryBound(to: UInt8.self).immutable }
 
-    /// The sizes are checked before libcrypto is called, so no other error is possible.
+    /// The only possible error, because the sizes are checked before libcrypto is called.
     private static let outOfMemory = "no memory is left for AES-GCM"
 
     private func withContext<Result>(_ body: (OpaquePointer) -> Result) -> Result {
@@ -95,10 +98,11 @@ extension UnsafeMutablePointer {
     fileprivate var immutable: UnsafePointer<Pointee> { UnsafePointer(self) }
 }
 
-/// Encrypts bytes into text that only the holder of a key can read or create: base64url of the nonce and the output of
-/// AES-256-GCM.
+/// Encrypts bytes into text that cannot be read or created without the key. The text is the nonce and the output of
+/// AES-256-GCM, in base64url.
 ///
-/// For values that the gateway gives to clients and later reads back. A text of one purpose is not valid for another.
+/// Use it for values that the gateway sends to clients and later receives from them. A text that was created for one
+/// purpose is not valid for another purpose.
 ///
 /// ```swift
 /// let seal = TextSealer(key: key, purpose: "stream ticket")
@@ -109,24 +113,24 @@ public struct TextSealer: Sendable {
     private let key: SealingKey
     private let nonceKey: Secret
 
-    /// Creates a sealer. It derives its own keys from `key` and `purpose`.
+    /// Creates a sealer, whose encryption keys are derived from `key` and `purpose`.
     public init(key: Secret, purpose: String) {
         self.key = SealingKey(Self.derived("text seal: " + purpose, from: key))
         nonceKey = Secret(Self.derived("text seal nonce: " + purpose, from: key))
     }
 
-    /// Encrypts the bytes. The same bytes give the same text; a caller that needs distinct texts must add random
-    /// bytes.
+    /// Encrypts the bytes. The same bytes always result in the same text. A caller that needs distinct texts must add
+    /// random bytes.
     public func seal(_ bytes: [UInt8]) -> String {
-        // A nonce repeats only with the very same bytes, for which the result is also the same.
+        // The nonce is derived from the bytes. It repeats only for the same bytes, which result in the same text.
         let nonce = Array(MessageAuthentication.code(.sha256, of: bytes, key: nonceKey).prefix(SealingKey.nonceBytes))
         return Base64.encodeURL(nonce + key.seal(bytes, nonce: nonce, context: []))
     }
 
     /// Decrypts a text that `seal` has returned.
     ///
-    /// - Parameter mostBytes: longer texts are rejected without being decoded.
-    /// - Returns: `nil` for any other text.
+    /// - Parameter mostBytes: the maximum length of the text in bytes. Longer texts are rejected without being decoded.
+    /// - Returns: the bytes that were passed to `seal`; `nil` for any other text.
     public func open(_ text: String, mostBytes: Int) -> [UInt8]? {
         guard text.utf8.count <= mostBytes, let bytes = Base64.decodeURL(text) else { return nil }
         let nonce = Array(bytes.prefix(SealingKey.nonceBytes))

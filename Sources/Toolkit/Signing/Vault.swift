@@ -2,8 +2,8 @@ import Text
 
 /// Encrypts stored secrets with a key that is stored elsewhere.
 ///
-/// A copy of the database alone does not reveal the secrets. Each text is bound to its context, so that it cannot be
-/// moved to another place. It names the key that it was encrypted with, so that keys can be replaced step by step.
+/// A copy of the database alone does not reveal the secrets. Each encrypted text is valid only in its context, so it
+/// cannot be moved to another record. The text contains the id of its key, so that keys can be replaced step by step.
 ///
 /// ```swift
 /// let text = vault.seal(secret.bytes, context: "webhook/wh_1")  // sealed:v1:<key id>:<base64>
@@ -13,11 +13,11 @@ public struct Vault: Sendable {
     private struct Key: Sendable {
         var id: String
         var key: SealingKey
-        /// The key from which nonces are computed: see `nonce`.
+        /// The key from which nonces are computed; see `nonce`.
         var nonceKey: Secret
     }
 
-    /// The first key encrypts; all of them decrypt.
+    /// The first key encrypts. All keys can decrypt.
     private let keys: [Key]
 
     private static let sealedPrefix = "sealed:v1:"
@@ -25,11 +25,13 @@ public struct Vault: Sendable {
     /// The key length of AES-256.
     static let keyBytes = 32
 
-    /// Creates a vault without a key: its texts can be read by anyone who reads the database.
+    /// Creates a vault without a key. Its texts are not encrypted, so anyone who can read the database can read them.
     public init() { keys = [] }
 
-    /// - Parameter keys: 32 bytes each. The first key encrypts; all of them decrypt.
-    /// - Throws: `.keyInvalid` for a key of another length.
+    /// Creates a vault with these keys.
+    ///
+    /// - Parameter keys: keys of 32 bytes each. The first key encrypts. All keys can decrypt.
+    /// - Throws: `.keyInvalid` if a key does not have 32 bytes.
     public init(_ keys: [Secret]) throws(VaultError) {
         guard keys.allSatisfy({ $0.bytes.count == Self.keyBytes }) else { throw .keyInvalid }
         self.keys = keys.map { key in
@@ -39,10 +41,10 @@ public struct Vault: Sendable {
         }
     }
 
-    /// Parses keys in the form of the configuration: 32 bytes in base64, in either alphabet, separated by commas or white
-    /// space. An empty text creates a vault without a key.
+    /// Parses keys from the configuration: 32 bytes each in base64, in the standard or URL alphabet, separated by
+    /// commas or white space. An empty text creates a vault without a key.
     ///
-    /// - Throws: `.keyInvalid` for anything else.
+    /// - Throws: `.keyInvalid` if a key is not valid.
     public init(keys text: String) throws(VaultError) {
         var keys: [Secret] = []
         for part in text.split(whereSeparator: { $0 == "," || $0.isWhitespace }).map(String.init) {
@@ -52,13 +54,15 @@ public struct Vault: Sendable {
         try self.init(keys)
     }
 
-    /// True when the texts of this vault cannot be read without a key.
+    /// True when this vault encrypts the texts it creates; false for a vault without a key.
     public var seals: Bool { !keys.isEmpty }
 
-    /// Returns the text to store. The same bytes in the same context give the same text, so that storing a value again
-    /// changes nothing. Different contexts give different texts, so that equal secrets do not look equal.
+    /// Returns the text to store for these bytes. The same bytes in the same context always result in the same text, so
+    /// that storing a value again does not change the record. Different contexts result in different texts, so that
+    /// equal secrets cannot be recognized.
     ///
-    /// - Parameter context: the place of the text, such as `webhook/wh_1`; opening requires the same context.
+    /// - Parameter context: the record that contains the text, such as `webhook/wh_1`. Opening the text requires the
+    ///   same context.
     public func seal(_ bytes: [UInt8], context: String) -> String {
         guard let key = keys.first else { return Self.plainPrefix + Base64.encode(bytes) }
         let nonce = Self.nonce(bytes, context, key.nonceKey)
@@ -66,11 +70,11 @@ public struct Vault: Sendable {
         return "\(Self.sealedPrefix)\(key.id):\(Base64.encode(nonce + sealed))"
     }
 
-    /// Returns the bytes of a stored text. A text in neither of the vault's forms was stored before there was a vault,
-    /// and is returned unchanged.
+    /// Returns the bytes of a stored text. A text that was not created by a vault is returned unchanged, because it was
+    /// stored before the vault existed.
     ///
-    /// - Throws: `.keyUnknown` for a text encrypted with a key that this vault does not have; `.damaged` for one that
-    ///   was changed, truncated or moved to another context.
+    /// - Throws: `.keyUnknown` if the text was encrypted with a key that this vault does not have; `.damaged` if the
+    ///   text was changed, truncated or moved to another context.
     public func open(_ text: String, context: String) throws(VaultError) -> [UInt8] {
         if let sealed = text.rest(after: Self.sealedPrefix) { return try open(sealed: sealed, context) }
         guard let plain = text.rest(after: Self.plainPrefix) else { return Array(text.utf8) }
@@ -78,7 +82,8 @@ public struct Vault: Sendable {
         return bytes
     }
 
-    /// True when a stored text has the form that this vault would store now: encrypted with the first key.
+    /// True when a stored text has the form in which this vault would store it now: encrypted with the first key, or
+    /// not encrypted if the vault has no key.
     public func isCurrent(_ text: String) -> Bool {
         text.hasPrefix(keys.first.map { "\(Self.sealedPrefix)\($0.id):" } ?? Self.plainPrefix)
     }
@@ -86,13 +91,13 @@ public struct Vault: Sendable {
     /// True when this vault has the key with this id.
     public func knows(key id: String) -> Bool { keys.contains { $0.id == id } }
 
-    /// The id of the key with which the first encrypted text inside a longer text was encrypted; `nil` when there is
-    /// none.
+    /// Searches a longer text for an encrypted text, and returns the id of the key of the first one; `nil` when there
+    /// is none.
     public static func keyID(in text: String) -> String? {
         text.firstRange(of: sealedPrefix).map { String(text[$0.upperBound...].prefix { $0 != ":" }) }
     }
 
-    /// True when a text has one of the vault's forms, and is not a clear text from before there was a vault.
+    /// True when a text was created by a vault; false for a text that was stored before the vault existed.
     public static func isStoredForm(_ text: String) -> Bool {
         text.hasPrefix(sealedPrefix) || text.hasPrefix(plainPrefix)
     }
@@ -103,16 +108,16 @@ public struct Vault: Sendable {
         guard let key = keys.first(where: { $0.id == parts[0] }) else {
             throw .keyUnknown(id: String(parts[0].prefix(64)))
         }
-        // A text that is too short and one whose tag does not match have the same reason: the difference does not
-        // matter to the reader of the log.
+        // A text that is too short results in the same error as a text whose tag does not match, because the difference
+        // is not relevant to the reader of the log.
         let nonce = Array(bytes.prefix(SealingKey.nonceBytes))
         guard let opened = key.key.open(bytes.dropFirst(nonce.count), nonce: nonce, context: Array(context.utf8))
         else { throw .damaged }
         return opened
     }
 
-    /// Returns a nonce that depends on everything that is encrypted. It repeats only with the very same bytes and
-    /// context, for which the result is also the same. Nonces of different inputs collide by chance after about 2^48.
+    /// Returns a nonce that is derived from the bytes and the context. It repeats only for the same bytes and context,
+    /// which result in the same text. Nonces of different inputs are expected to collide only after about 2^48 texts.
     private static func nonce(_ bytes: [UInt8], _ context: String, _ key: Secret) -> [UInt8] {
         var code = MessageAuthentication(.sha256, key: key)
         code.update("\(context.utf8.count):\(context)")
@@ -120,7 +125,8 @@ public struct Vault: Sendable {
         return Array(code.finish().prefix(SealingKey.nonceBytes))
     }
 
-    /// Returns bytes for one use of a key, which reveal neither the key nor its other derived bytes.
+    /// Derives bytes from a key for one use. The derived bytes do not reveal the key or the bytes derived for other
+    /// uses.
     private static func derived(_ use: String, from key: Secret) -> [UInt8] {
         MessageAuthentication.code(.sha256, of: Array(use.utf8), key: key)
     }
@@ -132,10 +138,10 @@ public enum VaultError: Error, Sendable, Equatable, CustomStringConvertible {
     case keyInvalid
     /// The text was encrypted with a key that this vault does not have.
     case keyUnknown(id: String)
-    /// The text was changed, truncated, or encrypted for another place.
+    /// The text was changed or truncated, or was encrypted for another context.
     case damaged
 
-    /// One sentence for the operator.
+    /// One sentence about the error, for the operator.
     public var description: String {
         switch self {
         case .keyInvalid: "a key must be 32 bytes in base64"
@@ -146,12 +152,12 @@ public enum VaultError: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 extension Vault {
-    /// Returns the text to store for a text.
+    /// Returns the text to store for the UTF-8 bytes of `text`.
     public func seal(_ text: String, context: String) -> String { seal(Array(text.utf8), context: context) }
 
-    /// Opens a stored text whose content is text.
+    /// Returns the content of a stored text as a string.
     ///
-    /// - Throws: like `open`; `.damaged` for bytes that are not UTF-8.
+    /// - Throws: the errors of `open`, and `.damaged` if the bytes are not UTF-8.
     public func openText(_ text: String, context: String) throws(VaultError) -> String {
         guard let opened = String(validating: try open(text, context: context), as: UTF8.self) else { throw .damaged }
         return opened
@@ -164,9 +170,9 @@ extension String {
     }
 }
 
-/// Key material that does not appear by accident in a log line, an error text or a dump.
+/// Key material. The type prevents the bytes from appearing by accident in a log line, an error message or a dump.
 ///
-/// Code that needs the bytes reads them explicitly; nothing prints them.
+/// Code that needs the key material must read ``bytes`` explicitly. Descriptions of this value never contain it.
 public struct Secret: Sendable, Hashable {
     /// The key material itself.
     public let bytes: [UInt8]
@@ -174,21 +180,22 @@ public struct Secret: Sendable, Hashable {
     /// Creates a secret from its bytes.
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Creates a secret from the UTF-8 bytes of a text, for services whose key is the text as shown to the user.
+    /// Creates a secret from the UTF-8 bytes of a text. Use it for services whose key is the text that they show to the
+    /// user.
     public init(text: String) { bytes = Array(text.utf8) }
 
-    /// Compares in constant time for secrets of equal length.
+    /// Compares two secrets. The time does not depend on the content of secrets of equal length.
     public static func == (left: Secret, right: Secret) -> Bool {
         constantTimeEqual(left.bytes, right.bytes)
     }
 }
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// An ellipsis instead of the bytes.
+    /// An ellipsis instead of the key material.
     public var description: String { "…" }
-    /// An ellipsis instead of the bytes.
+    /// An ellipsis instead of the key material.
     public var debugDescription: String { "…" }
-    /// A mirror without children, so that `dump` and string interpolation of an enclosing type do not show the bytes
-    /// either.
+    /// A mirror without children, so that `dump` and the string interpolation of an enclosing type do not show the
+    /// bytes.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,27 +1,28 @@
 public import JSON
 
-/// Compiles templates that belong together (the members of one mapping) and collects all errors in them.
+/// Compiles several templates, for instance the members of one mapping, and collects all errors in them.
 ///
-/// When there are faults, none of the compiled parts may be used.
+/// If there are ``faults``, do not use any of the compiled templates.
 public struct TemplateCompiler {
     /// All errors found so far, in the order in which they were found.
     public private(set) var faults: [TemplateFault] = []
-    /// The roots that some reference uses. The context need not provide the others.
+    /// The names of the roots that the compiled references use. The context need not provide values for other roots.
     public private(set) var rootsUsed: Set<String> = []
     private let roots: [ReferenceRoot]
     private let limits: TemplateLimits
     private var references = 0
-    /// The names of the elements of the enclosing repetitions, the outermost first.
+    /// The names of the elements in the enclosing repetitions, the outermost first.
     private var variables: [String] = []
 
-    /// Creates a compiler for references that begin with one of `roots`.
+    /// Creates a compiler. Each reference must begin with one of `roots` or with the name of an element in a
+    /// repetition.
     public init(roots: [ReferenceRoot], limits: TemplateLimits = TemplateLimits()) {
         self.roots = roots
         self.limits = limits
     }
 
-    /// Checks the length, the JSON syntax and the depth of the whole text, before its parts are compiled. Returns
-    /// false after adding a fault.
+    /// Checks the length, the JSON syntax and the depth of a text before its parts are compiled. Returns false and adds
+    /// a fault if the text is not valid.
     public mutating func isReadable(_ text: JSONText) -> Bool {
         guard text.count <= limits.bytes else {
             fault("", "maxLength", "longer than \(limits.bytes) bytes")
@@ -36,17 +37,18 @@ public struct TemplateCompiler {
         }
     }
 
-    /// Compiles a whole template; `nil` after a fault.
+    /// Checks and compiles a complete template. Returns `nil` and adds faults if the template is not valid.
     public mutating func template(_ text: JSONText) -> Template? {
         isReadable(text) ? template(text, at: "") : nil
     }
 
-    /// Compiles a part of a text that has passed ``isReadable(_:)``; `nil` after a fault.
+    /// Compiles a part of a text for which ``isReadable(_:)`` has returned true. Returns `nil` and adds faults if the
+    /// part is not valid.
     public mutating func template(_ text: JSONText, at pointer: String) -> Template? {
         node(text, at: pointer).map { Template(node: $0) }
     }
 
-    /// Compiles a condition; `nil` after a fault.
+    /// Compiles a condition. Returns `nil` and adds faults if the condition is not valid.
     public mutating func condition(_ text: JSONText, at pointer: String) -> TemplateCondition? {
         let objects = text.rawElements() ?? [text]
         var alternatives: [[(reference: TemplateReference, test: TemplateCondition.Test)]] = []
@@ -69,7 +71,7 @@ public struct TemplateCompiler {
         return TemplateCondition(alternatives: alternatives)
     }
 
-    /// Compiles a choice. The caller's closure compiles the branches.
+    /// Compiles a choice (`$switch`). The caller's closure compiles the branches.
     public mutating func choice<Branch>(
         _ members: [(name: String, value: JSONText)], at pointer: String,
         _ branch: (inout TemplateCompiler, JSONText, String) -> Branch?
@@ -90,7 +92,8 @@ public struct TemplateCompiler {
         }
     }
 
-    /// Compiles a repetition. `body` compiles the part inside, in which references to the element's name are valid.
+    /// Compiles a repetition (`$each`). `body` compiles the part that is repeated, which may contain references to the
+    /// element's name.
     public mutating func repetition<Body>(
         over array: JSONText?, as name: JSONText?, when condition: JSONText?, at pointer: String, member: String,
         _ body: (inout TemplateCompiler) -> Body?
@@ -107,7 +110,7 @@ public struct TemplateCompiler {
         return (TemplateRepetition(array: array, condition: compiled, pointer: "\(pointer)/\(member)"), body)
     }
 
-    /// Adds a fault.
+    /// Adds a fault at a JSON Pointer into the template.
     public mutating func fault(_ pointer: String, _ keyword: String, _ detail: String) {
         faults.append(TemplateFault(pointer: pointer, keyword: keyword, detail: detail))
     }
@@ -250,13 +253,14 @@ extension [(name: String, value: JSONText)] {
     func value(_ name: String) -> JSONText? { first { $0.name == name }?.value }
 }
 
-/// A JSON value with references in it, compiled once. Templates are declarative and bounded, and evaluate nothing
-/// except the following.
+/// A compiled template: a JSON value that may contain references to values of a context. Templates are declarative, and
+/// their cost is limited. They contain no expressions other than the following.
 ///
-/// Texts are templates (`repos.{body/repository/name}`, with a fallback `{query/topic|general}`). An object with one
-/// of these members is an instruction; everything else is copied unchanged.
+/// A string may contain references in braces (`repos.{body/repository/name}`), also with a fallback
+/// (`{query/topic|general}`). An object with one of the following members is an instruction. All other values are
+/// copied unchanged.
 ///
-/// - `{"$":"body/commits","default":[],"to":"text"}`: a part of the context, byte for byte.
+/// - `{"$":"body/commits","default":[],"to":"text"}`: the exact bytes of a part of the context.
 /// - `{"$switch":"header/X-Event","cases":{"push":…},"default":…}`: one of several values.
 /// - `{"$each":"body/commits","as":"commit","when":{…},"value":…,"default":…}`: an array with one value for each
 ///   element.
@@ -264,10 +268,10 @@ extension [(name: String, value: JSONText)] {
 public struct Template: Sendable {
     let node: TemplateNode
 
-    /// Compiles a template that stands alone.
+    /// Compiles a single template.
     ///
-    /// - Parameter roots: the names of the documents that references may begin with.
-    /// - Throws: `TemplateFaults` with all errors, each with a pointer into the template.
+    /// - Parameter roots: the names of the context's documents. Each reference must begin with one of them.
+    /// - Throws: ``TemplateFaults`` with all errors of the template.
     public init(_ text: JSONText, roots: [String], limits: TemplateLimits = TemplateLimits()) throws(TemplateFaults) {
         var compiler = TemplateCompiler(roots: roots.map { ReferenceRoot($0, .document) }, limits: limits)
         let template = compiler.template(text)
@@ -277,7 +281,7 @@ public struct Template: Sendable {
 
     init(node: TemplateNode) { self.node = node }
 
-    /// The text that the template always produces; `nil` when its result depends on the context or is not a text.
+    /// The text that the template always produces; `nil` when the result depends on the context or is not a text.
     public var constantText: String? {
         guard case .constant(let value) = node else { return nil }
         return value.string
@@ -285,10 +289,10 @@ public struct Template: Sendable {
 
     /// Renders the template.
     ///
-    /// - Parameter limitBytes: the most bytes of the result; a few references to a large document could otherwise make
-    ///   it many times as large.
-    /// - Throws: ``TemplateError`` when a value is missing, the result is too large, or the run takes more than
-    ///   `limits.steps`.
+    /// - Parameter limitBytes: the maximum length of the result in bytes. Without a limit, a few references to a large
+    ///   document could create a much larger result.
+    /// - Throws: ``TemplateError`` when a value is missing, the result is too large, or rendering needs more than
+    ///   `limits.steps` steps.
     public func render(
         _ context: some TemplateContext, limitBytes: Int, limits: TemplateLimits = TemplateLimits()
     ) throws(TemplateError) -> JSONText {
@@ -299,10 +303,10 @@ public struct Template: Sendable {
 
 /// A condition on the context: `{"body/action":"opened","header/X-Event":["push","tag"]}`.
 ///
-/// Every reference must pass its test. Of a list of such objects, one must hold.
+/// An object is true if all its references pass their tests. A list of such objects is true if one of them is true.
 public struct TemplateCondition: Sendable {
     indirect enum Test: Sendable {
-        /// The text is one of these; `nil` stands for `null` and for a missing value.
+        /// Passes if the text is one of these texts; `nil` stands for `null` and for a missing value.
         case isOneOf([String?])
         case exists(Bool)
         case not(Test)
@@ -312,7 +316,7 @@ public struct TemplateCondition: Sendable {
 }
 
 extension TemplateCondition.Test {
-    /// True when the value passes the test.
+    /// Returns true if a value passes the test.
     ///
     /// - Parameters:
     ///   - text: the value as text; `nil` for `null`, for arrays and objects, and for a missing value.
@@ -326,29 +330,29 @@ extension TemplateCondition.Test {
     }
 }
 
-/// Limits on the cost of a template. They stop an author's mistakes and a sender's hostile arrays.
+/// Limits on the cost of a template. They protect against mistakes of a template's author and against hostile input.
 public struct TemplateLimits: Sendable {
-    /// The maximum number of bytes of the template itself.
+    /// The maximum length of the template in bytes.
     public var bytes = 32 * 1024
-    /// The deepest nesting of the template itself, which bounds the recursion of compiling and rendering.
+    /// The maximum nesting depth of the template, which also limits the recursion of compiling and rendering.
     public var depth = 64
-    /// The maximum number of references in the whole template. Each may read through a whole document once.
+    /// The maximum number of references in the whole template. Each reference may scan a whole document once.
     public var references = 256
-    /// The maximum number of steps of one run: one step for each value printed or compared and for each KiB read
-    /// through. This bounds nested repetitions. The worst case found for 1 MiB of hostile arrays costs 0.2 s of CPU
-    /// time; 90 references that each read through 1 MiB are within the limit.
+    /// The maximum number of steps for rendering a template. One step is a value that is printed or compared, or 1 KiB
+    /// that is scanned. This limits the cost of nested repetitions. The worst known case, for 1 MiB of hostile arrays,
+    /// takes 0.2 s of CPU time. A template with 90 references that each scan 1 MiB is within the limit.
     public var steps = 100_000
 
-    /// The default limits.
+    /// Creates the default limits.
     public init() {}
 }
 
-/// The place in the context from which a template takes a value: `body/user/id`, `header/X-Event`, `source`.
+/// A reference to a value of the context, for instance `body/user/id`, `header/X-Event` or `source`.
 public struct TemplateReference: Sendable, CustomStringConvertible {
     enum Target: Sendable {
         case document(root: String, JSONPointer)
         case text(root: String, name: String)
-        /// An element of the repetition at this depth.
+        /// The current element of the enclosing repetition at this depth, or a part of the element.
         case element(depth: Int, JSONPointer)
     }
 
@@ -356,7 +360,7 @@ public struct TemplateReference: Sendable, CustomStringConvertible {
     /// The reference as its author wrote it.
     public let description: String
 
-    /// Parses a reference; `nil` when the text refers to nothing.
+    /// Parses a reference. Returns `nil` when the text does not begin with a known root or variable, or is malformed.
     init?(_ text: some StringProtocol, roots: [ReferenceRoot], variables: [String]) {
         let slash = text.firstIndex(of: "/")
         let name = text[..<(slash ?? text.endIndex)]

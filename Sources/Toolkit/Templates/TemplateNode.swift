@@ -1,6 +1,6 @@
 import JSON
 
-/// A compiled template. `at` is the node's place in the template, for reports of missing values.
+/// A node of a compiled template. `at` is the position of the node in the template, for reports of missing values.
 indirect enum TemplateNode: Sendable {
     case constant(JSONText)
     case text(TextTemplate, at: String)
@@ -21,7 +21,7 @@ public struct TemplateChoice<Branch: Sendable>: Sendable {
     let pointer: String
 }
 
-/// A repetition with one round for each element of an array:
+/// A repetition, which produces one value for each element of an array:
 /// `{"$each":"body/commits","as":"commit","when":…,"value":…}`.
 public struct TemplateRepetition: Sendable {
     let array: TemplateReference
@@ -37,10 +37,10 @@ enum TemplateConversion: String, Sendable, CaseIterable {
     case number
     /// Converts a text to lower case.
     case lower
-    /// Replaces every character of a text that is not allowed in an event type by a dot: `orders/create` becomes
+    /// Replaces each character of a text that is not allowed in an event type with a dot: `orders/create` becomes
     /// `orders.create`.
     case name
-    /// Parses a text that contains JSON into that value.
+    /// Parses a text that contains JSON.
     case json
 
     /// Returns the converted value; `nil` when the value cannot be converted.
@@ -55,7 +55,7 @@ enum TemplateConversion: String, Sendable, CaseIterable {
     }
 
     private static func parse(_ text: String) -> JSONText? {
-        // A text that does not parse cannot be converted; the details of the error do not matter.
+        // A text that is not valid JSON cannot be converted. The details of the error are not needed.
         (try? JSONDocument(Array(text.utf8), numbers: .lenient))?.text
     }
 
@@ -80,7 +80,7 @@ extension JSONText {
 
     var isNull: Bool { bytes.first == UInt8(ascii: "n") }
 
-    /// The value as text: the text of a string, a number as it was written, `true` or `false`. `nil` for any other
+    /// The value as text: the text of a string, the original digits of a number, `true` or `false`; `nil` for any other
     /// value.
     var scalarText: String? {
         switch bytes.first {
@@ -90,12 +90,12 @@ extension JSONText {
         }
     }
 
-    /// The text of a JSON string, without escapes; `nil` for any other value.
+    /// The unescaped text of a JSON string; `nil` for any other value.
     var string: String? {
         guard isString else { return nil }
         let inner = bytes.dropFirst().dropLast()
         guard inner.contains(UInt8(ascii: "\\")) else { return String(decoding: inner, as: UTF8.self) }
-        // The bytes come from a text that parsed, so they parse too.
+        // The bytes are part of a text that was parsed successfully, so they can be parsed as well.
         return (try? JSONDocument(self))?.root.string
     }
 }

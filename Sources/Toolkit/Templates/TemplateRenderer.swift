@@ -1,20 +1,20 @@
 public import JSON
 
-/// One run of templates with the values of one context. Keeps the number of steps that the run may still take.
+/// Renders templates with the values of one context. All templates share the number of remaining steps.
 public struct TemplateRenderer {
     private var context: any TemplateContext
     private var steps: Int
-    /// The current elements of the enclosing repetitions, the outermost first.
+    /// The current elements in the enclosing repetitions, the outermost first.
     private var elements: [JSONText] = []
     private var gaps: [MissingValue] = []
 
-    /// Creates a renderer for one context, with the steps of `limits`.
+    /// Creates a renderer for one context. Rendering may take `limits.steps` steps in total.
     public init(_ context: any TemplateContext, limits: TemplateLimits = TemplateLimits()) {
         self.context = context
         steps = limits.steps
     }
 
-    /// Continues with another context, with the remaining steps and `moreSteps`.
+    /// Replaces the context, and adds `moreSteps` to the remaining steps.
     public mutating func turn(to context: any TemplateContext, moreSteps: Int) {
         self.context = context
         steps += moreSteps
@@ -25,7 +25,7 @@ public struct TemplateRenderer {
     /// - Throws: ``TemplateError`` when a value is missing, the result is too large, or no steps remain.
     public mutating func value(of template: Template, limitBytes: Int) throws(TemplateError) -> JSONText {
         gaps = []
-        // A template that is a single reference: the same bytes, nothing copied.
+        // If the template is a single reference, the value is returned without copying its bytes.
         if case .reference(let reference, let fallback, let conversion, let pointer) = template.node {
             let value = try value(of: reference, fallback, conversion, at: pointer)
             guard let value else { throw .missing(gaps) }
@@ -39,10 +39,11 @@ public struct TemplateRenderer {
         return writer.text
     }
 
-    /// Renders the template as a text. Its result must be a text, a number or a Boolean.
+    /// Renders the template and returns its result as a text. The result must be a string, a number or a Boolean.
     ///
-    /// - Parameter pointer: the template's place, reported when the result is none of these.
-    /// - Throws: ``TemplateError``, as ``value(of:limitBytes:)``, and for a result of another type.
+    /// - Parameter pointer: the position of the template, for the error when the result has another type.
+    /// - Throws: ``TemplateError`` in the same cases as ``value(of:limitBytes:)``, and when the result has another
+    ///   type.
     public mutating func text(
         of template: Template, at pointer: String, limitBytes: Int
     ) throws(TemplateError) -> String {
@@ -53,9 +54,10 @@ public struct TemplateRenderer {
         return text
     }
 
-    /// Returns true when the condition holds in the context.
+    /// Returns true if the condition is true for the context.
     ///
-    /// - Throws: ``TemplateError/tooMuchWork`` when no steps remain. A missing value does not throw; the test decides.
+    /// - Throws: ``TemplateError/tooMuchWork`` when no steps remain. A missing value is not an error; it is passed to
+    ///   the test.
     public mutating func holds(_ condition: TemplateCondition) throws(TemplateError) -> Bool {
         for alternative in condition.alternatives {
             var holds = true
@@ -70,8 +72,8 @@ public struct TemplateRenderer {
 
     /// Returns the branch that the context selects.
     ///
-    /// - Throws: ``TemplateError/missing(_:)`` when the context selects none; ``TemplateError/tooMuchWork`` when no
-    ///   steps remain.
+    /// - Throws: ``TemplateError/missing(_:)`` when the context selects no branch; ``TemplateError/tooMuchWork`` when
+    ///   no steps remain.
     public mutating func branch<Branch>(of choice: TemplateChoice<Branch>) throws(TemplateError) -> Branch {
         gaps = []
         guard let branch = try pick(choice) else { throw .missing(gaps) }
@@ -132,7 +134,7 @@ public struct TemplateRenderer {
             return writer.raw(fallback ?? .null)
         }
         writer.beginArray()
-        // A writer cannot be captured: it is passed from round to round.
+        // The loop does not use `forEach`, because a closure cannot capture the writer.
         for value in values {
             try spend(1)
             elements.append(value)
@@ -167,7 +169,7 @@ public struct TemplateRenderer {
         try print(node, to: &writer, limitBytes)
         var texts: [String] = []
         for element in writer.text.rawElements() ?? [] {
-            // Null comes from a missing value, or from a default of null: there is nothing to join.
+            // A missing value, or a default of null, is skipped.
             guard !element.isNull else { continue }
             guard let text = element.scalarText else {
                 gaps.append(MissingValue(pointer: pointer, detail: "'$join' takes texts and numbers"))
@@ -263,31 +265,32 @@ public struct TemplateRenderer {
     }
 }
 
-/// The values with which a template is rendered.
+/// A context: the source of the values with which a template is rendered.
 public protocol TemplateContext {
-    /// The whole value of a root of the form ``ReferenceRoot/Form/document``, as valid JSON; `nil` when there is none.
+    /// Returns the whole document of a root with the form ``ReferenceRoot/Form/document``, as valid JSON; `nil` when
+    /// there is none.
     func document(_ root: String) -> JSONText?
 
-    /// The text under `name` of a root of the form ``ReferenceRoot/Form/table``, or (with an empty name) the text of a
-    /// root of the form ``ReferenceRoot/Form/text``; `nil` when there is none.
+    /// Returns the text with this name in a root with the form ``ReferenceRoot/Form/table``, or the text of a root with
+    /// the form ``ReferenceRoot/Form/text``, for which the name is empty; `nil` when there is none.
     func text(_ root: String, _ name: String) -> String?
 }
 
-/// The first word of references: a source of values for templates.
+/// A root: the first word of a reference. It selects a source of values in the context.
 public struct ReferenceRoot: Sendable, Hashable {
-    /// The form of the part that follows the first word.
+    /// The form of the part of a reference that follows the first word.
     public enum Form: Sendable {
-        /// `body`, `body/json/pointer` (RFC 6901).
+        /// A JSON document: `body`, or `body/json/pointer` (RFC 6901) for a part.
         case document
-        /// `header/Name`: everything after the slash is one name.
+        /// A table of texts: `header/Name`. The whole text after the slash is one name.
         case table
-        /// `source`: the word alone.
+        /// A single text: `source`, without a second part.
         case text
     }
 
-    /// The first word.
+    /// The first word of references with this root.
     public let name: String
-    /// The form of the part that follows the first word.
+    /// The form of the part of a reference that follows the first word.
     public let form: Form
 
     /// Creates a root.
@@ -296,7 +299,7 @@ public struct ReferenceRoot: Sendable, Hashable {
         self.form = form
     }
 
-    /// The spelling of references with this root, for messages.
+    /// The form of references with this root, for messages.
     var spelling: String {
         switch form {
         case .document: "\(name)/json/pointer"
@@ -306,11 +309,11 @@ public struct ReferenceRoot: Sendable, Hashable {
     }
 }
 
-/// An error in a template, for its author.
+/// An error in a template, with a message for the template's author.
 public struct TemplateFault: Sendable, Equatable {
-    /// The place in the template: a JSON Pointer, empty for the whole template.
+    /// The position of the error: a JSON Pointer into the template, empty for the whole template.
     public var pointer: String
-    /// The violated requirement in one word: `type`, `required`, `reference`, …
+    /// The violated rule in one word, for instance `type`, `required` or `reference`.
     public var keyword: String
     /// One sentence about the error.
     public var detail: String
@@ -329,19 +332,19 @@ public struct TemplateFaults: Error, Sendable, Equatable {
     public var faults: [TemplateFault]
 }
 
-/// A value that a run could not produce.
+/// A value that was missing when a template was rendered.
 public struct MissingValue: Sendable, Equatable {
-    /// The place in the template that requires the value: a JSON Pointer.
+    /// The part of the template that requires the value, as a JSON Pointer.
     public var pointer: String
-    /// A message that names the reference: `{body/ref} has no value`.
+    /// A message that contains the reference, for instance `{body/ref} has no value`.
     public var detail: String
 }
 
 /// The reason why a template could not be rendered.
 public enum TemplateError: Error, Sendable, Equatable {
     case missing([MissingValue])
-    /// The result would be longer than the limit.
+    /// The result is longer than the limit.
     case tooLarge(limitBytes: Int)
-    /// The run needs more than `TemplateLimits.steps`.
+    /// Rendering needs more steps than ``TemplateLimits/steps``.
     case tooMuchWork
 }

@@ -1,13 +1,13 @@
 /// A text with references in braces: `repos.{body/repository/name}`, `{query/topic|general}`.
 ///
-/// The text after `|` is used when there is no value. `{{` and `}}` produce braces.
+/// The text after `|` is the fallback when the reference has no value. `{{` and `}}` stand for single braces.
 struct TextTemplate: Sendable {
     enum Part: Sendable {
         case text(String)
         case reference(TemplateReference, fallback: String?)
     }
 
-    /// The reason why a template was rejected; one sentence for its author.
+    /// The error for a malformed template, with one sentence for the template's author.
     struct Fault: Error {
         let detail: String
     }
@@ -48,7 +48,7 @@ struct TextTemplate: Sendable {
         return .reference(reference, fallback: bar.map { String(text[text.index(after: $0)...]) })
     }
 
-    /// The text when it contains no references; `nil` otherwise.
+    /// The resulting text, if the template contains no references; `nil` otherwise.
     var constant: String? {
         var text = ""
         for part in parts {

@@ -1,6 +1,6 @@
-/// Base 16 (RFC 4648, section 8). Encodes in lower case and decodes both cases.
+/// Hexadecimal encoding and decoding (Base16, RFC 4648, section 8). Encodes in lower case and decodes both cases.
 public enum Hex {
-    /// Encodes each byte as two lower-case digits.
+    /// Returns the bytes as text, with two lower-case digits for each byte.
     public static func encode(_ bytes: [UInt8]) -> String {
         String(unsafeUninitializedCapacity: bytes.count * 2) { buffer in
             var index = 0
@@ -13,7 +13,7 @@ public enum Hex {
         }
     }
 
-    /// Decodes the digits. Returns `nil` for an odd number of digits or any other character.
+    /// Decodes hexadecimal digits. Returns `nil` for an odd number of digits, and for any other character.
     public static func decode(_ text: String) -> [UInt8]? { decode(text[...]) }
 
     /// Decodes a part of a text, such as the part after a prefix.
@@ -33,10 +33,10 @@ public enum Hex {
         return high == nil ? bytes : nil
     }
 
-    /// The lower-case digit of a value from 0 to 15.
+    /// Returns the lower-case ASCII digit for a value from 0 to 15.
     @inlinable public static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 &+ value : 0x57 &+ value }
 
-    /// The value of a digit of either case; `nil` for any other byte.
+    /// Returns the value of an ASCII digit in upper or lower case; `nil` for any other byte.
     @inlinable public static func value(of digit: UInt8) -> UInt8? {
         switch digit {
         case 0x30...0x39: digit &- 0x30

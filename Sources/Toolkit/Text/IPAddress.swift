@@ -2,17 +2,17 @@ public import Glibc
 
 /// An IPv4 or IPv6 address.
 public enum IPAddress: Sendable, Hashable {
-    /// The address in host byte order: 127.0.0.1 is `0x7f00_0001`.
+    /// An IPv4 address in host byte order: 127.0.0.1 is `0x7f00_0001`.
     case v4(UInt32)
-    /// The first and the last eight bytes, in host byte order.
+    /// The first and the last eight bytes of an IPv6 address, in host byte order.
     case v6(UInt64, UInt64)
 
-    /// Parses the canonical spellings only: four decimal numbers without leading zeros, or RFC 4291 text without a
-    /// zone. Returns `nil` for any other text.
+    /// Parses an address. Accepts only four decimal numbers without leading zeros (IPv4), or a text according to RFC
+    /// 4291 without a zone (IPv6). Returns `nil` for any other text.
     ///
-    /// Does not use `getaddrinfo`, which accepts `127.1`, `0x7f.1` and `2130706433` as 127.0.0.1.
+    /// `getaddrinfo` is not used, because it accepts `127.1`, `0x7f.1` and `2130706433` as 127.0.0.1.
     public init?(_ text: String) {
-        // `inet_pton` reads up to a NUL; text after it would not be checked.
+        // `inet_pton` stops at a NUL and would ignore the text after it.
         guard !text.utf8.contains(0) else { return nil }
         var v4 = in_addr()
         if inet_pton(AF_INET, text, &v4) == 1 {
@@ -24,7 +24,7 @@ public enum IPAddress: Sendable, Hashable {
         self = IPAddress(v6)
     }
 
-    /// Reads the address of a socket address. Returns `nil` for other address families.
+    /// Creates an address from a socket address. Returns `nil` if the address family is not IPv4 or IPv6.
     public init?(_ address: UnsafePointer<sockaddr>) {
         let raw = UnsafeRawPointer(address)
         switch Int32(address.pointee.sa_family) {
@@ -42,8 +42,8 @@ public enum IPAddress: Sendable, Hashable {
         }
     }
 
-    /// The IPv4 address of an IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2), which is what the kernel connects to; any
-    /// other address unchanged.
+    /// The IPv4 address of an IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2), to which the kernel connects. Any other
+    /// address is unchanged.
     public var unmapped: IPAddress {
         guard case .v6(0, let low) = self, low >> 32 == 0xffff else { return self }
         return .v4(UInt32(truncatingIfNeeded: low))
@@ -51,7 +51,7 @@ public enum IPAddress: Sendable, Hashable {
 }
 
 extension IPAddress: CustomStringConvertible {
-    /// The canonical text (RFC 5952).
+    /// The canonical text of the address (RFC 5952 for IPv6).
     public var description: String {
         switch self {
         case .v4(let value):

@@ -1,11 +1,11 @@
 /// Percent-encoding of UTF-8 text (RFC 3986, section 2.1).
 public enum PercentEncoding {
-    /// The ASCII characters that an encoded text keeps as they are.
+    /// A set of ASCII characters that are not encoded.
     public struct Kept: Sendable {
         private var low: UInt64 = 0
         private var high: UInt64 = 0
 
-        /// Creates the set of the bytes for which `isKept` is true. Bytes outside ASCII are always encoded.
+        /// Creates the set of the ASCII bytes for which `isKept` returns true. All other bytes are always encoded.
         private init(_ isKept: (UInt8) -> Bool) {
             for byte in 0..<UInt8(64) where isKept(byte) { low |= 1 << UInt64(byte) }
             for byte in 0..<UInt8(64) where isKept(byte + 64) { high |= 1 << UInt64(byte) }
@@ -19,11 +19,11 @@ public enum PercentEncoding {
             }
         }
 
-        /// The unreserved characters without the tilde, which PubNub's request signatures encode as well.
+        /// The unreserved characters without the tilde. PubNub's request signatures also encode the tilde.
         public static let unreservedWithoutTilde = Kept { $0 != 0x7E && unreserved.contains($0) }
 
-        /// The characters of a header field value: visible ASCII without `"` and `%` (CloudEvents HTTP binding,
-        /// section 3.1.3.2).
+        /// The characters that need no encoding in a header field value: visible ASCII without `"` and `%` (CloudEvents
+        /// HTTP binding, section 3.1.3.2).
         public static let fieldValue = Kept { (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x25 }
 
         func contains(_ byte: UInt8) -> Bool {
@@ -31,7 +31,7 @@ public enum PercentEncoding {
         }
     }
 
-    /// Encodes every byte of the text but the kept ones, with upper-case digits.
+    /// Encodes all bytes of the text except those in `kept`. Uses upper-case hexadecimal digits.
     public static func encode(_ text: String, keeping kept: Kept = .unreserved) -> String {
         let escapes = text.utf8.reduce(0) { $0 + (kept.contains($1) ? 0 : 1) }
         guard escapes > 0 else { return text }
@@ -52,13 +52,13 @@ public enum PercentEncoding {
         }
     }
 
-    /// Decodes the text exactly once. Returns `nil` for a broken escape and for bytes that are not UTF-8.
+    /// Decodes percent escapes once. Returns `nil` if an escape is invalid or the decoded bytes are not UTF-8.
     ///
-    /// - Parameter plusIsSpace: true for forms and queries, where `+` stands for a space (WHATWG URL,
+    /// - Parameter plusIsSpace: true for forms and queries, in which `+` represents a space (WHATWG URL,
     ///   application/x-www-form-urlencoded).
     @inlinable
     public static func decode(_ bytes: some Collection<UInt8>, plusIsSpace: Bool = false) -> String? {
-        // Most names need no decoding, so they are copied once only.
+        // Most texts contain no escapes and are copied directly.
         guard bytes.contains(where: { $0 == 0x25 || (plusIsSpace && $0 == 0x2B) }) else {
             return String(validating: bytes, as: UTF8.self)
         }

@@ -1,11 +1,11 @@
 internal import CYAML
 
 extension YAMLNode {
-    /// Parses a text that is one YAML document, of at most 1 MiB and 64 levels.
+    /// Parses a text that contains one YAML document. The text may have at most 1 MiB and a nesting depth of 64.
     ///
-    /// - Returns: `nil` for a text without content.
-    /// - Throws: `YAMLError` for a text that is not YAML, contains a duplicate key, an anchor, an alias or a second
-    ///   document, or is larger or nested deeper than the limits.
+    /// - Returns: the root node; `nil` for a text without content.
+    /// - Throws: `YAMLError` if the text is not YAML, contains a duplicate key, an anchor, an alias or a second
+    ///   document, or exceeds the limits.
     public static func parse(_ text: String) throws(YAMLError) -> YAMLNode? {
         try parse(text, limits: YAMLLimits())
     }
@@ -30,7 +30,7 @@ extension YAMLNode {
     }
 }
 
-/// Builds nodes from libyaml's events. `end` must be called once, while the bytes still exist.
+/// Creates nodes from libyaml's events. Call `end` once, while the bytes still exist.
 private struct YAMLParser {
     private let parser: UnsafeMutablePointer<yaml_parser_t>
     private let bytes: UnsafeBufferPointer<UInt8>
@@ -42,10 +42,10 @@ private struct YAMLParser {
         self.bytes = bytes
         self.limits = limits
         event = yaml_event_t()
-        // At a fixed address: libyaml keeps pointers into it.
+        // The parser has a fixed address, because libyaml stores pointers into it.
         parser = .allocate(capacity: 1)
         parser.initialize(to: yaml_parser_t())
-        // Fails when no memory is left.
+        // The call fails only when memory cannot be allocated.
         guard yaml_parser_initialize(parser) == 1 else {
             parser.deallocate()
             throw YAMLError(reason: "no memory is left to read it", place: YAMLPlace(line: 1, column: 1))
@@ -73,7 +73,7 @@ private struct YAMLParser {
         return node
     }
 
-    /// Returns the node that begins with the current event.
+    /// Returns the node that begins at the current event.
     private mutating func node() throws(YAMLError) -> YAMLNode {
         let place = place
         switch event.type {
@@ -141,11 +141,11 @@ private struct YAMLParser {
 
     private func failure(_ reason: String) -> YAMLError { YAMLError(reason: reason, place: place) }
 
-    /// The error that libyaml has found.
+    /// The error that libyaml has reported.
     private var problem: YAMLError {
         let state = parser.pointee
         let problem = state.problem.map { String(cString: $0) } ?? "no memory is left to read it"
-        // An error of libyaml's reader (control characters) has an offset in bytes and no mark.
+        // An error of libyaml's reader, for instance for a control character, has an offset in bytes instead of a mark.
         if state.error == YAML_READER_ERROR {
             return YAMLError(reason: problem, place: YAMLPlace(after: bytes.prefix(state.problem_offset)))
         }
@@ -155,7 +155,7 @@ private struct YAMLParser {
 }
 
 extension YAMLPlace {
-    /// The position after some UTF-8 bytes.
+    /// Creates the position after these UTF-8 bytes.
     fileprivate init(after bytes: Slice<UnsafeBufferPointer<UInt8>>) {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         let characters = String(decoding: lines.last ?? bytes, as: UTF8.self).unicodeScalars

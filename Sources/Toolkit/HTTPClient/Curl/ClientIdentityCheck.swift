@@ -1,16 +1,18 @@
 import CCurl
 import Glibc
 
-/// Lets libcurl begin a TLS handshake without a peer, to find out if it can read certificates and keys.
+/// Checks if libcurl can read certificates and keys, by beginning a TLS handshake that no peer answers.
 ///
-/// libcurl reads a certificate and its key once a connection is open, and the authorities when it waits for the
-/// response to its hello (some versions read both at once). It is therefore given a connection to a local socket whose
-/// other end is closed before the hello. This runs the same code that will later read the identity.
+/// libcurl reads a certificate and its key after a connection is open, and the authorities while it waits for the
+/// server's first message (some versions read both at the same time). The check therefore uses a connection to a local
+/// socket whose other end is already closed. It runs the same code that reads the identity for real requests.
 final class ClientIdentityCheck {
     private let curl: UnsafeMutableRawPointer
     private let listener: Listener
 
-    /// - Returns: `nil` when there is no memory or socket.
+    /// Creates a check with its local socket.
+    ///
+    /// - Returns: `nil` when memory or a socket cannot be allocated.
     init?() {
         guard Multi.startFailure == nil, let listener = Listener(), let curl = curl_easy_init() else { return nil }
         (self.curl, self.listener) = (curl, listener)
@@ -41,7 +43,10 @@ final class ClientIdentityCheck {
         try begin(pair, pair.certificate, refusedWith: CURLE_SSL_CERTPROBLEM, .privateKey)
     }
 
-    /// - Parameter authorities: never empty, because libcurl would otherwise read all of the system's for nothing.
+    /// Begins a TLS handshake with a certificate and authorities. Throws an error if libcurl cannot read them.
+    ///
+    /// - Parameter authorities: the authorities in PEM. They must not be empty, because libcurl would otherwise read
+    ///   all authorities of the system.
     private func begin(
         _ pair: ClientIdentity.Pair?, _ authorities: [UInt8], refusedWith refusal: CURLcode,
         _ reason: ClientIdentityError.Reason
@@ -52,7 +57,7 @@ final class ClientIdentityCheck {
         setting.bytes(CURLOPT_CAINFO_BLOB, authorities)
         guard setting.code == CURLE_OK else { throw ClientIdentityError(.notChecked) }
         switch curl_easy_perform(curl) {
-        // The handshake began and found no peer, so everything was read.
+        // The handshake began and failed because there is no peer, so libcurl has read the identity successfully.
         case CURLE_SSL_CONNECT_ERROR: return
         case refusal: throw ClientIdentityError(reason)
         default: throw ClientIdentityError(.notChecked)
@@ -60,7 +65,7 @@ final class ClientIdentityCheck {
     }
 }
 
-/// A socket on loopback. The kernel completes connections to it before they are accepted.
+/// A listening socket on the loopback interface. The kernel completes connections to it before they are accepted.
 private final class Listener {
     private let descriptor: Int32
     private(set) var port: UInt16 = 0

@@ -3,25 +3,27 @@ import CLinux
 internal import Glibc
 internal import Text
 
-/// One libcurl easy handle, configured once and reused for many transfers.
+/// One libcurl easy handle. It is configured once and reused for many transfers.
 ///
-/// libcurl keeps an unretained pointer to this object (`WRITEDATA` and similar options). The ``TransferLoop`` keeps
-/// every handle until the multi handle is gone, so the pointer is valid whenever libcurl calls back.
+/// libcurl stores an unretained pointer to this object (`WRITEDATA` and similar options). The ``TransferLoop`` retains
+/// every handle until the multi handle is released, so the pointer is valid in each callback.
 final class EasyHandle {
     let curl: UnsafeMutableRawPointer
-    /// The transfer that the callbacks work for; set while the handle is in the multi handle.
+    /// The current transfer, which the callbacks use. Set while the handle is in the multi handle.
     var transfer: Transfer?
     private let transferLoop: Unmanaged<TransferLoop>
     private let errorText: UnsafeMutablePointer<CChar>
-    /// The options that the last transfer has set and that are still in effect: an identity, an explicit method, and a
+    /// The options of the last transfer that are still set in the handle: an identity, an explicit method, and a
     /// deadline.
     private var hasIdentity = false
     private var hasOwnMethod = false
     private var totalTimeout: Duration?
-    /// The system's directory of certificate authorities; `nil` when a file is trusted instead.
+    /// The system's directory of certificate authorities; `nil` when the options contain a file of authorities.
     private let authorityDirectory: String?
 
-    /// - Returns: `nil` when there is no memory.
+    /// Creates a handle with the settings that are the same for all transfers.
+    ///
+    /// - Returns: `nil` when memory cannot be allocated.
     init?(transferLoop: TransferLoop, options: ClientOptions, multi: Multi) {
         guard let curl = curl_easy_init() else { return nil }
         self.curl = curl
@@ -37,7 +39,7 @@ final class EasyHandle {
         errorText.deallocate()
     }
 
-    /// libcurl's message about the last failure; empty when there is none.
+    /// libcurl's message about the last failure; empty when there was no failure.
     var errorMessage: String { String(cString: errorText) }
 
     // MARK: One transfer
@@ -72,11 +74,11 @@ final class EasyHandle {
         return setting.code
     }
 
-    /// Releases the transfer. Call it only when the handle is outside the multi handle: until then libcurl reads the
-    /// request's memory.
+    /// Releases the transfer. Call it only after the handle was removed from the multi handle, because libcurl reads
+    /// the memory of the request until then.
     func clear() { transfer = nil }
 
-    /// Resumes a paused transfer; libcurl may call back before this returns.
+    /// Resumes a paused transfer. libcurl may call the callbacks before this function returns.
     func resume() -> CURLcode { curl_easy_pause(curl, CURLPAUSE_CONT) }
 
     // MARK: Measurements of a transfer
@@ -94,20 +96,20 @@ final class EasyHandle {
         return timings
     }
 
-    /// True when the name was resolved, or needed no resolving.
+    /// True when the host name was resolved or did not need to be resolved.
     var hasLookedUp: Bool { microseconds(CURLINFO_NAMELOOKUP_TIME_T) > 0 }
 
-    /// True when a connection was ready to send on.
+    /// True when a connection was ready to send the request.
     var hasConnected: Bool { microseconds(CURLINFO_PRETRANSFER_TIME_T) > 0 }
 
-    /// The `errno` of the last failed connect.
+    /// The `errno` of the last failed attempt to connect.
     var systemError: Int32 {
         var value = 0
         shim_easy_get_long(curl, CURLINFO_OS_ERRNO, &value)
         return Int32(truncatingIfNeeded: value)
     }
 
-    /// The numeric address of the connection that was used last.
+    /// The numeric address of the last connection; `nil` when there was none.
     var address: String? {
         var text: UnsafePointer<CChar>?
         shim_easy_get_text(curl, CURLINFO_PRIMARY_IP, &text)
@@ -130,26 +132,27 @@ final class EasyHandle {
         setting.long(CURLOPT_FOLLOWLOCATION, 0)
         setting.text(CURLOPT_PROTOCOLS_STR, "http,https")
         setting.long(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
-        // An empty string: without one libcurl would use the environment's proxy.
+        // The empty string turns off proxies. Without this option, libcurl would use the proxy of the environment
+        // variables.
         setting.text(CURLOPT_PROXY, "")
-        // This keeps libcurl from reading the exceptions in the environment.
+        // This option prevents libcurl from reading the environment variable `no_proxy`.
         setting.text(CURLOPT_NOPROXY, "*")
         setting.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
         setting.long(CURLOPT_TCP_NODELAY, 1)
         setting.long(CURLOPT_PATH_AS_IS, 1)
         setting.long(CURLOPT_DISALLOW_USERNAME_IN_URL, options.addressGuard.isEnabled ? 1 : 0)
-        // Without this option, ending a transfer whose name is still being resolved waits for the resolver's thread,
-        // and one silent name server would stop the loop for all transfers.
+        // Without this option, ending a transfer during its name lookup would wait for the resolver's thread. One name
+        // server that does not respond would then block the loop for all transfers.
         setting.long(CURLOPT_QUICK_EXIT, 1)
-        // A connection that has been idle for longer is more likely closed at the other end than usable.
+        // A connection that was idle for more than 60 s is not reused, because the server has probably closed it.
         setting.long(CURLOPT_MAXAGE_CONN, 60)
         setting.long(CURLOPT_UPLOAD_BUFFERSIZE, 16 * 1024)
         setting.text(CURLOPT_USERAGENT, options.userAgent)
         if let file = options.caFile { setting.text(CURLOPT_CAINFO, file) }
         setting.text(CURLOPT_CAPATH, authorityDirectory)
-        // Without a pass phrase, OpenSSL would ask for that of an encrypted key on the terminal.
+        // Without this option, OpenSSL would ask on the terminal for the pass phrase of an encrypted key.
         setting.text(CURLOPT_KEYPASSWD, "")
-        // Zero would mean 300 s.
+        // `milliseconds` is never zero. libcurl would treat zero as its default of 300 s.
         setting.long(CURLOPT_CONNECTTIMEOUT_MS, options.connectTimeout.milliseconds)
         setting.deadline(totalTimeout)
         setting.pointer(CURLOPT_ERRORBUFFER, errorText)
@@ -171,7 +174,8 @@ final class EasyHandle {
             let mayGoOut = EasyHandle.with(context) { $0.mayRequest(at: address) } ?? false
             return mayGoOut ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
         }
-        // The multi handle's data, because a connection outlives the transfer that opened it.
+        // The callback uses the multi handle's object, because a connection can exist longer than the transfer that has
+        // opened it.
         setting.pointer(CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(multi).toOpaque())
         setting.onCloseSocket { context, descriptor in
             context.map { Multi.from($0).forget(descriptor) }
@@ -180,7 +184,7 @@ final class EasyHandle {
         return setting.code == CURLE_OK
     }
 
-    /// The directory of authorities that libcurl was built to search.
+    /// The directory of certificate authorities that is compiled into libcurl; `nil` when there is none.
     private static let systemDirectory = curl_version_info(shim_version_now).pointee.capath.map { String(cString: $0) }
 
     private static func with<Result>(
@@ -201,21 +205,22 @@ final class EasyHandle {
         return transferLoop._withUnsafeGuaranteedRef { $0.received(header: line, for: transfer) }
     }
 
-    /// Limits the socket's receive buffer. A receiver whose response never ends fills that buffer before its
-    /// connection is closed, which takes megabytes for each connection without a limit. Must be set before connecting.
+    /// Limits the receive buffer of the socket. A server that sends an endless response fills this buffer before the
+    /// connection is closed. Without the limit, this would take megabytes for each connection. The size must be set
+    /// before connecting.
     private func boundReceiving(on descriptor: Int32, _ options: ClientOptions) {
         guard options.responseLimitBytes <= Self.smallAnswer else { return }
         var bytes = Int32(options.responseLimitBytes + options.responseHeaderLimitBytes)
-        // If the kernel rejects the value, its default size works as well.
+        // The result is ignored, because the default size also works.
         _ = setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// The largest response limit for which the receive buffer is limited. For longer responses the window has to grow
-    /// with the round-trip time.
+    /// The largest response limit for which the receive buffer is limited. For larger limits, the buffer must be able
+    /// to grow with the round-trip time.
     private static let smallAnswer = 128 * 1024
 
-    /// Opens the socket for one candidate address, after the name was resolved and before anything is sent. This is
-    /// the one place where the address that is checked is certain to be the address that is connected to.
+    /// Called by libcurl to open the socket for one address of the host. Checks the address with the guard. Only here
+    /// is it certain that the checked address is the one that libcurl connects to.
     private func openSocket(_ candidate: UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t {
         guard let transfer, let candidate, let address = shim_sockaddr(candidate).flatMap({ IPAddress($0) }) else {
             return shim_bad_socket
@@ -240,9 +245,9 @@ final class EasyHandle {
         return descriptor
     }
 
-    /// True when the request may be sent on the connection that libcurl has chosen. The connection may have been
-    /// opened under an earlier list of the guard. If the list has never been replaced, it has checked every
-    /// connection. A connection that is rejected is closed.
+    /// Returns true if the request may be sent on the connection that libcurl has chosen. The connection may have been
+    /// opened under an earlier list of the guard, so its address is checked again if the list was ever replaced. A
+    /// connection that is rejected is closed.
     private func mayRequest(at address: UnsafePointer<CChar>?) -> Bool {
         guard let transfer else { return false }
         let addressGuard = transferLoop._withUnsafeGuaranteedRef { $0.options.addressGuard }
@@ -255,8 +260,8 @@ final class EasyHandle {
 }
 
 extension TransferLoop {
-    /// Translates libcurl's result into a failure; `nil` when reading was stopped on purpose and the response is
-    /// valid.
+    /// Converts libcurl's error code to a failure. Returns `nil` when the error occurred only because reading was
+    /// stopped at the limit, so the response is valid.
     func failure(of transfer: Transfer, _ code: CURLcode, _ handle: EasyHandle) -> OutboundFailure? {
         if code == CURLE_WRITE_ERROR, transfer.response.reachedBodyLimit { return nil }
         let message = handle.errorMessage
@@ -273,21 +278,21 @@ extension TransferLoop {
         case CURLE_COULDNT_RESOLVE_HOST: .dns
         case CURLE_COULDNT_CONNECT: connectReason(transfer, handle)
         case CURLE_OPERATION_TIMEDOUT:
-            // With a deadline so short that nothing was begun, a numeric host still counts as a connect timeout: there
-            // was no name to look up.
+            // A numeric host needs no name lookup, so its timeout counts as a connect timeout even if nothing had
+            // begun.
             handle.hasConnected ? .timeout : handle.hasLookedUp || transfer.url.isNumeric ? .connectTimeout : .dns
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
             CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT,
             CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_ENGINE_INITFAILED,
             CURLE_SSL_CRL_BADFILE, CURLE_SSL_SHUTDOWN_FAILED, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_USE_SSL_FAILED:
             .tls
-        // libcurl 7.88 reports a malformed chunk as a receive error; only the message shows the cause.
+        // libcurl 7.88 reports a malformed chunk as a receive error. Only the message contains the cause.
         case CURLE_RECV_ERROR where text.hasSuffix("in chunked-encoding"): .responseInvalid
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_PARTIAL_FILE: .reset
         case CURLE_URL_MALFORMAT, CURLE_LOGIN_DENIED, CURLE_BAD_FUNCTION_ARGUMENT: .requestInvalid
         case CURLE_UNSUPPORTED_PROTOCOL where !handle.hasConnected: .requestInvalid
         case CURLE_OUT_OF_MEMORY: .overloaded
-        // The only callback that aborts is the one that asks the guard.
+        // Only the callback that calls the guard aborts a transfer.
         case CURLE_ABORTED_BY_CALLBACK: .blockedAddress
         default: .responseInvalid
         }

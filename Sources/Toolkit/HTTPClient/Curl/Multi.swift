@@ -3,16 +3,16 @@ internal import CLinux
 internal import Glibc
 internal import Locking
 
-/// The libcurl multi handle and the epoll set that drives it.
+/// The libcurl multi handle, and the epoll set that waits for its sockets.
 ///
-/// Used only on the loop thread. libcurl keeps an unretained pointer to this object for its socket and timer callbacks
-/// and for closing sockets; `deinit` ends libcurl's use of it.
+/// Used only on the loop thread. libcurl stores an unretained pointer to this object for its callbacks. `deinit` ends
+/// libcurl's use of the pointer.
 final class Multi {
     private let curl: UnsafeMutableRawPointer
     private let poll: Int32
-    /// The state of each descriptor, indexed by its number.
+    /// The state of each socket, indexed by the number of its descriptor.
     private var sockets: [Socket] = []
-    /// The time at which libcurl wants to be called even if nothing happens.
+    /// The time at which libcurl must be called even without an event; `nil` when there is no such time.
     private(set) var timerDue: UInt64?
 
     private var hasEnded = false
@@ -20,15 +20,17 @@ final class Multi {
     private struct Socket {
         /// The events that epoll watches for.
         var registered: UInt32 = 0
-        /// The events that libcurl wants; zero for none.
+        /// The events that libcurl has requested; zero for none.
         var wanted: UInt32 = 0
-        /// True when this client opened the descriptor and is therefore notified when it is closed.
+        /// True when this client has opened the descriptor. It is then also notified when the descriptor is closed.
         var isOurs = false
     }
 
+    /// Creates the multi handle and the epoll set.
+    ///
     /// - Parameters:
-    ///   - eventFD: reported by ``wait(until:)`` as an event of no socket.
-    ///   - connections: the most open connections, in use or idle.
+    ///   - eventFD: the eventfd that ends ``wait(until:)``. It belongs to no socket of libcurl.
+    ///   - connections: the maximum number of open connections, including idle ones.
     init(eventFD: EventFD, connections: Int) throws(ClientError) {
         poll = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard poll >= 0 else { throw ClientError.system("epoll_create1") }
@@ -61,8 +63,7 @@ final class Multi {
 
     deinit { end() }
 
-    /// Closes the open connections, through the callbacks above, and all other resources. The object must not be used
-    /// afterwards.
+    /// Closes all connections and releases all other resources. The object must not be used after this call.
     func end() {
         guard !hasEnded else { return }
         hasEnded = true
@@ -70,7 +71,8 @@ final class Multi {
         close(poll)
     }
 
-    /// Initializes libcurl once for the process. Contains the error message if that failed.
+    /// Initializes libcurl once in the process, at the first access. The value is the error message; `nil` after
+    /// success.
     static let startFailure: String? = {
         let code = curl_global_init(shim_global_default)
         return code == CURLE_OK ? nil : String(cString: curl_easy_strerror(code))
@@ -82,29 +84,29 @@ final class Multi {
 
     func add(_ handle: EasyHandle) -> CURLMcode { curl_multi_add_handle(curl, handle.curl) }
 
-    /// Removes a handle; a transfer that is not finished loses its connection.
+    /// Removes a handle from the multi handle. If its transfer is not finished, its connection is closed.
     func remove(_ handle: EasyHandle) { curl_multi_remove_handle(curl, handle.curl) }
 
     // MARK: Running
 
-    /// Waits for sockets, the eventfd or the deadline, and lets libcurl handle the events.
+    /// Waits for events of sockets, for the eventfd, or for the deadline. Passes the events to libcurl.
     func wait(until deadline: UInt64?) {
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { events in
             let count = epoll_wait(poll, events.baseAddress, Int32(events.count), Self.milliseconds(until: deadline))
-            // A negative count is EINTR, the only error possible with a valid descriptor: nothing happened.
+            // A negative count means EINTR, the only possible error here. It is treated as no events.
             for index in 0..<max(Int(count), 0) { dispatch(events[index]) }
         }
         runTimer()
     }
 
-    /// Lets libcurl do what is due now: its timeouts, and the transfers that were just added.
+    /// Calls libcurl if its timer is due. libcurl then handles timeouts and starts transfers that were just added.
     func runTimer() {
         guard let due = timerDue, due <= MonotonicTime.now.nanoseconds else { return }
         timerDue = nil
         act(shim_socket_timeout, 0)
     }
 
-    /// Returns the next finished transfer and its result.
+    /// Returns the handle of the next finished transfer and its result; `nil` when there is none.
     func nextFinished() -> (EasyHandle, CURLcode)? {
         var remaining: Int32 = 0
         while let message = curl_multi_info_read(curl, &remaining) {
@@ -119,10 +121,10 @@ final class Multi {
 
     private func dispatch(_ event: epoll_event) {
         let descriptor = event.data.fd
-        // The eventfd has no entry, or no wanted events: its purpose was to end the wait.
+        // The eventfd has no entry. Its only purpose is to end the wait.
         guard let socket = entry(descriptor), socket.registered != 0 else { return }
         guard socket.wanted != 0 else {
-            // Readable while idle: the peer has closed the connection. libcurl finds that out when it next picks the
+            // An idle connection that is readable was closed by the peer. libcurl detects this when it next selects the
             // connection.
             sockets[Int(descriptor)].registered = 0
             control(EPOLL_CTL_DEL, descriptor, 0)
@@ -144,7 +146,7 @@ final class Multi {
         guard let deadline else { return -1 }
         let now = MonotonicTime.now.nanoseconds
         guard deadline > now else { return 0 }
-        // Rounded up: waking early would spin until the deadline.
+        // The time is rounded up, because the loop would otherwise wake repeatedly before the deadline.
         return Int32(clamping: (deadline - now + 999_999) / 1_000_000)
     }
 
@@ -168,9 +170,9 @@ final class Multi {
             }
         if socket.wanted == socket.registered { return }
         if socket.wanted == 0 {
-            // An idle connection stays in the epoll set, because it is mostly needed again: this saves two system
-            // calls per request. That is not possible for libcurl's own descriptors (its resolver's), because nothing
-            // reports when they are closed.
+            // An idle connection stays in the epoll set, because it is usually needed again. This saves two system
+            // calls per request. Descriptors that libcurl itself has opened, for instance in its resolver, are removed,
+            // because the client is not notified when they are closed.
             if socket.isOurs, socket.registered == EPOLLIN.rawValue { return }
             control(EPOLL_CTL_DEL, descriptor, 0)
             socket.registered = 0
@@ -179,13 +181,13 @@ final class Multi {
         }
     }
 
-    /// Records a socket that this client has opened for libcurl.
+    /// Records a socket that this client has opened for libcurl (see `isOurs`).
     func own(_ descriptor: curl_socket_t) {
         while sockets.count <= Int(descriptor) { sockets.append(Socket()) }
         sockets[Int(descriptor)] = Socket(isOurs: true)
     }
 
-    /// Forgets a socket that is about to be closed, which removes it from the epoll set.
+    /// Discards the state of a socket that is about to be closed. Closing it removes it from the epoll set.
     func forget(_ descriptor: curl_socket_t) {
         if entry(descriptor) != nil { sockets[Int(descriptor)] = Socket() }
     }
@@ -203,11 +205,13 @@ final class Multi {
     }
 }
 
-/// An eventfd with which a task ends the loop's wait. Watched edge-triggered, so it never has to be read.
+/// An eventfd with which other threads wake the loop. It is watched with edge-triggered epoll, so it need not be read.
 final class EventFD: Sendable {
     let descriptor: Int32
 
-    /// - Throws: ``ClientError`` when the system has no descriptor left.
+    /// Creates the eventfd.
+    ///
+    /// - Throws: ``ClientError`` when the system cannot create the descriptor.
     init() throws(ClientError) {
         descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         guard descriptor >= 0 else { throw ClientError.system("eventfd") }
@@ -216,7 +220,7 @@ final class EventFD: Sendable {
     deinit { close(descriptor) }
 
     func raise() {
-        // The write fails only when the counter is about to overflow, and then the loop is being woken already.
+        // The write fails only when the counter is full. The loop is then about to wake up anyway.
         _ = eventfd_write(descriptor, 1)
     }
 }

@@ -1,16 +1,17 @@
 internal import CCurl
 
-/// A request in the form that libcurl reads: header list, URL, method and body in one block of memory with a fixed
-/// address.
+/// A request in the form that libcurl reads. The header list, URL, method and body are in one block of memory with a
+/// fixed address.
 ///
-/// libcurl keeps pointers to the header list and the body until the transfer is over. The block is built by the task
-/// that sends, so that the single loop thread copies nothing. It needs one allocation instead of two for each header.
+/// libcurl stores pointers to the header list and the body until the transfer has ended. The task that sends the
+/// request builds the block, so that the loop thread copies nothing. The block needs only one allocation, instead of
+/// two for each header field.
 struct PreparedRequest: ~Copyable {
-    /// The kind of transfer that libcurl is configured for, depending on method and body.
+    /// The kinds of transfers that libcurl distinguishes. The kind depends on the method and the body.
     enum Shape { case get, head, withoutBody, withBody }
 
     let shape: Shape
-    /// True when libcurl must be given the method explicitly.
+    /// True when the method must be set explicitly, because libcurl would not choose it for this kind of transfer.
     let hasOwnMethod: Bool
     let bodyCount: Int
     private let memory: UnsafeMutableRawPointer
@@ -21,15 +22,17 @@ struct PreparedRequest: ~Copyable {
     var headers: UnsafeMutablePointer<curl_slist> { memory.assumingMemoryBound(to: curl_slist.self) }
     var url: UnsafePointer<CChar> { text(at: urlOffset) }
     var method: UnsafePointer<CChar> { text(at: methodOffset) }
-    /// The body. Not `nil` for an empty body either: without a pointer libcurl would read the body from standard
-    /// input.
+    /// The pointer to the body. It is not `nil` even for an empty body, because libcurl would otherwise read the body
+    /// from standard input.
     var body: UnsafeMutableRawPointer { memory + bodyOffset }
 
-    /// Header fields that libcurl must not add by itself: `Expect` would cost a round trip that many receivers answer
-    /// late or never, and the `Content-Type` that libcurl would add declares a form.
+    /// The header fields that libcurl must not add. `Expect` would require a round trip, which many receivers answer
+    /// late or never. libcurl's `Content-Type` would declare a form.
     private static let suppressed = ["Expect", "Content-Type"]
 
-    /// - Throws: ``OutboundFailure/Reason/requestInvalid`` for a method or field that would not stay within its line.
+    /// Checks a request and copies it into a new block of memory.
+    ///
+    /// - Throws: ``OutboundFailure/Reason/requestInvalid`` if the method or a header field is malformed.
     init(_ request: borrowing OutboundRequest) throws(OutboundFailure) {
         try Self.check(request)
         switch request.method {
@@ -55,7 +58,8 @@ struct PreparedRequest: ~Copyable {
             if index < request.headers.count {
                 let field = request.headers[index]
                 writer.append(field.name)
-                // libcurl reads `name:` as a request to omit the field; an empty field is written with a semicolon.
+                // For libcurl, `name:` means that the field is omitted, and `name;` that it is sent with an empty
+                // value.
                 writer.append(field.value.isEmpty ? ";" : ": ")
                 writer.append(field.value)
             } else {
@@ -103,7 +107,7 @@ struct PreparedRequest: ~Copyable {
         !text.isEmpty
             && all(text) { byte in
                 switch byte {
-                // Visible ASCII without `"(),/:;<=>?@[\]{}`.
+                // The allowed characters are visible ASCII without `"(),/:;<=>?@[\]{}`.
                 case 0x21, 0x23...0x27, 0x2a, 0x2b, 0x2d, 0x2e, 0x30...0x39, 0x41...0x5a, 0x5e...0x7a, 0x7c, 0x7e: true
                 default: false
                 }
@@ -116,15 +120,15 @@ struct PreparedRequest: ~Copyable {
         all(text) { $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }
     }
 
-    /// Tests all bytes in the string's own memory, where it has some: reading each byte through the string's view
-    /// costs several times as much.
+    /// True when `isGood` is true for all bytes. Reads the bytes directly from the string's memory if possible, because
+    /// access through the string's UTF-8 view takes several times as long.
     @inline(__always)
     private static func all(_ text: String, _ isGood: (UInt8) -> Bool) -> Bool {
         text.utf8.withContiguousStorageIfAvailable { $0.allSatisfy(isGood) } ?? text.utf8.allSatisfy(isGood)
     }
 }
 
-/// Writes C strings one after another into memory whose size was computed before.
+/// Writes C strings one after another into a block of memory. The caller must have computed the required size.
 private struct Writer {
     var position: UnsafeMutableRawPointer
 

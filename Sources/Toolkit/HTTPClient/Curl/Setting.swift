@@ -1,6 +1,6 @@
 import CCurl
 
-/// Sets options of an easy handle and remembers the first error.
+/// Sets options of an easy handle and stores the first error.
 struct Setting {
     private let curl: UnsafeMutableRawPointer
     private(set) var code = CURLE_OK
@@ -11,41 +11,43 @@ struct Setting {
 
     mutating func offset(_ option: CURLoption, _ value: curl_off_t) { check(shim_easy_set_offset(curl, option, value)) }
 
-    /// Sets a text, which libcurl copies.
+    /// Sets an option to a text. libcurl copies the text.
     mutating func text(_ option: CURLoption, _ value: UnsafePointer<CChar>?) {
         check(shim_easy_set_text(curl, option, value))
     }
 
-    /// Sets a pointer, which libcurl keeps.
+    /// Sets an option to a pointer. libcurl stores the pointer, so the memory must stay valid.
     mutating func pointer(_ option: CURLoption, _ value: UnsafeMutableRawPointer?) {
         check(shim_easy_set_pointer(curl, option, value))
     }
 
-    /// Sets the header list, to which libcurl keeps a pointer.
+    /// Sets the header list. libcurl stores a pointer to it, so the list must stay valid.
     mutating func headers(_ value: UnsafeMutablePointer<curl_slist>?) { check(shim_easy_set_headers(curl, value)) }
 
-    /// Sets bytes, which libcurl copies; `nil` for none.
+    /// Sets an option to bytes, which libcurl copies; `nil` clears the option.
     mutating func bytes(_ option: CURLoption, _ value: [UInt8]?) {
         guard let value else { return check(shim_easy_set_bytes(curl, option, nil, 0)) }
         value.withUnsafeBytes { check(shim_easy_set_bytes(curl, option, $0.baseAddress, $0.count)) }
     }
 
-    /// Sets the time within which the whole response must arrive; `nil` for a response that is read as it arrives.
+    /// Sets the deadline of the whole response; `nil` for a response that is read while it arrives.
     mutating func deadline(_ timeout: Duration?) {
-        // A response that is read whole keeps its chunk framing, which counts towards its limit; see ``ChunkDecoder``.
+        // libcurl does not decode the chunks of a response with a deadline, so that the chunk framing counts towards
+        // the limit; see ``ChunkDecoder``.
         long(CURLOPT_HTTP_TRANSFER_DECODING, timeout == nil ? 1 : 0)
-        // Zero means "no deadline"; durations are never rounded down to it.
+        // Zero means "no deadline". `milliseconds` is never zero.
         long(CURLOPT_TIMEOUT_MS, timeout.map { $0.milliseconds } ?? 0)
     }
 
     /// Sets the client certificate and the trusted authorities of the TLS handshake.
     ///
-    /// - Parameter directory: a directory of certificate authorities, searched when the identity has none of its own.
+    /// - Parameter directory: a directory of certificate authorities, which is used when the identity contains no
+    ///   authorities.
     mutating func identity(_ identity: ClientIdentity?, directory: String?) {
         bytes(CURLOPT_SSLCERT_BLOB, identity?.pair?.certificate)
         bytes(CURLOPT_SSLKEY_BLOB, identity?.pair?.key)
         bytes(CURLOPT_CAINFO_BLOB, identity?.authorities)
-        // libcurl adds the directory to the given authorities instead of replacing it by them.
+        // The directory is removed if the identity contains authorities, because libcurl would otherwise trust both.
         text(CURLOPT_CAPATH, identity?.authorities == nil ? directory : nil)
     }
 

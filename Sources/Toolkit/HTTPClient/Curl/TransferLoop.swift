@@ -1,23 +1,23 @@
 internal import CCurl
 internal import Locking
 
-/// The client's event loop: takes commands from the mailbox, drives libcurl and delivers results.
+/// The client's event loop. It performs the commands of the mailbox, runs libcurl and delivers results.
 ///
-/// Created by ``Client`` and passed to its thread, which alone uses it from then on. That makes it safe to send to the
-/// thread.
+/// ``Client`` creates the loop and passes it to the loop's thread. After that, only this thread uses it, so sending it
+/// to the thread is safe.
 final class TransferLoop: @unchecked Sendable {
     let options: ClientOptions
     let multi: Multi
     private let mailbox: Mailbox
     private var hostLimits: HostLimits<Transfer>
-    /// All handles, at most one for each connection allowed.
+    /// All handles. Their number is at most the maximum number of connections.
     private var handles: [EasyHandle] = []
     private var idle: [EasyHandle] = []
-    /// The groups that hold results.
+    /// The groups that have collected results that are not delivered yet.
     private var lingering: [OutboundGroup] = []
-    /// No stream can exceed its idle timeout before this time.
+    /// The time of the next check of the streams' idle timeouts; `nil` when no check is needed.
     private var idleCheckDue: UInt64?
-    /// No request can exceed its queue timeout before this time.
+    /// The time of the next check of the waiting requests' queue timeouts; `nil` when no check is needed.
     private var queueCheckDue: UInt64?
 
     init(options: ClientOptions, mailbox: Mailbox) throws(ClientError) {
@@ -28,7 +28,7 @@ final class TransferLoop: @unchecked Sendable {
             limit: options.maxConnections, hostLimit: options.perHostConnections, waitingLimit: options.waitingLimit)
     }
 
-    /// Runs until the mailbox is closed, then ends everything.
+    /// The main function of the loop thread. Runs until the mailbox is closed, then ends all transfers.
     func run() {
         while true {
             let (commands, isClosed) = mailbox.drain()
@@ -37,7 +37,8 @@ final class TransferLoop: @unchecked Sendable {
             finishTransfers()
             submit()
             if isClosed { break }
-            // After work there may be more commands already: check the sockets without sleeping.
+            // If commands were performed, further commands may have arrived, so the loop checks the sockets without
+            // waiting.
             multi.wait(until: commands.isEmpty ? nextDeadline : 0)
             endSilentStreams()
             finishTransfers()
@@ -47,7 +48,8 @@ final class TransferLoop: @unchecked Sendable {
         stop()
     }
 
-    /// The next time at which the loop must act. Computed in every turn, so without creating an array.
+    /// The next time at which the loop must act; `nil` when there is none. It is computed in every turn and therefore
+    /// creates no array.
     private var nextDeadline: UInt64? {
         var next = min(multi.timerDue ?? .max, idleCheckDue ?? .max, queueCheckDue ?? .max)
         for group in lingering { next = min(next, group.due ?? .max) }
@@ -70,7 +72,8 @@ final class TransferLoop: @unchecked Sendable {
         lingering = []
         idle = []
         handles = []
-        // Not left to the deallocation of this object: a caller that waits for the end may rely on closed connections.
+        // The connections are closed here and not in `deinit`, because a caller of ``Client/shutdown()`` expects closed
+        // connections.
         multi.end()
     }
 
@@ -118,7 +121,7 @@ final class TransferLoop: @unchecked Sendable {
         }
     }
 
-    /// Delivers a failure for a transfer that never started.
+    /// Delivers a failure for a transfer that was not started.
     private func drop(_ transfer: Transfer, _ reason: OutboundFailure) {
         transfer.phase = .finished
         deliver(OutboundResult(failure: reason), to: transfer)
@@ -127,7 +130,7 @@ final class TransferLoop: @unchecked Sendable {
     private func cancel(_ transfer: Transfer) {
         switch transfer.phase {
         case .posted, .finished:
-            // The cancellation has overtaken the start, which will find the transfer marked as cancelled.
+            // The cancellation has arrived before the start. The start finds the transfer marked as cancelled.
             return
         case .active:
             finish(transfer, Self.cancelled)
@@ -137,7 +140,7 @@ final class TransferLoop: @unchecked Sendable {
         }
     }
 
-    /// Cancels the active requests of a group. Those that wait are cancelled when they would start.
+    /// Cancels the active requests of a group. Waiting requests are cancelled when they would start.
     private func cancel(_ group: OutboundGroup) {
         for handle in handles {
             if let transfer = handle.transfer, transfer.group === group { finish(transfer, Self.cancelled) }
@@ -191,7 +194,7 @@ final class TransferLoop: @unchecked Sendable {
         return handle
     }
 
-    /// Delivers the results of finished transfers, and starts waiting requests in the freed places.
+    /// Delivers the results of finished transfers, and starts waiting requests in their place.
     private func finishTransfers() {
         while true {
             while let (handle, code) = multi.nextFinished() {
@@ -200,7 +203,8 @@ final class TransferLoop: @unchecked Sendable {
             }
             guard let (transfer, lane) = hostLimits.next() else { return }
             start(transfer, lane)
-            // Started transfers are sent before the next sleep; one that failed at once has freed its place again.
+            // Sends the started transfers before the loop waits. The loop repeats, because a transfer that fails
+            // immediately allows another one to start.
             multi.runTimer()
         }
     }
@@ -223,7 +227,7 @@ final class TransferLoop: @unchecked Sendable {
         deliver(result, to: transfer)
     }
 
-    /// Delivers the result to its receiver, once.
+    /// Delivers the result of a transfer to its receiver. Only the first call for a transfer has an effect.
     private func deliver(_ result: OutboundResult, to transfer: Transfer) {
         let sink = transfer.sink
         transfer.sink = .done
@@ -273,7 +277,7 @@ final class TransferLoop: @unchecked Sendable {
         idleCheckDue = nil
         for handle in handles {
             guard let transfer = handle.transfer, let timeout = transfer.idleTimeout else { continue }
-            // A paused stream is silent because of its reader.
+            // The idle timeout of a paused stream does not run, because the stream waits for its reader.
             if transfer.isPaused { transfer.lastArrival = now }
             let due = transfer.lastArrival &+ timeout.nanoseconds
             if due <= now {

@@ -1,36 +1,39 @@
 internal import Locking
 public import Text
 
-/// Decides which URLs and addresses a ``Client`` may connect to, so that a URL from an untrusted user cannot reach
-/// into the operator's network.
+/// Decides which URLs and addresses a ``Client`` may connect to, so that URLs of untrusted users give no access to the
+/// operator's internal network.
 ///
-/// There are two checks. ``check(_:)`` examines the URL, when a webhook is registered and before every transfer. The
-/// client calls ``permits(_:isPlain:)`` with the very address that it is about to connect to, every time it opens a
-/// connection, so a name that resolves differently the second time gains nothing. Once the list was replaced, the
-/// client also calls it before each request on a reused connection. See docs/decisions/0010-address-guard.md.
+/// There are two checks. ``check(_:)`` examines a URL, when a webhook is registered and before every transfer. Each
+/// time the client opens a connection, it calls ``permits(_:isPlain:)`` with the address that it connects to, so that a
+/// name that later resolves to another address is also checked. After the list was replaced, the client also makes this
+/// call before each request on a reused connection. See docs/decisions/0010-address-guard.md.
 public struct AddressGuard: Sendable {
-    /// Ranges that are allowed although the table blocks them. They may also be reached over plain `http`.
+    /// The address ranges that are allowed although ``BlockedRanges`` contains them. Plain `http` is also allowed for
+    /// these ranges.
     ///
-    /// An address that embeds an IPv4 address (NAT64, 6to4, Teredo) is permitted only if the embedded address is
-    /// permitted too: listing the NAT64 prefix of an IPv6-only network does not open 169.254.169.254 through it.
+    /// An address that embeds an IPv4 address (NAT64, 6to4, Teredo) is permitted only if the embedded address is also
+    /// permitted. For example, allowing the NAT64 prefix of a network does not allow access to 169.254.169.254 through
+    /// it.
     ///
-    /// All copies of a guard share one list: replacing it changes what each of them permits from then on. Requests
-    /// that are already being sent finish. No further request uses a connection to an address that is no longer
-    /// permitted.
+    /// All copies of a guard share one list, so a replacement takes effect in all copies. Requests that are already
+    /// being sent are completed. No further request uses a connection to an address that is no longer permitted.
     public var allowed: [AddressBlock] { list.withLock { $0.allowed } }
-    /// The number of times that the list has been replaced. Results from an earlier generation may be outdated.
+    /// The number of times that the list has been replaced. A result of ``check(_:)`` from an earlier generation may be
+    /// outdated.
     var generation: UInt64 { list.withLock { $0.generation } }
     private let list: Lock<(allowed: [AddressBlock], generation: UInt64)>
-    /// False when nothing is checked.
+    /// False for a guard that permits everything.
     let isEnabled: Bool
 
-    /// Creates a guard that permits public addresses over `https`, and everything in `allowed` over `http` too.
+    /// Creates a guard that permits public addresses over `https`, and the ranges in `allowed` over `https` and `http`.
     public init(allowing allowed: [AddressBlock] = []) {
         list = Lock((allowed, 0))
         isEnabled = true
     }
 
-    /// A guard that permits everything. Only for programs whose user chose the URL, such as a command line client.
+    /// A guard that permits everything. Use it only in programs whose user has chosen the URL, such as a command line
+    /// client.
     public static let disabled = AddressGuard(enabled: false)
 
     private init(enabled: Bool) {
@@ -45,12 +48,13 @@ public struct AddressGuard: Sendable {
         }
     }
 
-    /// Checks a URL without resolving its host, for rejecting a webhook when it is registered.
+    /// Checks a URL without resolving its host. Used to reject a URL when a webhook is registered.
     ///
-    /// - Throws: ``URLRefusal``, whose message is safe to show to the person who supplied the URL.
+    /// - Throws: ``URLRefusal`` if the URL is not permitted. Its message is safe to show to the user who has supplied
+    ///   the URL.
     public func check(_ url: String) throws(URLRefusal) { _ = try review(url) }
 
-    /// Returns true when a connection to this address may be opened.
+    /// Returns true if a connection to this address may be opened.
     ///
     /// - Parameter isPlain: true when the connection would not use TLS.
     public func permits(_ address: IPAddress, isPlain: Bool) -> Bool {
@@ -62,7 +66,7 @@ public struct AddressGuard: Sendable {
         return !isPlain && !BlockedRanges.contain(address)
     }
 
-    /// Checks a URL and returns its parts.
+    /// Checks a URL and returns its parts. Throws ``URLRefusal`` if the URL is not permitted.
     func review(_ text: String) throws(URLRefusal) -> OutboundURL {
         guard let url = OutboundURL(text) else { throw URLRefusal(.malformed) }
         guard let scheme = url.scheme else { throw URLRefusal(.scheme) }
@@ -82,7 +86,7 @@ public struct AddressGuard: Sendable {
             if permits(address, isPlain: isPlain) { return }
             throw URLRefusal(permits(address, isPlain: false) ? .scheme : .address)
         case .name(let name):
-            // RFC 6761, 6.3: these names always mean loopback.
+            // These names always refer to loopback addresses (RFC 6761, 6.3).
             if name == "localhost" || name.hasSuffix(".localhost") {
                 let loopback: [IPAddress] = [.v4(0x7f00_0001), .v6(0, 1)]
                 if !loopback.contains(where: { permits($0, isPlain: isPlain) }) { throw URLRefusal(.address) }
@@ -97,19 +101,19 @@ public struct AddressGuard: Sendable {
 public struct URLRefusal: Error, Sendable, Equatable {
     /// The class of a rejection.
     public enum Reason: Sendable, CaseIterable {
-        /// Not an absolute URL in ASCII with a host.
+        /// The text is not an absolute URL in ASCII with a host.
         case malformed
-        /// A scheme other than `https`; or `http`, unless the address is on the list of allowed ranges.
+        /// The scheme is not `https`, and not `http` with an address in an allowed range.
         case scheme
-        /// A user name or password in the URL.
+        /// The URL contains a user name or password.
         case userinfo
-        /// A fragment in the URL.
+        /// The URL contains a fragment.
         case fragment
-        /// A host that is neither a name nor a canonically spelled address.
+        /// The host is not a name and not a canonically written address.
         case host
-        /// A port of a service that must not be contacted.
+        /// The port belongs to a service that must not be contacted.
         case port
-        /// An address in a blocked range.
+        /// The address is in a blocked range.
         case address
     }
 
@@ -118,7 +122,7 @@ public struct URLRefusal: Error, Sendable, Equatable {
 
     init(_ reason: Reason) { self.reason = reason }
 
-    /// One sentence for the person who supplied the URL.
+    /// One sentence about the rejection, for the user who has supplied the URL.
     public var message: String {
         switch reason {
         case .malformed: "The URL must be absolute and in ASCII, with a host: https://example.com/path"
@@ -133,10 +137,11 @@ public struct URLRefusal: Error, Sendable, Equatable {
     }
 }
 
-/// Ports above 1023 of services that might act on bytes which happen to be an HTTP request.
+/// The rule for ports. Contains ports above 1023 of services that might interpret an HTTP request as commands.
 ///
-/// Below 1024 only 80 and 443 are permitted, which blocks SMTP, SSH, LDAP and similar services. The ephemeral range of
-/// Linux (from 32768) is not blocked: services there do not use a conventional port.
+/// Below 1024, only the ports 80 and 443 are permitted, which blocks SMTP, SSH, LDAP and similar services. Ports of
+/// Linux's ephemeral range (from 32768) are mostly not blocked, because few services have a conventional port in this
+/// range.
 enum BlockedPorts {
     private static let above1023: Set<UInt16> = [
         1433, 1434,  // SQL Server

@@ -1,10 +1,10 @@
 public import Text
 
-/// The address ranges that untrusted URLs may not reach.
+/// The address ranges to which the client must not connect for untrusted URLs.
 ///
-/// An explicit table instead of a test for "global" addresses: common implementations of that test admit
-/// 64:ff9b::a9fe:a9fe and 2002:a9fe:a9fe:: (both lead to 169.254.169.254), 224.0.0.1 and 192.88.99.1. Source: the IANA
-/// special-purpose address registries (RFC 6890) and the RFCs named.
+/// The ranges are an explicit table. Common implementations of a test for "global" addresses allow 64:ff9b::a9fe:a9fe
+/// and 2002:a9fe:a9fe:: (both lead to 169.254.169.254), 224.0.0.1 and 192.88.99.1. Source: the IANA special-purpose
+/// address registries (RFC 6890) and the RFCs named below.
 enum BlockedRanges {
     private static let v4: [AddressBlock] = [
         v4(0, 0, 0, 0, 8),  // this network
@@ -42,7 +42,7 @@ enum BlockedRanges {
         v6(0xff00_0000_0000_0000, 0, 8),  // multicast
     ]
 
-    /// Returns true when the address itself lies in a blocked range.
+    /// Returns true if the address itself is in a blocked range. Does not consider an embedded IPv4 address.
     static func contain(_ address: IPAddress) -> Bool {
         switch address {
         case .v4: v4.contains { $0.contains(address) }
@@ -64,8 +64,8 @@ public struct AddressBlock: Sendable, Hashable {
     private let first: IPAddress
     private let prefixLength: Int
 
-    /// Parses `address/bits`; an address alone is a block of one address. Returns `nil` for other texts, and when bits
-    /// are set beyond the prefix, because that is usually a mistake.
+    /// Parses `address/bits`. An address without `/bits` is a block of one address. Returns `nil` for any other text,
+    /// and when bits after the prefix are set, because that is usually a mistake.
     public init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = IPAddress(String(parts[0])) else { return nil }
@@ -83,20 +83,19 @@ public struct AddressBlock: Sendable, Hashable {
         prefixLength = bits
     }
 
-    /// Creates a block for the tables in code. The caller is responsible for a valid prefix length; tests check the
-    /// tables.
+    /// Creates a block for the tables in this module. The prefix length is not checked here; tests check the tables.
     init(_ first: IPAddress, _ prefixLength: Int) {
         self.first = Self.clear(first, beyond: prefixLength)
         self.prefixLength = prefixLength
     }
 
-    /// Returns true when the address lies in the block. An IPv4 address never lies in an IPv6 block, and vice versa.
+    /// Returns true if the address is in the block. An IPv4 address is never in an IPv6 block, and vice versa.
     public func contains(_ address: IPAddress) -> Bool {
         Self.clear(address, beyond: prefixLength) == first
     }
 
     private static func clear(_ address: IPAddress, beyond bits: Int) -> IPAddress {
-        // Swift's smart shift gives zero when all bits are shifted out, which is what a /0 needs.
+        // Swift's smart shift returns zero when all bits are shifted out, which is the correct mask for a /0 block.
         switch address {
         case .v4(let value): .v4(value & (UInt32.max << (32 - min(bits, 32))))
         case .v6(let high, let low):

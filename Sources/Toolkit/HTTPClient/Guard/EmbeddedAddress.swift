@@ -1,8 +1,8 @@
 import Text
 
 extension IPAddress {
-    /// The IPv4 address that a translator or tunnel extracts from an IPv6 address and connects to; `nil` when there is
-    /// none.
+    /// The IPv4 address that is embedded in an IPv6 address, to which a translator or tunnel connects; `nil` when there
+    /// is none.
     var embedded: IPAddress? {
         guard case .v6(let high, let low) = self else { return nil }
         if high == 0x0064_ff9b_0000_0000, low >> 32 == 0 { return .v4(UInt32(truncatingIfNeeded: low)) }  // RFC 6052

@@ -1,16 +1,16 @@
 import Text
 
-/// The parts of a URL that determine where a connection goes.
+/// The parts of a URL that determine the destination of a connection.
 ///
-/// Stricter than libcurl, which parses the URL again: everything that two parsers could read differently (a backslash,
-/// a missing slash, a host in percent-encoding or outside ASCII) is rejected here.
+/// The parser is stricter than libcurl, which parses the URL again. It rejects everything that two parsers could
+/// interpret differently: a backslash, a missing slash, a percent-encoded host, or characters outside ASCII.
 struct OutboundURL: Sendable, Equatable {
     enum Scheme: String, Sendable { case http, https }
 
     enum Host: Sendable, Equatable {
         case name(String)
         case address(IPAddress)
-        /// Neither a name nor a canonically spelled address, such as `0x7f.1`.
+        /// A host that is not a name and not a canonically written address, such as `0x7f.1`.
         case doubtful
     }
 
@@ -21,14 +21,13 @@ struct OutboundURL: Sendable, Equatable {
     var isNumeric: Bool { if case .address = host { true } else { false } }
     var hasUserinfo: Bool
     var hasFragment: Bool
-    /// Scheme, host and port as one key: requests with the same key may share connections.
+    /// Scheme, host and port as one text. Requests with the same text may share connections.
     var authority: String
 
-    /// The longest URL in bytes. `https://` and a name of 253 bytes leave room for every path in use; a longer URL is
-    /// an attack or a mistake.
+    /// The maximum length of a URL in bytes. A longer URL is an attack or a mistake.
     static let limitBytes = 8192
 
-    /// Parses a URL. Returns `nil` unless the text is an absolute URL in ASCII with a host and, if any, a valid port.
+    /// Parses a URL. Returns `nil` if the text is not an absolute URL in ASCII with a host, or if its port is invalid.
     init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count <= Self.limitBytes, bytes.allSatisfy(Self.isPlain),
@@ -74,8 +73,8 @@ struct OutboundURL: Sendable, Equatable {
 
     private static func host(_ text: String) -> Host? {
         if text.hasPrefix("[") {
-            // A zone (`%25eth0`) fails here too: it names a network interface of this machine, which no untrusted user
-            // needs.
+            // An address with a zone (`%25eth0`) is also rejected, because a zone names a network interface of this
+            // machine.
             guard let address = IPAddress(String(text.dropFirst().dropLast())), case .v6 = address else { return nil }
             return .address(address)
         }
@@ -85,8 +84,7 @@ struct OutboundURL: Sendable, Equatable {
         guard name.utf8.count <= 253, labels.allSatisfy({ (1...63).contains($0.utf8.count) }),
             name.utf8.allSatisfy(isHostCharacter), let last = labels.last
         else { return nil }
-        // WHATWG URL, "ends in a number": a host that libc and browsers may read as an IPv4 address in another
-        // notation.
+        // A host that ends in a number (WHATWG URL) may be interpreted as an IPv4 address by libc and browsers.
         if last.utf8.allSatisfy(isDigit) || last.hasPrefix("0x") { return .doubtful }
         return .name(String(name))
     }

@@ -1,10 +1,10 @@
-/// Decides which items may start and which must wait: one limit for all, one for each host, and fairness between
-/// hosts.
+/// Decides which items may start and which must wait. There is a limit for all items and a limit for each host. Hosts
+/// with waiting items take turns.
 ///
-/// Implemented here because libcurl has a single queue of pending transfers for all hosts, in which a host at its
-/// limit blocks the others. Used only on the loop thread.
+/// libcurl's own queue is not used, because a host at its limit would block the transfers to other hosts. Used only on
+/// the loop thread.
 struct HostLimits<Item: AnyObject> {
-    /// The active and waiting items of one host. An item keeps a reference to its lane, which saves a second lookup.
+    /// The active and waiting items of one host. The caller stores the lane of each item, which saves another lookup.
     final class Lane {
         fileprivate let key: String
         fileprivate var active = 0
@@ -15,11 +15,11 @@ struct HostLimits<Item: AnyObject> {
     }
 
     enum LaneAdmission {
-        /// The item counts as active: start it.
+        /// The item may start and now counts as active.
         case start(Lane)
-        /// The item is queued; ``next()`` returns it when it may start.
+        /// The item is queued. ``next()`` returns it when it may start.
         case wait(Lane)
-        /// Too many items are waiting already.
+        /// The item is rejected, because too many items are waiting.
         case refuse
     }
 
@@ -29,7 +29,8 @@ struct HostLimits<Item: AnyObject> {
     private var active = 0
     private var waiting = 0
     private var hostLimits: [String: Lane] = [:]
-    /// The lanes that have waiting items and may have room, each at most once, served in turn.
+    /// The lanes that have waiting items and may be below their limit. Each lane occurs at most once. The lanes take
+    /// turns.
     private var turns = FIFOQueue<Lane>()
 
     init(limit: Int, hostLimit: Int, waitingLimit: Int) {
@@ -55,7 +56,7 @@ struct HostLimits<Item: AnyObject> {
         return .wait(lane)
     }
 
-    /// Returns the next item that may start. It now counts as active.
+    /// Returns the next item that may start, with its lane; `nil` when there is none. The item then counts as active.
     mutating func next() -> (Item, Lane)? {
         while active < limit, let lane = turns.popFirst() {
             lane.isInTurn = false
@@ -69,7 +70,7 @@ struct HostLimits<Item: AnyObject> {
         return nil
     }
 
-    /// Records that an active item is done.
+    /// Records that an active item of this lane has ended.
     mutating func release(_ lane: Lane) {
         active -= 1
         lane.active -= 1
@@ -77,7 +78,7 @@ struct HostLimits<Item: AnyObject> {
         closeIfUnused(lane)
     }
 
-    /// Removes an item that was waiting.
+    /// Removes a waiting item from its lane.
     mutating func withdraw(_ item: Item, from lane: Lane) {
         guard lane.waiting.remove(where: { $0 === item }) else { return }
         waiting -= 1
@@ -115,7 +116,8 @@ struct HostLimits<Item: AnyObject> {
     }
 }
 
-/// A queue over an array. Removing the first element advances an index; the array is compacted occasionally.
+/// A first-in, first-out queue in an array. Removing the first element only advances an index. The array is compacted
+/// from time to time.
 struct FIFOQueue<Element> {
     private var elements: [Element?] = []
     private var head = 0

@@ -1,13 +1,13 @@
 internal import Locking
 
-/// Commands from tasks to the loop thread. Posting costs a lock; the loop is woken only if it sleeps, so a burst costs
-/// one system call.
+/// A queue of commands from tasks to the loop thread. The loop is woken only if it sleeps, so a burst of commands needs
+/// only one system call.
 final class Mailbox: Sendable {
     enum Command: Sendable {
         case start(Transfer)
         case cancel(Transfer)
         case cancelGroup(OutboundGroup)
-        /// The reader of a stream has room again.
+        /// The buffer of a stream accepts bytes again, so its paused transfer must be resumed.
         case resume(Transfer)
     }
 
@@ -24,7 +24,7 @@ final class Mailbox: Sendable {
 
     init(eventFD: EventFD) { self.eventFD = eventFD }
 
-    /// Passes commands to the loop, all or none. Returns false once the client is shutting down.
+    /// Passes commands to the loop. Returns false and passes none of them when the client is shutting down.
     func post(_ commands: [Command]) -> Bool {
         let (accepted, mustWake) = state.withLock { state in
             guard !state.isClosed else { return (false, false) }
@@ -36,8 +36,8 @@ final class Mailbox: Sendable {
         return accepted
     }
 
-    /// Returns everything posted since the last call, and true for `isClosed` when the loop must stop. When there is
-    /// nothing to do, the next command wakes the loop.
+    /// Returns the commands that were posted since the last call. `isClosed` is true when the loop must stop. If there
+    /// are no commands, the next posted command wakes the loop.
     func drain() -> (commands: [Command], isClosed: Bool) {
         state.withLock { state in
             let commands = state.commands

@@ -1,9 +1,9 @@
 internal import Locking
 
-/// The buffer between the loop, which adds bytes, and the one task that reads a stream.
+/// The buffer between the loop, which adds bytes of a stream, and the task that reads the stream.
 ///
-/// Bounded by ``limitBytes`` and one piece. At the limit the loop pauses the transfer, and the reader later has it
-/// resumed.
+/// The buffer contains at most ``limitBytes`` and one more piece. At this limit, the loop pauses the transfer. The
+/// reader later makes the loop resume it.
 final class StreamBuffer: Sendable {
     static let limitBytes = 64 * 1024
 
@@ -12,7 +12,8 @@ final class StreamBuffer: Sendable {
         let headers: HeaderFields
     }
 
-    /// The result of a read: bytes (with the request to resume a paused transfer), the end, or a failure.
+    /// The result of a read: bytes, the end of the stream, or a failure. With bytes, `mustResume` is true if the reader
+    /// must make the loop resume the transfer.
     enum Outcome: Sendable {
         case bytes([UInt8], mustResume: Bool)
         case end
@@ -23,7 +24,7 @@ final class StreamBuffer: Sendable {
         var head: Head?
         var bytes: [UInt8] = []
         var isPaused = false
-        /// The way the stream ended; `.some(nil)` is the regular end.
+        /// The end of the stream: `nil` before the end, `.some(nil)` after a regular end, and otherwise the failure.
         var ending: OutboundFailure??
         var headWaiter: CheckedContinuation<Result<Head, OutboundFailure>, Never>?
         var reader: CheckedContinuation<Outcome, Never>?
@@ -41,7 +42,8 @@ final class StreamBuffer: Sendable {
         waiter?.resume(returning: .success(head))
     }
 
-    /// Adds bytes. Returns false when there is no room; the transfer then pauses and offers them again.
+    /// Adds bytes to the buffer. Returns false if the buffer is full. The transfer is then paused, and libcurl delivers
+    /// the same bytes again later.
     func offer(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let piece = [UInt8](bytes)
         let (accepted, reader) = state.withLock { state in
@@ -57,7 +59,7 @@ final class StreamBuffer: Sendable {
         return accepted
     }
 
-    /// Ends the stream. Buffered bytes are read first.
+    /// Ends the stream, with a failure or regularly (`nil`). The reader receives the buffered bytes first.
     func finish(_ failure: OutboundFailure?) {
         let (headWaiter, reader) = state.withLock { state in
             state.ending = .some(failure)
@@ -97,7 +99,7 @@ final class StreamBuffer: Sendable {
 }
 
 extension Optional {
-    /// Removes and returns the value.
+    /// Returns the value and sets this optional to `nil`.
     fileprivate mutating func consume() -> Wrapped? {
         defer { self = nil }
         return self

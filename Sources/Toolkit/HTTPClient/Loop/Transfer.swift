@@ -2,24 +2,24 @@ internal import Locking
 internal import Synchronization
 internal import Text
 
-/// One request in progress: its content and its result so far.
+/// One request in progress: its content and the part of its result that is known so far.
 ///
-/// Created by a task, then passed to the loop thread through the ``Mailbox``. Safe to share: everything that is not
-/// constant is used only on the loop thread, except ``cancelled``.
+/// A task creates the transfer and passes it to the loop thread through the ``Mailbox``. Safe to share between threads:
+/// properties that are not constant are used only on the loop thread, except ``cancelled``, which is atomic.
 final class Transfer: @unchecked Sendable {
     /// The receiver of the response.
     enum Sink {
-        /// Not passed to the loop yet.
+        /// The transfer was not passed to the loop yet.
         case unposted
         case whole(CheckedContinuation<OutboundResult, Never>)
-        /// The group, which knows the request by this number.
+        /// The callback of a group, with the number of the request.
         case group(OutboundGroup, number: UInt64)
         case stream(StreamBuffer)
-        /// The response was delivered.
+        /// The result was delivered.
         case done
     }
 
-    /// The stage between the task and the wire.
+    /// The progress of a transfer.
     enum Phase {
         case posted
         case waiting(HostLimits<Transfer>.Lane)
@@ -36,19 +36,19 @@ final class Transfer: @unchecked Sendable {
     let idleTimeout: Duration?
     let submitted = MonotonicTime.now.nanoseconds
     let group: OutboundGroup?
-    /// Set by the task before it posts the cancellation, in case the cancellation overtakes the start.
+    /// Set by the task before it posts the cancellation, because the cancellation may arrive before the start.
     private let cancelled = Atomic(false)
 
-    // Used only on the loop thread once the transfer was posted.
+    // After the transfer was posted, only the loop thread uses the following properties.
     var sink: Sink
     var phase = Phase.posted
     var started: UInt64 = 0
     var response = ResponseReader()
-    /// The address that the guard rejected last.
+    /// The last address that the guard has rejected; `nil` when there is none.
     var blocked: IPAddress?
-    /// The `errno` of a socket that could not be created.
+    /// The `errno` of a failed attempt to create a socket; zero when there was none.
     var socketError: Int32 = 0
-    /// The time when something last arrived, for the idle timeout of a stream.
+    /// The time at which bytes last arrived, for the idle timeout of a stream.
     var lastArrival: UInt64 = 0
     var isPaused = false
 
@@ -68,7 +68,7 @@ final class Transfer: @unchecked Sendable {
         self.group = group
     }
 
-    /// Returns the parts of a URL if a connection to it may be tried.
+    /// Checks a URL with the guard and returns its parts. Throws an ``OutboundFailure`` if the URL is not permitted.
     static func review(_ url: String, _ options: ClientOptions) throws(OutboundFailure) -> OutboundURL {
         do {
             return try options.addressGuard.review(url)
@@ -78,7 +78,7 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
-    /// Creates a request of a group.
+    /// Creates the transfer of a request of a group.
     convenience init(
         _ request: OutboundRequest, to url: OutboundURL, _ options: ClientOptions, group: OutboundGroup, number: UInt64
     ) throws(OutboundFailure) {
@@ -87,7 +87,7 @@ final class Transfer: @unchecked Sendable {
             sink: .group(group, number: number), group: group)
     }
 
-    /// Creates a request with one response.
+    /// Creates the transfer of a request whose response is returned completely.
     convenience init(
         _ request: OutboundRequest, _ options: ClientOptions, deadline: Duration
     ) throws(OutboundFailure) {
@@ -95,7 +95,7 @@ final class Transfer: @unchecked Sendable {
         try self.init(request, to: url, totalTimeout: deadline, idleTimeout: nil, sink: .unposted)
     }
 
-    /// Creates a request whose response is read as it arrives.
+    /// Creates the transfer of a request whose response is read while it arrives.
     convenience init(
         _ request: OutboundRequest, _ options: ClientOptions, stream buffer: StreamBuffer, idleTimeout: Duration
     ) throws(OutboundFailure) {
@@ -105,10 +105,10 @@ final class Transfer: @unchecked Sendable {
 
     var isCancelled: Bool { cancelled.load(ordering: .acquiring) || group?.isCancelled ?? false }
 
-    /// Cancels the transfer. May be called by any task, at any time, any number of times.
+    /// Cancels the transfer. May be called from any task, at any time and repeatedly.
     func cancel(through mailbox: Mailbox) {
         cancelled.store(true, ordering: .releasing)
-        // The mailbox rejects it only when the client is shutting down, which ends the transfer as well.
+        // The mailbox rejects the command only when the client is shutting down, which also ends the transfer.
         _ = mailbox.post([.cancel(self)])
     }
 }

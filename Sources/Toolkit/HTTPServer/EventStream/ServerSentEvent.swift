@@ -6,7 +6,8 @@ import Glibc
 /// its own `data:` line. Clients differ in how they handle blocks without data, so a block always has at least one
 /// `data:` line.
 public struct ServerSentEvent: Sendable {
-    /// The resume position that this event moves the client to; `nil` leaves the client's position unchanged.
+    /// The last event ID that the client stores when it receives this event and sends when it reconnects; `nil` leaves
+    /// the client's stored ID unchanged.
     public var id: String?
     /// The event type; clients assume `message` when it is absent.
     public var event: String?
@@ -15,8 +16,8 @@ public struct ServerSentEvent: Sendable {
     /// The time that the client should wait before it reconnects, in milliseconds.
     public var retryMilliseconds: Int?
 
-    /// Creates an event. Returns `nil` when `id` or `event` contains CR, LF or NUL, which would forge fields, or when
-    /// `retryMilliseconds` is negative.
+    /// Creates an event. Returns `nil` when `id` or `event` contains CR, LF or NUL, because a line break would insert
+    /// other fields, or when `retryMilliseconds` is negative.
     public init?(id: String? = nil, event: String? = nil, data: [UInt8], retryMilliseconds: Int? = nil) {
         guard Self.isSafe(id), Self.isSafe(event), retryMilliseconds.map({ $0 >= 0 }) ?? true else { return nil }
         self.id = id
@@ -25,7 +26,8 @@ public struct ServerSentEvent: Sendable {
         self.retryMilliseconds = retryMilliseconds
     }
 
-    /// A comment line, without the blank line that would make some clients dispatch an empty event.
+    /// The bytes of a heartbeat: a comment line. No blank line follows, because some clients would dispatch an empty
+    /// event.
     public static let heartbeat: [UInt8] = [0x3A, 0x0A]
 
     /// The printed block, with its closing blank line.

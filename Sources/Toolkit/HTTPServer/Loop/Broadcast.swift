@@ -1,31 +1,31 @@
 import Glibc
 
-/// A ring buffer of bytes that many streams read, each at its own position.
+/// A log of frames (complete blocks of bytes) in a ring buffer that many streams read, each at its own position.
 ///
-/// A frame is appended once. Every stream that is up to date is sent the frame, together with anything else that is
-/// pending, in one system call straight from the log. A stream whose socket is full keeps its position and continues
-/// when the socket is writable. A stream that falls so far behind that its bytes are overwritten is closed; the client
+/// A frame is appended once. Each stream then receives all bytes after its position in one system call, which reads
+/// directly from the ring buffer. A stream whose socket is full keeps its position and continues when the socket is
+/// writable. If newer frames overwrite bytes that a stream has not sent yet, the stream is closed. Its client
 /// reconnects with its last event id.
 ///
 /// Belongs to its loop: call every member on the loop's thread.
 public final class Broadcast: @unchecked Sendable {
-    // Safe to share: each entry point checks that it runs on the loop's thread.
+    // `@unchecked Sendable` is safe, because each entry point checks that it runs on the loop's thread.
 
-    /// Sizes and times of a log.
+    /// Options of a broadcast's log.
     public struct Options: Sendable {
-        /// Bytes allocated when the first frame is appended. A power of two.
+        /// The size in bytes of the ring buffer that is allocated when the first frame is appended. A power of two.
         public var initialBytes = 4 * 1024
-        /// Bytes the log may grow to for slow readers. A power of two. The log exceeds this only to hold four frames.
+        /// The bytes up to which the log grows for slow readers. A power of two. Only four large frames may exceed it.
         public var maximumBytes = 1024 * 1024
-        /// Time after which an unused log frees its memory.
+        /// The time after which a log without new frames frees its memory.
         public var idleRelease: Duration = .seconds(60)
-        /// The bytes that end every frame, 1 to 4 of them. After a partial write they show whether the stream is
-        /// between two frames.
+        /// The bytes that end every frame, 1 to 4 bytes. After a partial write, the log uses them to determine whether
+        /// the last byte sent was the end of a frame.
         public var frameEnd: [UInt8] = [0x0A, 0x0A]
-        /// True when frames are sent as chunks; only streams with the same ``StreamConnection/isChunked`` may join.
+        /// True when each frame is sent as a chunk. Only streams with the same ``StreamConnection/isChunked`` may join.
         public var isChunked = false
-        /// The memory budget that several logs share when they grow for slow readers; `nil` allows growth up to
-        /// ``maximumBytes``.
+        /// The memory limit that several logs share when they grow for slow readers; `nil` means that only
+        /// ``maximumBytes`` limits the growth.
         public var budget: LogBudget?
 
         public init() {}
@@ -40,15 +40,15 @@ public final class Broadcast: @unchecked Sendable {
 
     /// The loop that the log belongs to.
     public let loop: Loop
-    /// True when frames are sent as chunks.
+    /// True when each frame is sent as a chunk of the chunked transfer coding.
     public var isChunked: Bool { options.isChunked }
-    /// Called with a stream that has fallen out of the log, before the stream is closed.
-    /// ``StreamConnection/finish(last:)`` can still write a last block to its socket if the stream is between two
-    /// frames.
+    /// Called with a stream that is about to be closed because newer frames have overwritten its unsent bytes. During
+    /// the call, ``StreamConnection/finish(last:)`` can still write a last block to the socket if the last byte sent
+    /// was the end of a frame.
     public var onLag: (@Sendable (StreamConnection) -> Void)?
 
     private let options: Options
-    /// The bytes that end a frame in the log, chunk end included.
+    /// The bytes that end a frame in the log, including the end of the chunk if frames are sent as chunks.
     private let wireEnd: [UInt8]
     private var ring: UnsafeMutableRawPointer?
     private var size: UInt64 = 0
@@ -58,24 +58,24 @@ public final class Broadcast: @unchecked Sendable {
     private var capacity = 4
     private var count = 0
 
-    // State of the current delivery pass: entries before `index` have been served.
+    // The state of the current pass, which sends new bytes to every entry once. Entries before `index` are done.
     private var index = 0
     private var isQueued = false
     private var isAgainNeeded = false
     private var isPassing = false
-    /// The head when the current pass began. At the end of the pass every entry has been sent everything up to here,
-    /// unless an entry was moved behind `index`.
+    /// The position of the head when the current pass began. At the end of the pass, all bytes before this position
+    /// have been sent to every entry that is not waiting, unless an entry was moved to an index before `index`.
     private var passHead: UInt64 = 0
     private var isAnyoneSkipped = false
-    /// Every entry that is not waiting has been sent everything before this position.
+    /// All bytes before this position have been sent to every entry that is not waiting.
     private var settled: UInt64 = 0
-    /// No waiting entry is behind this position.
+    /// A lower bound of the positions of all waiting entries.
     private var waitingLow: UInt64 = .max
 
     private var wasUsed = false
     private var isReleaseScheduled = false
 
-    /// Creates an empty log, which allocates no ring buffer until the first frame.
+    /// Creates an empty log. The ring buffer is allocated when the first frame is appended.
     public init(loop: Loop, options: Options = Options()) {
         precondition(options.initialBytes.nonzeroBitCount == 1 && options.maximumBytes.nonzeroBitCount == 1)
         precondition(!options.frameEnd.isEmpty && options.frameEnd.count <= 4)
@@ -86,14 +86,14 @@ public final class Broadcast: @unchecked Sendable {
     }
 
     deinit {
-        // Streams hold their broadcast, so no stream is left here.
+        // A stream holds a strong reference to its broadcast, so no stream can be left when the broadcast is released.
         entries.deallocate()
         ring?.deallocate()
         guard let budget = options.budget, size > 0 else { return }
         loop.post { [size] in budget.change(from: size, to: 0) }
     }
 
-    /// The position after the last byte appended. Positions count bytes and only grow.
+    /// The position after the last byte appended: the number of bytes that have been appended so far.
     public var head: UInt64 { headPosition }
 
     /// The oldest position at which a stream can still join.
@@ -109,12 +109,12 @@ public final class Broadcast: @unchecked Sendable {
 // MARK: - Writing
 
 extension Broadcast {
-    /// Appends one whole frame, which is sent before the loop sleeps again. An empty frame has no effect.
+    /// Appends one complete frame. The loop sends it before it next waits for events. An empty frame has no effect.
     public func append(_ frame: [UInt8]) {
         frame.withUnsafeBytes { append($0) }
     }
 
-    /// Appends one whole frame, which is sent before the loop sleeps again. An empty frame has no effect.
+    /// Appends one complete frame. The loop sends it before it next waits for events. An empty frame has no effect.
     func append(_ frame: UnsafeRawBufferPointer) {
         loop.checkIsolated()
         guard !frame.isEmpty else { return }
@@ -133,7 +133,7 @@ extension Broadcast {
         enqueue()
     }
 
-    /// Copies bytes to the head. The caller has made room for them.
+    /// Copies bytes into the ring buffer at the head. The caller must have called `makeRoom` for them.
     private func write(_ bytes: UnsafeRawBufferPointer) {
         guard let source = bytes.baseAddress else { return }
         let offset = Int(headPosition & (size &- 1))
@@ -146,9 +146,9 @@ extension Broadcast {
         if headPosition &- oldestPosition > size { oldestPosition = headPosition &- size }
     }
 
-    /// Grows the log to at least `bytes`, as far as its maximum and its budget allow, so that it reaches further back
-    /// from now on. For a stream that repeatedly finds the position it wants to join at overwritten. An unused log frees
-    /// this memory like the rest.
+    /// Grows the log to at least `bytes`, within its maximum and its budget, so that later frames stay in the log
+    /// longer. Use it when a stream repeatedly cannot join because its position is already overwritten. A log without
+    /// new frames also frees this memory.
     public func reserve(_ bytes: Int) {
         loop.checkIsolated()
         var wanted = max(size, UInt64(options.initialBytes))
@@ -162,7 +162,7 @@ extension Broadcast {
             return
         }
         guard !isQueued else {
-            // While no entry has been served, the current pass sends this frame to all of them.
+            // If the pass has not handled any entry yet, it sends this frame to all entries.
             if index > 0 { isAgainNeeded = true }
             return
         }
@@ -170,17 +170,17 @@ extension Broadcast {
         loop.delivery.add(self)
     }
 
-    /// True when the log may double its size for slow readers.
+    /// True when the log may double the size `wanted` for slow readers.
     private func mayDouble(_ wanted: UInt64) -> Bool {
         wanted < UInt64(options.maximumBytes) && options.budget?.allows(wanted &* 2 &- size) ?? true
     }
 
-    /// Grows the log before unsent bytes are overwritten. At its largest size, first serves the readers that can keep
-    /// up, so that a burst alone never costs a healthy reader its position.
+    /// Grows the log before unsent bytes are overwritten. If the log cannot grow further, first sends the unsent bytes
+    /// to all streams whose sockets are writable, so that a burst of frames alone never closes a fast stream.
     private func makeRoom(for length: UInt64) {
         var wanted = max(size, UInt64(options.initialBytes))
         while wanted < length { wanted &*= 2 }
-        // Room for several frames saves system calls. When memory is short, the log holds one frame at a time.
+        // Space for several frames saves system calls. When memory is short, the log holds only one frame.
         while wanted < length &* 4, options.budget?.allows(wanted &* 2 &- size) ?? true { wanted &*= 2 }
         let end = headPosition &+ length
         if isQueued {
@@ -227,7 +227,7 @@ extension Broadcast {
     private func releaseIfUnused() {
         isReleaseScheduled = false
         let isBehind = (0..<count).contains { entries[$0].cursor != headPosition }
-        // When the budget is scarce, memory that no reader needs at the moment is freed as well.
+        // When the budget is scarce, a log that was used recently also frees its memory if no reader needs it now.
         let isUnused = !wasUsed || options.budget?.isScarce ?? false
         guard isUnused, !isBehind, !isQueued else {
             scheduleRelease()
@@ -245,7 +245,7 @@ extension Broadcast {
 // MARK: - Delivery
 
 extension Broadcast {
-    /// Serves entries. Returns true when the pass is complete, false when the budget is spent.
+    /// Sends unsent bytes to at most `budget` entries of the pass. Returns true when the pass is complete.
     func flush(_ budget: inout Int) -> Bool {
         isPassing = true
         defer { isPassing = false }
@@ -280,8 +280,7 @@ extension Broadcast {
         return index == count
     }
 
-    /// Ends a pass. Returns true when the first entries must be served again because frames were appended during the
-    /// pass.
+    /// Ends a pass. Returns true when another pass is needed because frames were appended during this pass.
     func needsAnotherPass() -> Bool {
         index = 0
         defer {
@@ -297,7 +296,7 @@ extension Broadcast {
         return false
     }
 
-    /// Serves all entries now, regardless of the budget, because the next frame would overwrite their unsent bytes.
+    /// Sends unsent bytes to all entries now, without a budget, because the next frame would overwrite those bytes.
     private func finishPass() {
         var unlimited = Int.max
         repeat {
@@ -306,7 +305,7 @@ extension Broadcast {
             index = 0
             _ = flush(&unlimited)
         } while isAgainNeeded
-        // The broadcast stays queued: when its turn comes, the queue finds nothing to do and removes it.
+        // The broadcast stays in the delivery queue. The queue removes it later, when it finds nothing to send.
         index = 0
         settled = headPosition
     }
@@ -316,7 +315,7 @@ extension Broadcast {
         let offset = Int(truncatingIfNeeded: entry.pointee.cursor & (size &- 1))
         let length = Int(truncatingIfNeeded: pending)
         let untilEnd = Int(truncatingIfNeeded: size) &- offset
-        // The cursor is inside the log: an entry outside it is waiting, and waiting entries are not sent to.
+        // The cursor is inside the log, because only waiting entries may lie outside and this entry is not waiting.
         if length <= untilEnd {
             return Glibc.send(entry.pointee.descriptor, ring! + offset, length, Socket.sendFlags)
         }
@@ -378,7 +377,7 @@ extension Broadcast {
     }
 
     private func connection(at index: Int) -> StreamConnection {
-        // Only streams are entered here, and they leave before they give up their place in the table.
+        // Every entry belongs to a stream, which leaves the broadcast before it leaves the source table.
         unsafeDowncast(loop.sources.source(at: entries[index].slot)!, to: StreamConnection.self)
     }
 }
@@ -386,7 +385,7 @@ extension Broadcast {
 // MARK: - Subscribers
 
 extension Broadcast {
-    /// Adds a stream. Returns its entry's index, or `nil` when the position is not in the log.
+    /// Adds an entry for a stream. Returns the index of the entry, or `nil` when the position is not in the log.
     func enter(descriptor: Int32, slot: UInt32, at position: UInt64, isHeld: Bool) -> Int? {
         guard position >= oldestPosition, position <= headPosition else { return nil }
         if count == capacity {
@@ -415,7 +414,7 @@ extension Broadcast {
         if index != last {
             entries[index] = entries[last]
             connection(at: index).moved(to: index)
-            // The entry that moved may not have been served in this pass.
+            // The entry that moved here may not have been handled in this pass.
             if index < self.index {
                 isAgainNeeded = true
                 isAnyoneSkipped = true
@@ -440,7 +439,7 @@ extension Broadcast {
         entries[index].place &= ~StreamEntry.blocked
     }
 
-    /// Sends what is pending after the socket has become writable.
+    /// Sends the unsent bytes of an entry whose socket has become writable.
     func resume(at index: Int) {
         entries[index].place &= ~StreamEntry.blocked
         guard !entries[index].isWaiting else { return }
@@ -463,8 +462,8 @@ extension Broadcast {
         }
     }
 
-    /// Appends an entry's unsent bytes to `bytes` and moves the entry to the head. Returns false when the bytes are
-    /// already overwritten.
+    /// Appends an entry's unsent bytes to `bytes` and sets the entry's position to the head. Returns false when the
+    /// bytes are already overwritten.
     func drainUnsent(at index: Int, into bytes: inout [UInt8]) -> Bool {
         let cursor = entries[index].cursor
         guard cursor >= oldestPosition else { return false }
@@ -483,7 +482,7 @@ extension Broadcast {
         }
     }
 
-    /// Copies up to `limit` unsent bytes of a stream that fetches its bytes itself. Returns the number of bytes copied.
+    /// Copies up to `limit` unsent bytes of an encrypted stream. Returns the number of bytes copied.
     func pull(at index: Int, into target: UnsafeMutableRawPointer, limit: Int) -> Int {
         let cursor = entries[index].cursor
         let length = min(Int(headPosition &- cursor), limit)

@@ -2,16 +2,16 @@ import Text
 
 /// The chunked transfer coding (RFC 9112, 7.1) of a live stream: every block is one chunk.
 ///
-/// Without chunks a body ends with its connection, and clients that read in pieces of a fixed size hold back the
-/// newest events until a piece is full. With chunks they receive each event as it arrives.
+/// Without chunks, clients that read the body in blocks of a fixed size delay the newest events until a block is full.
+/// With chunks, such clients receive each event when it arrives.
 enum ChunkCoding {
     /// The bytes that end the data of a chunk.
     static let end: [UInt8] = [0x0D, 0x0A]
-    /// The bytes that end the body: the empty chunk without a trailer.
+    /// The bytes that end the body: an empty chunk, without trailer fields.
     static let last = Array("0\r\n\r\n".utf8)
 
-    /// Calls `body` with the size line of a chunk of `count` bytes. `count` must not be zero, because a chunk of size
-    /// zero ends the body.
+    /// Calls `body` with the first line of a chunk, which states the chunk's size of `count` bytes. `count` must not be
+    /// zero, because a chunk of size zero ends the body.
     static func withHead<Result>(of count: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         withUnsafeTemporaryAllocation(byteCount: 18, alignment: 1) { buffer in
             var start = 16

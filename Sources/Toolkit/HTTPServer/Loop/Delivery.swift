@@ -2,10 +2,10 @@
 ///
 /// Used only on the loop's thread.
 final class Delivery {
-    /// The number of subscribers served before the loop checks the HTTP daemons again.
+    /// The number of streams that are sent bytes before the loop checks the HTTP daemons again.
     static let slice = 512
 
-    /// Totals of stream traffic in this process, for metrics. Read through ``Loop``.
+    /// The totals of stream traffic since the start, for metrics. Other code reads them through ``Loop``.
     var statistics = StreamStatistics()
 
     private var queue: [Broadcast] = []
@@ -23,8 +23,8 @@ final class Delivery {
             let broadcast = queue[next]
             guard broadcast.flush(&budget) else { return }
             next += 1
-            // The broadcast goes to the back when frames were appended during the pass; otherwise it is no longer
-            // queued.
+            // If frames were appended during the pass, the broadcast goes to the end of the queue. Otherwise it leaves
+            // the queue.
             if broadcast.needsAnotherPass() { queue.append(broadcast) }
             budget -= 1
         }
@@ -40,7 +40,7 @@ final class Delivery {
 
 /// Totals of stream traffic since the start.
 public struct StreamStatistics: Sendable, Equatable {
-    /// System calls that sent stream bytes.
+    /// The number of system calls that sent stream bytes.
     public var sendCalls: UInt64 = 0
     /// Stream bytes that the kernel has accepted.
     public var bytesSent: UInt64 = 0
@@ -51,6 +51,6 @@ public struct StreamStatistics: Sendable, Equatable {
     /// Streams closed, for any reason.
     public var closed: UInt64 = 0
 
-    /// Totals of zero.
+    /// Creates totals with the value zero.
     public init() {}
 }

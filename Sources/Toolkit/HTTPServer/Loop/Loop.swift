@@ -3,23 +3,25 @@ import Glibc
 internal import Locking
 import Synchronization
 
-/// One thread that waits for sockets, timers and jobs, and runs the code that belongs to it.
+/// An event loop: one thread that waits for sockets, timers and jobs, and runs their handlers.
 ///
 /// A loop is a serial executor. An actor that returns the loop as its `unownedExecutor` runs on the loop, and code
-/// called by the loop may use `assumeIsolated` on such an actor. Tasks without an actor run on the loop through
-/// ``LoopTasks``. Code on the loop must not block: every stream and every request of the process waits for it.
+/// called by the loop may use `assumeIsolated` on such an actor. Tasks that belong to no actor run on the loop through
+/// ``LoopTasks``. Code on the loop must not block, because it would delay every stream and every request of the
+/// process.
 ///
-/// One turn handles socket events, due timers, a bounded number of jobs, the HTTP daemons, jobs again, and a bounded
-/// slice of stream deliveries. The bounds keep any of them from starving the others.
+/// Each turn handles, in this order: socket events, due timers, a bounded number of jobs, the HTTP daemons, jobs again,
+/// and a bounded number of stream deliveries. The bounds prevent one kind of work from delaying the other kinds for
+/// long.
 public final class Loop: SerialExecutor, @unchecked Sendable {
-    // Safe to share: `inbox`, `asleep`, `owner` and `stopping` are locked or atomic; everything else is used only by
-    // the loop's thread, or by `init` and `deinit`.
+    // `@unchecked Sendable` is safe: `inbox`, `asleep`, `owner` and `stopping` are locked or atomic, and everything
+    // else is used only by the loop's thread, or by `init` and `deinit`.
 
     /// The number of jobs that run before the loop checks its sockets again.
     private static let jobsPerTurn = 256
     private static let eventsPerTurn = 256
-    /// Time after which a turn takes no further batch of jobs. Without this bound, a job that enqueues itself again to
-    /// let others run would run again at once.
+    /// The time after which a turn runs no further batch of jobs. Without this bound, a job that yields by enqueuing
+    /// itself again could keep a turn from ending.
     private static let swarmTime: Duration = .milliseconds(2)
 
     /// The thread's name, shown by debuggers and `top`.
@@ -28,7 +30,7 @@ public final class Loop: SerialExecutor, @unchecked Sendable {
     let delivery = Delivery()
     private(set) var sources: SourceTable
     private(set) var timers = TimerHeap()
-    /// The time when this turn began. Exact enough for deadlines, and read without a system call.
+    /// The time when the current turn began. It is exact enough for deadlines, and reading it needs no system call.
     private(set) var turnTime = MonotonicTime.now
     private var servers: [ServerCore] = []
     private var afterTurn: [() -> Void] = []
@@ -95,8 +97,9 @@ extension Loop {
         self.thread = thread
     }
 
-    /// Ends the thread and waits for it. When called on the loop itself, only requests the end. Waiting jobs run
-    /// before the end. Jobs posted later run on the thread that posts them, so that no caller waits forever.
+    /// Ends the thread and waits until it has ended. When called on the loop itself, does not wait. Jobs that are
+    /// already queued run before the thread ends. Jobs posted later run on the thread that posts them, so that no
+    /// caller waits forever.
     public func stop() {
         stopping.store(true, ordering: .sequentiallyConsistent)
         ring()
@@ -138,14 +141,15 @@ extension Loop {
         fireTimers()
         runWaitingJobs()
         for server in servers { server.drive() }
-        // Runs the jobs that those requests have caused, so that their output is sent in this turn.
+        // Runs the jobs that these requests have posted, so that the output of the jobs is sent in this turn.
         runWaitingJobs()
         deliver()
         runAfterTurn()
     }
 
-    /// Delivers one slice. When the rest of the turn took longer than a slice, continues for as long as the rest took.
-    /// Otherwise, under heavy request load, streams would get one slice for every few hundred requests.
+    /// Sends one slice of stream deliveries (``Delivery/slice``). If the rest of the turn took longer, sends further
+    /// slices for the same time. Without this rule, streams would get only one slice for every few hundred requests
+    /// under heavy load.
     private func deliver() {
         delivery.run()
         guard !delivery.isIdle else { return }
@@ -173,8 +177,9 @@ extension Loop {
         }
     }
 
-    /// Returns how long `epoll_wait` may block. Announces that this thread is about to sleep and then checks for work
-    /// once more: work added in between is either seen here, or its sender sees the flag and wakes the loop.
+    /// Returns the time in milliseconds that `epoll_wait` may block. First sets the flag that this thread is about to
+    /// sleep, then checks for work again. Work that another thread adds at the same time is therefore found here, or
+    /// the other thread sees the flag and wakes the loop.
     private func waitMilliseconds() -> Int32 {
         guard nextRunning == running.count, delivery.isIdle, afterTurn.isEmpty else { return 0 }
         guard !servers.contains(where: { $0.isEager }) else { return 0 }
@@ -194,18 +199,18 @@ extension Loop {
         return nextRunning < running.count
     }
 
-    /// Runs waiting jobs, and those that arrive meanwhile. Jobs often arrive in batches whose first job wakes the
-    /// loop; running the whole batch lets clients that are answered together be sent to together.
+    /// Runs the queued jobs and the jobs that arrive while they run. Jobs often arrive in batches, and the first job of
+    /// a batch wakes the loop. Running the whole batch in one turn sends the responses of the batch together.
     private func runWaitingJobs() {
         var left = Self.jobsPerTurn
         let end = MonotonicTime.now + Self.swarmTime
         repeat { left -= runJobs(limit: left) } while left > 0 && MonotonicTime.now < end && drainJobs()
     }
 
-    /// Runs up to `limit` jobs. A job may call `runJobs(atMost:until:)` and replace the list, so the list and the
-    /// index are read anew for each job.
+    /// Runs up to `limit` jobs of the current list. A job may call `runJobs(atMost:until:)`, which can replace the
+    /// list, so the list and the index are read again for each job.
     ///
-    /// - Returns: the number of jobs that have run.
+    /// - Returns: the number of jobs that were run.
     @discardableResult
     private func runJobs(limit: Int) -> Int {
         var left = limit
@@ -218,8 +223,8 @@ extension Loop {
         return limit - left
     }
 
-    /// Runs waiting jobs now, in order, until `isDone` returns true or `limit` of them have run. For a caller that is
-    /// about to wait for one of these jobs: waiting would cost more than running them.
+    /// Runs queued jobs now, in order, until `isDone` returns true or `limit` jobs have run. Use it before waiting for
+    /// one of these jobs, because suspending costs more than running the jobs.
     func runJobs(atMost limit: Int, until isDone: () -> Bool) {
         for _ in 0..<limit {
             guard !isDone(), nextRunning < running.count || drainJobs() else { return }
@@ -261,7 +266,7 @@ extension Loop {
 
     /// Runs `job` on the loop no sooner than after `delay`. May be called from any thread.
     ///
-    /// - Returns: a handle that cancels the job. The timer also fires when the handle is released.
+    /// - Returns: a handle that can cancel the job. Releasing the handle does not cancel the job.
     @discardableResult
     public func schedule(after delay: Duration, _ job: @escaping @Sendable () -> Void) -> LoopTimer {
         schedule(at: MonotonicTime.now + delay, job)
@@ -288,7 +293,7 @@ extension Loop {
         add(.taskJob(job, executor))
     }
 
-    /// This loop as the executor of an actor.
+    /// Returns this loop as the executor of an actor.
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
         UnownedSerialExecutor(ordinary: self)
     }
@@ -321,14 +326,15 @@ extension Loop {
 
     private func ring() {
         var one: UInt64 = 1
-        // The write fails only when the counter is full, and then the loop is being woken already.
+        // The write fails only when the eventfd's counter is full. The loop is then about to wake up anyway.
         write(alarm, &one, 8)
     }
 
-    /// Runs jobs that are posted after the thread has ended, on the thread that posts them, one thread at a time, so
-    /// that code waiting for this executor can finish.
+    /// Runs the jobs that are posted after the loop's thread has ended, on the thread that posts them, so that code
+    /// that waits for this executor can finish. Only one thread runs such jobs at a time.
     private func drainAfterEnd() {
-        // The job may hold the last reference to this loop, and the runtime that called holds none.
+        // A job may release the last reference to this loop while this function runs, because the Swift runtime that
+        // calls it holds no reference.
         let guardian = Unmanaged.passRetained(self)  // released in the next line's defer
         defer { guardian.release() }
         let me = UInt(pthread_self())
@@ -365,11 +371,11 @@ extension Loop {
     }
 }
 
-/// The executor for tasks that belong to no actor: `Task(executorPreference: LoopTasks(loop))`.
+/// The executor that runs tasks without an actor on a loop: `Task(executorPreference: LoopTasks(loop))`.
 ///
-/// The loop itself would also work as a task executor, but more slowly: a job enqueued for an actor cannot continue
-/// without an actor unless it is enqueued again, and the task of a request alternates between the two all the time.
-/// With one executor for both, an emit was enqueued ten times instead of twice (counted).
+/// ``Loop`` itself could also be the task executor, but then the task of a request would be enqueued again each time it
+/// enters or leaves an actor. With one executor for both purposes, a request that emits an event was enqueued ten times
+/// instead of twice (measured).
 public final class LoopTasks: TaskExecutor {
     private let loop: Loop
 
@@ -385,12 +391,12 @@ public final class LoopTasks: TaskExecutor {
 // MARK: - Servers and sources
 
 extension Loop {
-    /// Runs `closure` once this turn's events have been handled, when no iteration over connections is in progress.
+    /// Runs `closure` at the end of this turn, after the socket events, when no code iterates over the connections.
     func afterThisTurn(_ closure: @escaping () -> Void) {
         afterTurn.append(closure)
     }
 
-    /// Drives `server` once per turn from now on.
+    /// Calls `server.drive()` once in each later turn.
     func add(_ server: ServerCore) {
         servers.append(server)
     }
@@ -399,12 +405,12 @@ extension Loop {
         servers.removeAll { $0 === server }
     }
 
-    /// Watches a descriptor. Until it is removed, the source is called with those of `events` that have occurred.
+    /// Watches a descriptor. Calls the source with the `events` that have occurred, until `unwatch` removes the source.
     func watch(_ descriptor: Int32, for events: UInt32, _ source: any LoopSource) throws(ServerError) -> SourceID {
         try sources.add(descriptor, events: events, source)
     }
 
-    /// Reserves a place in the table for a source without its own descriptor.
+    /// Adds a source that has no descriptor of its own to the source table.
     func place(_ source: any LoopSource) -> SourceID {
         sources.place(source)
     }
@@ -418,39 +424,43 @@ extension Loop {
     }
 }
 
-/// A memory limit that the logs of several broadcasts share, beyond the small size each log starts with.
+/// A memory limit that the logs of several broadcasts share. It limits growth beyond the size that a log needs for its
+/// first frames.
 ///
-/// At the limit no log grows for slow readers. Their bytes are overwritten, they are closed as too slow, and their
-/// clients reconnect with their last event id.
+/// At the limit, no log grows for slow streams. New frames then overwrite the unsent bytes of these streams, the server
+/// closes the streams as too slow, and the clients reconnect with their last event id.
 ///
 /// Belongs to its loop, like the broadcasts: call every member on the loop's thread.
 public final class LogBudget: @unchecked Sendable {
-    // Safe to share: each entry point checks that it runs on the loop's thread.
+    // `@unchecked Sendable` is safe, because each entry point checks that it runs on the loop's thread.
 
     private let loop: Loop
     private var bytes: Int
     private var used = 0
 
-    /// - Parameter bytes: the most memory that all logs may use together.
+    /// Creates a budget that no log uses yet.
+    ///
+    /// - Parameter bytes: the maximum memory that all logs may use together.
     public init(loop: Loop, bytes: Int) {
         self.loop = loop
         self.bytes = bytes
     }
 
-    /// Bytes that all logs use now. More than the limit only by what the logs need to send anything at all.
+    /// The memory in bytes that all logs use now. It can exceed the limit, because each log may allocate the memory for
+    /// one frame regardless of the limit.
     public var usedBytes: Int {
         loop.checkIsolated()
         return used
     }
 
-    /// Changes the limit, in bytes. A log that has grown keeps its memory until it is unused or no reader is behind.
+    /// Changes the limit, in bytes. A log that has already grown keeps its memory until it has no new frames or no
+    /// stream needs the memory.
     public func setLimit(_ bytes: Int) {
         loop.checkIsolated()
         self.bytes = bytes
     }
 
-    /// True when more than three quarters of the budget is used, so that logs free memory they do not need at the
-    /// moment.
+    /// True when more than three quarters of the budget is used. Logs then free the memory that they do not need now.
     var isScarce: Bool { used > bytes / 4 * 3 }
 
     func allows(_ more: UInt64) -> Bool { UInt64(used) &+ more <= UInt64(max(0, bytes)) }

@@ -1,7 +1,7 @@
 import Locking
 import Synchronization
 
-/// A handle of one job that is scheduled on a ``Loop``.
+/// A handle of one job that is scheduled on a ``Loop``. It can cancel the job.
 public final class LoopTimer: Sendable {
     let deadline: MonotonicTime
     private let job: @Sendable () -> Void
@@ -12,7 +12,7 @@ public final class LoopTimer: Sendable {
         self.job = job
     }
 
-    /// Cancels the job, from any thread. Has no effect when the job has begun.
+    /// Cancels the job. Has no effect when the job has begun. May be called from any thread.
     public func cancel() {
         isOver.store(true, ordering: .relaxed)
     }
@@ -51,8 +51,8 @@ struct TimerHeap {
         return next
     }
 
-    /// Milliseconds until the next timer; -1 when there is none. Rounded up, because the loop would otherwise spin
-    /// through the last millisecond.
+    /// Returns the time in milliseconds until the next timer is due; -1 when there is no timer. The time is rounded up,
+    /// because the loop would otherwise wake repeatedly in the last millisecond.
     func millisecondsToNext() -> Int32 {
         guard let next = heap.first else { return -1 }
         let now = MonotonicTime.now
@@ -60,8 +60,8 @@ struct TimerHeap {
         return Int32(clamping: (next.deadline.nanoseconds - now.nanoseconds + 999_999) / 1_000_000)
     }
 
-    /// Drops all cancelled timers once enough timers have been inserted. A cancelled timer otherwise stays until it
-    /// reaches the root.
+    /// Removes all cancelled timers after a certain number of insertions. Without this step, a cancelled timer would
+    /// stay in the heap until it reaches the root.
     private mutating func sweepIfDue() {
         insertedSinceSweep += 1
         guard insertedSinceSweep > max(64, heap.count) else { return }

@@ -1,7 +1,7 @@
 internal import CLinux
 import Glibc
 
-/// Socket calls that are awkward to make from Swift.
+/// Swift wrappers of socket system calls and socket options.
 enum Socket {
     /// `MSG_DONTWAIT | MSG_NOSIGNAL`, as a literal so that the delivery loop reads no global variable.
     @inline(__always)
@@ -26,14 +26,14 @@ enum Socket {
         }
     }
 
-    /// Limits how long a dead client goes unnoticed on sockets accepted from this listening socket. They inherit its
-    /// options; `watchForSilence` then turns the probes on for a socket.
+    /// Sets how soon the kernel detects a client whose machine or network has failed. The options are set on a
+    /// listening socket, and the sockets accepted from it inherit them. `watchForSilence` then turns on the probes for
+    /// one socket.
     ///
     /// The kernel sends the first probe after half of `silence`, then repeats it. `TCP_USER_TIMEOUT` ends the
-    /// connection after a time instead of after a number of probes (RFC 5482). It also bounds how long sent data may
-    /// stay unacknowledged, which the kernel would otherwise retry for a quarter of an hour. It also bounds how long a
-    /// client may keep its receive window closed, even if its machine answers every probe: Linux considers only how
-    /// long it has been probing.
+    /// connection after a time instead of after a number of probes (RFC 5482). This time also limits how long sent data
+    /// may stay unacknowledged; without it, the kernel would retransmit the data for a quarter of an hour. It also
+    /// limits how long a client may keep its receive window closed, even if the client's machine answers every probe.
     static func bound(silence: Duration, ofAcceptedBy descriptor: Int32) {
         let (seconds, interval) = questions(within: silence)
         set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPIDLE, seconds / 2)
@@ -41,7 +41,7 @@ enum Socket {
         set(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, (seconds - interval) * 1000)
     }
 
-    /// The time after which the kernel ends a connection that was given this `silence`.
+    /// Returns the time after which the kernel ends a silent connection if `bound` was called with this `silence`.
     static func timeout(for silence: Duration) -> Duration {
         let (seconds, interval) = questions(within: silence)
         return .seconds(seconds - interval)
@@ -55,7 +55,8 @@ enum Socket {
     /// Turns on keepalive probes, which the kernel sends while the connection carries no other data.
     static func watchForSilence(_ descriptor: Int32) { set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1) }
 
-    /// Turns on or off that the kernel delays writes, up to a full packet, for 200 ms at most.
+    /// Turns the option `TCP_CORK` on or off. While it is on, the kernel delays written bytes until a packet is full,
+    /// for at most 200 ms.
     static func hold(_ descriptor: Int32, _ isHeld: Bool) {
         set(descriptor, Int32(IPPROTO_TCP), TCP_CORK, isHeld ? 1 : 0)
     }

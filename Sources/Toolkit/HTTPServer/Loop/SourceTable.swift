@@ -6,8 +6,8 @@ protocol LoopSource: AnyObject {
     func ready(_ events: UInt32)
 }
 
-/// A place in the table, with the number of times it has been reassigned. An event fetched before its source was
-/// removed must not reach the next source in the same place.
+/// The index of an entry in the table, with the number of times that the entry has been reused. The number prevents an
+/// event of a removed source from being delivered to the next source with the same index.
 struct SourceID: Equatable {
     var slot: UInt32
     var generation: UInt32
@@ -15,7 +15,7 @@ struct SourceID: Equatable {
     var tag: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
 }
 
-/// The sources that wait for descriptors, by place.
+/// The sources that wait for events of descriptors, indexed by ``SourceID/slot``.
 struct SourceTable {
     private struct Place {
         var source: (any LoopSource)?
@@ -63,7 +63,7 @@ struct SourceTable {
 
     mutating func remove(_ id: SourceID, descriptor: Int32) {
         guard places[Int(id.slot)].generation == id.generation else { return }
-        // A duplicate may keep the socket open, so closing this descriptor would not remove it from epoll.
+        // Closing the descriptor would not remove it from epoll if a duplicate keeps the socket open.
         if descriptor >= 0 { epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil) }
         places[Int(id.slot)] = Place(source: nil, generation: id.generation &+ 1)
         free.append(id.slot)

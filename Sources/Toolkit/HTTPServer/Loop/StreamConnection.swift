@@ -1,32 +1,32 @@
 internal import CLinux
 import Glibc
 
-/// One live stream to one client.
+/// A live stream of bytes to one client, over one connection.
 ///
-/// A stream sends bytes from two sources: its own backlog (control blocks, pages of history), which always goes first,
-/// and the ``Broadcast`` it has joined. Blocks are added whole and never interleave: the unsent part of the broadcast
-/// moves into the backlog before any other block is added.
+/// A stream sends bytes from two sources: its own buffer, the backlog (control blocks, pages of history), and the
+/// ``Broadcast`` that it has joined. The backlog is always sent first. Blocks are never mixed: before a block is added
+/// to the backlog, the unsent bytes of the broadcast move into the backlog.
 ///
 /// Belongs to its loop: call every member except ``sendPage(_:)`` on the loop's thread.
 public final class StreamConnection: @unchecked Sendable {
-    // Safe to share: each entry point checks that it runs on the loop's thread.
+    // `@unchecked Sendable` is safe, because each entry point checks that it runs on the loop's thread.
 
     /// The reason why a stream ended.
     public enum CloseReason: Sendable, Equatable {
         /// The client closed the connection, or its network failed.
         case peerDisconnected
-        /// The client did not read fast enough: it fell out of the log, its backlog was full, or it read nothing for
-        /// the stall time.
+        /// The client did not read fast enough: its unsent bytes in the broadcast's log were overwritten, its backlog
+        /// was full, or it read nothing for the time ``ServerOptions/Deadlines/streamStall``.
         case tooSlow
-        /// ``finish(last:)`` was called and everything was written.
+        /// ``finish(last:within:)`` was called, and all bytes were written.
         case finished
-        /// The server stopped before everything was written.
+        /// The server stopped before all bytes were written.
         case drained
         /// A write failed with this `errno`.
         case failed(Int32)
     }
 
-    /// The error of ``sendPage(_:)`` when the stream has ended.
+    /// The error that ``sendPage(_:)`` throws when the stream has ended.
     public struct StreamClosedError: Error, Sendable, Equatable {
         /// The reason why the stream ended.
         public let reason: CloseReason
@@ -41,7 +41,7 @@ public final class StreamConnection: @unchecked Sendable {
     struct Limits: Sendable {
         /// The maximum number of bytes that may wait in the backlog.
         var backlogBytes: Int
-        /// ``sendPage(_:)`` returns when at most this many bytes wait.
+        /// The number of unsent bytes down to which ``sendPage(_:)`` waits before it returns.
         var lowMarkBytes: Int
         /// A stream whose backlog does not shrink for this long is closed.
         var stall: Duration
@@ -60,8 +60,8 @@ public final class StreamConnection: @unchecked Sendable {
     let openedAt: ContinuousClock.Instant
     /// The loop that the stream belongs to.
     public let loop: Loop
-    /// True when blocks are sent as chunks: for every HTTP/1.1 client, except where libmicrohttpd encrypts the
-    /// connection and does the chunking itself.
+    /// True when this object sends each block as a chunk. True for every HTTP/1.1 client, except if libmicrohttpd
+    /// encrypts the connection, because libmicrohttpd then creates the chunks.
     public let isChunked: Bool
 
     private let outlet: any StreamOutlet
@@ -73,8 +73,8 @@ public final class StreamConnection: @unchecked Sendable {
 
     private var broadcast: Broadcast?
     private var entryIndex = 0
-    /// The cursor's position when the stream joined. The difference to the cursor is what was sent from the log since
-    /// then.
+    /// The position at which the stream joined the broadcast. The entry's cursor minus this position is the number of
+    /// bytes sent from the log since then.
     private var joinedAt: UInt64 = 0
 
     private var backlog: [UInt8] = []
@@ -84,7 +84,7 @@ public final class StreamConnection: @unchecked Sendable {
     private var directBytes: UInt64 = 0
     private var pageWaiters: [CheckedContinuation<Void, any Error>] = []
     private var stallTimer: LoopTimer?
-    /// True once `stallTimer` is set to close the stream at a fixed time. Progress of the client no longer moves it.
+    /// True when `stallTimer` closes the stream at a fixed time, even if the client reads in the meantime.
     private var isEndSet = false
 
     init(
@@ -110,7 +110,7 @@ extension StreamConnection {
     /// True when blocks can still be sent.
     public var isOpen: Bool { state == .open }
 
-    /// The number of bytes that wait for this client.
+    /// The number of bytes that have not been sent to this client yet.
     public var lag: UInt64 {
         UInt64(backlog.count - backlogSent) + (entry.map { broadcast!.head &- $0.cursor } ?? 0)
     }
@@ -123,8 +123,8 @@ extension StreamConnection {
     /// The broadcast that the stream has joined.
     public var joined: Broadcast? { broadcast }
 
-    /// Calls `handler` once on the loop when the stream has ended; after this turn if it has ended already. Replaces
-    /// an earlier handler.
+    /// Sets the handler that is called once, on the loop, when the stream has ended. If the stream has already ended,
+    /// the handler is called after the current turn. Replaces an earlier handler.
     public func onClose(_ handler: @escaping @Sendable (CloseReason) -> Void) {
         loop.checkIsolated()
         if let reason {
@@ -134,10 +134,11 @@ extension StreamConnection {
         }
     }
 
-    /// Sends a block, after everything the broadcast has appended so far and before what it appends from now on.
+    /// Sends a block. The client receives it after the frames that the joined broadcast has appended before this call,
+    /// and before the frames that the broadcast appends later.
     ///
-    /// - Returns: false when the stream has ended, or is closed by this call because the backlog would exceed its
-    ///   limit.
+    /// - Returns: false when the stream has ended, or when this call closes the stream because the backlog would exceed
+    ///   its limit.
     @discardableResult
     public func send(_ block: [UInt8]) -> Bool {
         loop.checkIsolated()
@@ -145,11 +146,12 @@ extension StreamConnection {
         return enqueue(block)
     }
 
-    /// Sends a page of history and returns when the client has read most of it, so that a producer of pages runs no
-    /// faster than the client reads. May be called from any thread.
+    /// Sends a page of history. Returns when the unsent bytes have fallen to
+    /// ``ServerOptions/Limits/streamLowMarkBytes``, so that the caller produces pages only as fast as the client reads
+    /// them. May be called from any thread.
     ///
-    /// - Throws: ``StreamClosedError`` when the stream ends, with `.tooSlow` when the client reads nothing for the
-    ///   stall time; `CancellationError` when the task was already cancelled.
+    /// - Throws: ``StreamClosedError`` when the stream ends, with the reason `.tooSlow` when the client reads nothing
+    ///   for the stall time; `CancellationError` when the task is cancelled before the call.
     public func sendPage(_ page: [UInt8]) async throws {
         try Task.checkCancellation()
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
@@ -161,10 +163,10 @@ extension StreamConnection {
         }
     }
 
-    /// Joins a broadcast at a position of its log; its bytes are sent once the backlog is empty. A stream reads one
-    /// broadcast at a time: joining another one leaves the first.
+    /// Joins a broadcast at a position of its log. Bytes of the log are sent when the backlog is empty. A stream reads
+    /// one broadcast at a time, so this call first leaves the current broadcast, if any.
     ///
-    /// - Returns: false when the log does not reach back that far, or the stream has ended.
+    /// - Returns: false when the log does not contain the position, or when the stream has ended.
     public func join(_ broadcast: Broadcast, at position: UInt64) -> Bool {
         loop.checkIsolated()
         precondition(broadcast.loop === loop, "A stream joins broadcasts of its own loop")
@@ -180,10 +182,10 @@ extension StreamConnection {
         return true
     }
 
-    /// Leaves the broadcast. Unsent bytes of the broadcast move into the backlog, so that nothing is lost or sent
-    /// twice when the stream joins another one.
+    /// Leaves the broadcast. The unsent bytes of the broadcast move into the backlog, so that no bytes are lost or sent
+    /// twice when the stream joins another broadcast.
     ///
-    /// - Returns: false when the stream had fallen out of the log and is therefore being closed.
+    /// - Returns: false when the unsent bytes were already overwritten, so that the stream is being closed.
     @discardableResult
     public func leave() -> Bool {
         loop.checkIsolated()
@@ -193,14 +195,15 @@ extension StreamConnection {
         return true
     }
 
-    /// Sends a last block, if there is one, and closes the stream when everything is written or the client has read
-    /// nothing for the stall time.
+    /// Sends the last block, if it is not empty, and closes the stream when all bytes are written or the client has
+    /// read nothing for the stall time.
     ///
-    /// When called from ``Broadcast/onLag``, the block is sent only if the client has received whole blocks so far,
-    /// and only as far as it fits into the socket.
+    /// When called from ``Broadcast/onLag``, sends the block only if the last byte sent was the end of a block, and
+    /// only the part that fits into the socket's buffer.
     ///
-    /// - Parameter time: the longest time until the stream is closed as too slow, however much the client has read by
-    ///   then; for a client that must lose access to the stream. Also applies to a stream that is already finishing.
+    /// - Parameter time: the maximum time until the stream is closed as too slow, even if the client is still reading;
+    ///   `nil` sets no such limit. Use it when the client must lose access to the stream. Also applies to a stream that
+    ///   is already finishing.
     public func finish(last block: [UInt8] = [], within time: Duration? = nil) {
         loop.checkIsolated()
         switch state {
@@ -219,7 +222,8 @@ extension StreamConnection {
         }
     }
 
-    /// Closes the stream after `time`. Only the first call counts, so that repeated calls cannot postpone the end.
+    /// Closes the stream after `time`. Only the first call has an effect, so that repeated calls cannot postpone the
+    /// end.
     private func end(within time: Duration) {
         guard !isEndSet else { return }
         isEndSet = true
@@ -229,8 +233,8 @@ extension StreamConnection {
 }
 
 extension StreamConnection {
-    /// Closes the stream now as too slow and discards what is waiting. For a client that keeps reading a little and so
-    /// never reaches the stall time.
+    /// Closes the stream now as too slow and discards its unsent bytes. Use it for a client that reads slowly but never
+    /// stops for the stall time.
     public func cut() {
         loop.checkIsolated()
         close(.tooSlow)
@@ -244,7 +248,7 @@ extension StreamConnection {
 
     private var entry: StreamEntry? { broadcast?.entry(at: entryIndex) }
 
-    /// Moves the unsent bytes of the broadcast into the backlog, so that other bytes can follow them.
+    /// Moves the unsent bytes of the broadcast into the backlog, so that other bytes can be added after them.
     private func keepUnsent() -> Bool {
         guard let broadcast, broadcast.entry(at: entryIndex).cursor != broadcast.head else { return true }
         let before = backlog.count
@@ -252,7 +256,8 @@ extension StreamConnection {
             closeAsSlow()
             return false
         }
-        // The cursor's jump counted these bytes as sent from the log; they are counted again when they are written.
+        // Moving the cursor has counted these bytes as sent. They are subtracted here and counted when they are
+        // written.
         directBytes &-= UInt64(backlog.count - before)
         flushBacklog()
         return state == .open
@@ -277,7 +282,8 @@ extension StreamConnection {
         return bytes
     }
 
-    /// Writes as much of the backlog as the socket takes and resumes callers that wait for room.
+    /// Writes as many bytes of the backlog as the socket accepts, and resumes the callers of ``sendPage(_:)`` whose
+    /// wait is over.
     private func flushBacklog() {
         if hasBacklog, !isBlocked, !isCorked {
             switch outlet.write(backlog[backlogSent...]) {
@@ -327,7 +333,8 @@ extension StreamConnection {
         for waiter in waiters { waiter.resume(with: result) }
     }
 
-    /// Checks again after the stall time and closes a stream whose client has read nothing meanwhile.
+    /// Starts a timer for the stall time. When the timer fires, closes the stream if the client has read nothing in the
+    /// meantime.
     private func watchForStall() {
         guard stallTimer == nil else { return }
         let mark = bytesSent
@@ -361,8 +368,8 @@ extension StreamConnection: LoopSource {
         broadcast.resume(at: entryIndex)
     }
 
-    /// Puts the response header first, calls `onOpen` with the stream, and sends the header together with what the
-    /// owner has added, in one packet. The header does not count in ``bytesSent``.
+    /// Adds the response header to the backlog, calls `onOpen` with the stream, and sends the header in one packet with
+    /// the bytes that `onOpen` has added. The header does not count in ``bytesSent``.
     func begin(with header: [UInt8], _ onOpen: (StreamConnection) -> Void) {
         backlog = header
         directBytes = 0 &- UInt64(header.count)
@@ -381,7 +388,8 @@ extension StreamConnection: LoopSource {
         outlet.wake()
     }
 
-    /// Copies bytes for a client whose connection this process encrypts: the backlog first, then the log.
+    /// Copies bytes to send to a client whose connection libmicrohttpd encrypts: first from the backlog, then from the
+    /// log.
     func pull(into target: UnsafeMutableRawPointer, limit: Int) -> Int {
         guard state == .open || state == .finishing else { return 0 }
         if hasBacklog {
@@ -399,8 +407,8 @@ extension StreamConnection: LoopSource {
         return count
     }
 
-    /// Handles a stream whose unsent bytes are overwritten: the owner may send a last block, then the stream is
-    /// closed.
+    /// Handles a stream whose unsent bytes are overwritten. Calls ``Broadcast/onLag``, which may send a last block, and
+    /// closes the stream.
     func closeAsSlow() {
         guard state == .open || state == .finishing, let broadcast else { return close(.tooSlow) }
         let entry = broadcast.entry(at: entryIndex)
@@ -424,7 +432,7 @@ extension StreamConnection: LoopSource {
         }
     }
 
-    /// Closes the stream now and discards what is unsent. The close handler runs after this turn.
+    /// Closes the stream now and discards its unsent bytes. The close handler runs after this turn.
     func close(_ reason: CloseReason) {
         guard state != .closed else { return }
         if reason == .tooSlow, state != .lagging { loop.delivery.statistics.slowCloses += 1 }
@@ -454,23 +462,23 @@ extension StreamConnection: LoopSource {
     }
 }
 
-/// One subscriber of a ``Broadcast``. Holds only what the delivery loop needs, in 16 bytes.
+/// The entry of one stream in a ``Broadcast``. It contains only the data needed to send bytes, in 16 bytes of memory.
 struct StreamEntry {
-    /// The socket; -1 for a stream that fetches its bytes itself (TLS).
+    /// The socket's descriptor; -1 for a stream that libmicrohttpd encrypts and therefore sends.
     var descriptor: Int32
-    /// The place in the loop's source table in the low bits, flags in the high bits.
+    /// The stream's index in the loop's source table in the low 29 bits, and flags in the high bits.
     var place: UInt32
     /// The position in the log of the next byte to send.
     var cursor: UInt64
 
-    /// Flag: the socket took less than it was given; the entry waits until the socket is writable.
+    /// Flag: the socket accepted only part of a write. The entry waits until the socket is writable.
     static let blocked: UInt32 = 1 << 31
-    /// Flag: the stream's own backlog goes first.
+    /// Flag: the stream's own backlog must be sent before the log.
     static let held: UInt32 = 1 << 30
     /// Flag: the last byte sent was the end of a frame.
     static let atBoundary: UInt32 = 1 << 29
     static let placeMask: UInt32 = (1 << 29) - 1
-    /// The flags of entries that a pass does not send to.
+    /// The flags of waiting entries. A pass sends no bytes to an entry that has one of these flags.
     static let waiting: UInt32 = blocked | held
 
     var slot: UInt32 { place & Self.placeMask }

@@ -1,15 +1,15 @@
 internal import CLinux
 import Glibc
 
-/// The destination of a stream's bytes: a socket of this server, or libmicrohttpd's encrypted connection.
+/// The destination of a stream's bytes: a socket that this server owns, or an encrypted connection of libmicrohttpd.
 protocol StreamOutlet: AnyObject {
-    /// The socket that a broadcast may send to; -1 when there is none.
+    /// The descriptor of the socket that a broadcast may write to; -1 when there is no such socket.
     var descriptor: Int32 { get }
-    /// The stream's place in the loop's source table.
+    /// The stream's index in the loop's source table.
     var slot: UInt32 { get }
-    /// Writes as many bytes as the destination takes.
+    /// Writes as many bytes as the destination accepts.
     func write(_ bytes: ArraySlice<UInt8>) -> StreamWrite
-    /// Announces that there are bytes to fetch.
+    /// Notifies the destination that the stream has unsent bytes.
     func wake()
     func close(_ reason: StreamConnection.CloseReason)
 }
@@ -20,7 +20,8 @@ enum StreamWrite {
     case failed(Int32)
 }
 
-/// A duplicate of a socket that libmicrohttpd no longer uses. This object closes it.
+/// Sends a stream over a duplicate of a socket that libmicrohttpd no longer uses. This object owns and closes the
+/// duplicate.
 final class SocketOutlet: StreamOutlet {
     let descriptor: Int32
     private(set) var slot: UInt32 = 0
@@ -32,8 +33,8 @@ final class SocketOutlet: StreamOutlet {
         self.loop = loop
     }
 
-    /// Watches the socket edge-triggered. It is registered once, so a blocked write needs no system call; the price is
-    /// one event at the start.
+    /// Watches the socket with edge-triggered epoll. The socket is registered once, so that a blocked write needs no
+    /// further system call. The cost is one unneeded event at the start.
     func watch(_ connection: StreamConnection) throws(ServerError) {
         let events = EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
         let source = try loop.watch(descriptor, for: events, connection)

@@ -1,7 +1,7 @@
 import Glibc
 
 extension ServerError {
-    /// The error for the system call that just failed, with its `errno`.
+    /// Returns the error of the system call that has just failed, with its `errno`.
     static func last(_ call: String) -> ServerError {
         .system(call: call, code: errno)
     }

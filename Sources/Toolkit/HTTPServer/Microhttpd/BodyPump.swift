@@ -1,17 +1,18 @@
-/// Passes a streamed body from the connection to the handler, piece by piece.
+/// Transfers a streamed request body from the connection to the handler, piece by piece.
 ///
-/// Buffers little: when it is full, the connection is suspended, and TCP makes the client wait.
+/// The buffer is small. While it is full, the connection is suspended, and TCP flow control stops the client.
 final class BodyPump: @unchecked Sendable {
-    // Safe to share: used only on the loop's thread; `next` switches to it first.
+    // `@unchecked Sendable` is safe, because the object is used only on the loop's thread. `next` switches to this
+    // thread first.
 
-    /// The number of bytes that may be buffered before the connection has to wait.
+    /// The number of buffered bytes at which the connection is suspended.
     static let capacity = 64 * 1024
 
     private let loop: Loop
     private var pieces: [UInt8] = []
     private var outcome: Result<Void, any Error>?
     private var waiting: CheckedContinuation<[UInt8]?, any Error>?
-    /// Called when there is room again after the buffer was full.
+    /// Called when the buffer accepts bytes again after it was full.
     var onWritable: (() -> Void)?
 
     init(loop: Loop) {
@@ -70,6 +71,6 @@ final class BodyPump: @unchecked Sendable {
         }
     }
 
-    /// The error for a second reader: a body is read once, by one task.
+    /// The error that is thrown when a body is read a second time. Only one task may read a body.
     struct BodyAlreadyReadError: Error {}
 }

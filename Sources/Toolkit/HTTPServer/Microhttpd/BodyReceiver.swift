@@ -1,9 +1,10 @@
-/// Receives a request's body: decompresses it if necessary, counts it, and stops at the route's limit.
+/// Receives a request's body. Decompresses the body if necessary, counts its bytes, and rejects it at the route's
+/// limit.
 final class BodyReceiver {
-    /// The result of offering bytes of the body.
+    /// The next step after bytes of the body were offered to the receiver.
     enum Verdict {
         case goOn
-        /// The handler is behind: offer the rest again later.
+        /// The handler has not read the earlier bytes yet. Offer the rest again later.
         case wait
         case refuse(Problem)
     }
@@ -17,10 +18,12 @@ final class BodyReceiver {
     private var length = 0
     private(set) var wireLength = 0
 
+    /// Creates a receiver for the body of one request.
+    ///
     /// - Parameters:
-    ///   - trustsCoding: true when a body that does not begin like compressed data is corrupt; false when it is taken
-    ///     as plain.
-    ///   - pump: the destination of a streamed body; `nil` collects the body.
+    ///   - trustsCoding: true to treat a body that does not begin like compressed data as corrupt; false to accept it
+    ///     as uncompressed.
+    ///   - pump: the destination of a streamed body; if it is `nil`, the body is collected in memory.
     init(
         limit: Int, inflate: Inflate?, trustsCoding: Bool, pump: BodyPump?, expected: UInt64?, core: ServerCore
     ) {
@@ -30,7 +33,7 @@ final class BodyReceiver {
         self.pump = pump
         self.core = core
         if pump == nil, inflate == nil, let expected {
-            // The announced length may be false: reserve at most 64 KiB before any bytes arrive.
+            // The `Content-Length` may be false, so at most 64 KiB are reserved before any bytes arrive.
             collected.reserveCapacity(min(Int(clamping: expected), 64 * 1024))
         }
     }
@@ -39,7 +42,7 @@ final class BodyReceiver {
         core.releaseBodyMemory(collected.count)
     }
 
-    /// Offers bytes from the wire. Returns the number of bytes consumed and what the caller has to do next.
+    /// Processes received bytes of the body. Returns the number of bytes consumed and the caller's next step.
     func offer(_ bytes: UnsafeRawBufferPointer) -> (used: Int, verdict: Verdict) {
         if pump?.isFull == true { return (0, .wait) }
         if !trustsCoding, wireLength == 0, let first = bytes.first, !Inflate.mayBegin(with: first) { inflate = nil }
@@ -53,7 +56,8 @@ final class BodyReceiver {
     private func offer(_ bytes: UnsafeRawBufferPointer, through inflate: Inflate) -> (used: Int, verdict: Verdict) {
         var used = 0
         while used < bytes.count || inflate.isPending {
-            // When all input is consumed, the few KiB that zlib still holds must be emitted even if the pump is full.
+            // When all input is consumed, zlib may still hold a few KiB of output. They are passed on even if the pump
+            // is full.
             if pump?.isFull == true, used < bytes.count { return (used, .wait) }
             var piece: [UInt8] = []
             let rest = UnsafeRawBufferPointer(rebasing: bytes[used...])

@@ -4,15 +4,15 @@ import Glibc
 /// The callbacks through which libmicrohttpd calls Swift. All of them run on the loop's thread, inside `MHD_run` or
 /// `MHD_stop_daemon`.
 ///
-/// The context is the ``ServerCore``, which outlives its daemon. A connection's context is its ``HTTPConnection``, and
-/// a request's context is its ``Exchange``. Each is retained when it is stored and released in the one callback that
-/// removes it.
+/// The context of a daemon is its ``ServerCore``, which outlives the daemon. The context of a connection is its
+/// ``HTTPConnection``, and the context of a request is its ``Exchange``. Connections and requests are retained when
+/// they are stored as a context, and released in the callback that removes the context.
 enum Callbacks {
     private static func core(_ context: UnsafeMutableRawPointer?) -> ServerCore {
         Unmanaged<ServerCore>.fromOpaque(context!).takeUnretainedValue()
     }
 
-    /// A connection has begun or ended.
+    /// Called when a connection has begun or ended.
     static let connection: MHD_NotifyConnectionCallback = { context, connection, slot, code in
         guard let connection, let slot else { return }
         if code == .CONNECTION_NOTIFY_STARTED {
@@ -25,16 +25,16 @@ enum Callbacks {
         }
     }
 
-    /// A request line has arrived. Receives the target before the library cuts it at the question mark.
+    /// Called when a request line has arrived. Receives the complete target, before the library splits it at the `?`.
     static let requestLine:
         @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, OpaquePointer?) -> UnsafeMutableRawPointer? = {
             context, target, connection in
             guard let target, let connection, let raw = shim_connection_context(connection) else { return nil }
             let peer = Unmanaged<HTTPConnection>.fromOpaque(raw).takeUnretainedValue()
             let exchange = Exchange(core: core(context), peer: peer, connection: connection, target: target)
-            // Ends the query before the library parses it. The library keeps a record of each parameter in the
-            // connection's memory. Many short parameters would fill that memory, and the request would then get no
-            // response. `Exchange` has copied the query and parses it itself.
+            // Ends the query before the library parses it. The library would store a record of each parameter in the
+            // connection's memory. Many short parameters would fill that memory, and the request would get no response.
+            // `Exchange` has copied the query and parses the copy.
             //
             // The write is defined behavior. `target` points into the connection's read buffer, which belongs to the
             // library and is writable; the callback runs before the library itself replaces the question mark with a
@@ -45,9 +45,9 @@ enum Callbacks {
             return Unmanaged.passRetained(exchange).toOpaque()  // released in `completed`, or by `release`
         }
 
-    /// A request has progressed. The library calls it once when the header fields are complete (`begin`), then with each
-    /// part of the body (`upload`), and last with no bytes, when the body is complete and the response can be queued
-    /// (`ready`). After a resumed suspension it makes the last call again.
+    /// Called several times for each request: once when the header fields are complete (`begin`), then with each part
+    /// of the body (`upload`), and finally without bytes, when the body is complete and the response can be queued
+    /// (`ready`). After a suspended connection is resumed, the library repeats the final call.
     static let access: MHD_AccessHandlerCallback = { _, connection, path, method, version, data, size, slot in
         guard let raw = slot?.pointee, let size else { return .NO }
         return Unmanaged<Exchange>.fromOpaque(raw)._withUnsafeGuaranteedRef { exchange in
@@ -56,20 +56,21 @@ enum Callbacks {
         }
     }
 
-    /// A request has ended: its response was sent, or its connection failed. Releases the exchange.
+    /// Called when a request has ended, because its response was sent or its connection failed. Releases the exchange.
     static let completed: MHD_RequestCompletedCallback = { _, _, slot, code in
         guard let raw = slot?.pointee else { return }
         slot?.pointee = nil
         Unmanaged<Exchange>.fromOpaque(raw).takeRetainedValue().completed(code)  // retained in `requestLine`
     }
 
-    /// Leaves percent escapes as they are, and returns the length of the text. The router decodes path segments itself.
+    /// Replaces the library's decoding of percent escapes. Leaves the text unchanged and returns its length, because
+    /// the router decodes path segments itself.
     static let unescape:
         @convention(c) (UnsafeMutableRawPointer?, OpaquePointer?, UnsafeMutablePointer<CChar>?) -> Int = {
             _, _, text in text.map { strlen($0) } ?? 0
         }
 
-    /// The library logs a message.
+    /// Called when the library logs a message.
     static let log: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?) -> Void = { context, message in
         if let message { core(context).log(message) }
     }

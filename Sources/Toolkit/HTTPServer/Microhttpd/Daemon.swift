@@ -1,11 +1,11 @@
 internal import CMicrohttpd
 import Glibc
 
-/// One libmicrohttpd daemon, driven by the loop. It has no thread and no listening socket of its own.
+/// One libmicrohttpd daemon, which the loop runs. The daemon has no thread and no listening socket of its own.
 ///
-/// Connections are added with `add`. The library reads and writes them, and calls back into ``ServerCore``. The daemon
-/// is closed once, on the loop, when no connection is suspended: the library aborts the process if a suspended
-/// connection is left.
+/// Connections are added with `add`. The library reads from them, writes to them, and calls ``ServerCore`` through
+/// ``Callbacks``. Call `stop` once, on the loop, when no connection is suspended. Otherwise the library aborts the
+/// process.
 final class Daemon {
     private let daemon: OpaquePointer
     private let descriptor: Int32
@@ -14,8 +14,8 @@ final class Daemon {
     private var source: SourceID?
     private var readiness: DaemonReadiness?
 
-    /// True when a connection was resumed. The library notices resumed connections only when it runs, and no event
-    /// would make it run.
+    /// True when the library must run because a connection was resumed. No event of a descriptor announces a resumed
+    /// connection.
     var needsRun = false
     /// True while one of the library's callbacks is running.
     private(set) var isRunning = false
@@ -51,8 +51,8 @@ final class Daemon {
         }
     }
 
-    /// Passes an accepted socket to the library, which closes it; at once if it cannot accept it. Returns false in
-    /// that case.
+    /// Transfers ownership of an accepted socket to the library. Returns false when the library cannot use the socket;
+    /// the library has then closed it.
     func add(_ socket: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Bool {
         let isTaken = MHD_add_connection(daemon, socket, address, length) == .YES
         isPending = true
@@ -75,12 +75,12 @@ final class Daemon {
         MHD_run(daemon)
         isRunning = false
         var timeout: UInt64 = 0
-        // A timeout of zero means that there is input in memory that no descriptor will announce: run again without
-        // waiting.
+        // A timeout of zero means that the library has input in memory, which no descriptor will announce. It must run
+        // again without waiting.
         isPending = MHD_get_timeout(daemon, &timeout) == .YES && timeout == 0
     }
 
-    /// Closes every connection. The caller has made sure that none is suspended.
+    /// Closes every connection and the daemon. No connection may be suspended.
     func stop() {
         if let source { loop.unwatch(source, descriptor: descriptor) }
         source = nil

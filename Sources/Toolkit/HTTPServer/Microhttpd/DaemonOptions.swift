@@ -1,7 +1,7 @@
 internal import CMicrohttpd
 import Glibc
 
-/// A certificate chain and its key, as text with a closing NUL.
+/// A certificate chain and its private key, each as PEM text that ends with a NUL.
 struct TLSMaterial {
     let certificate: [CChar]
     let key: [CChar]
@@ -28,10 +28,10 @@ struct TLSMaterial {
     }
 }
 
-/// The flags and options that a daemon is started with. Owns the memory to which the library keeps pointers.
+/// The flags and options for starting a daemon. This object owns the memory to which the library keeps pointers.
 final class DaemonOptions {
-    /// External epoll; suspendable connections; no `shutdown` when the library closes a socket (TURBO), because a
-    /// stream continues on a duplicate of it.
+    /// The flags select an external epoll descriptor and connections that can be suspended. TURBO closes sockets
+    /// without `shutdown`, because a stream continues on a duplicate of the closed socket.
     private static let flags =
         MHD_USE_EPOLL.rawValue | MHD_USE_TURBO.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
         | MHD_USE_ERROR_LOG.rawValue | MHD_USE_NO_LISTEN_SOCKET.rawValue
@@ -59,9 +59,9 @@ final class DaemonOptions {
 
     /// The memory that one connection may use for the request line, the header fields and the response header.
     ///
-    /// The library zeroes all of this memory between two requests, so more of it slows down every request: by 2 to 9 µs
-    /// at 80 KiB instead of 16 KiB, with sixteen busy connections. Up to 32 KiB come from the C library's allocator,
-    /// and more is mapped for each connection.
+    /// The library zeroes this memory between two requests, so a larger value slows down every request: with sixteen
+    /// busy connections, 80 KiB take 2 to 9 µs more per request than 16 KiB. The library allocates up to 32 KiB with
+    /// `malloc`, and maps more than that for each connection.
     enum Memory {
         /// Room for short headers; see ``LongHeaders``.
         case short
@@ -91,17 +91,20 @@ final class DaemonOptions {
             item(.NOTIFY_COMPLETED, unsafeBitCast(Callbacks.completed, to: Int.self), context),
             item(.NOTIFY_CONNECTION, unsafeBitCast(Callbacks.connection, to: Int.self), context),
             item(.URI_LOG_CALLBACK, unsafeBitCast(Callbacks.requestLine, to: Int.self), context),
-            // The library would decode before routing, which would change %2F and %00 into other characters.
+            // By default, the library decodes the path before routing, which would change %2F and %00 into other
+            // characters.
             item(.UNESCAPE_CALLBACK, unsafeBitCast(Callbacks.unescape, to: Int.self), nil),
-            // The listener enforces the limit; the library's own limit is only a safety margin above it.
+            // The listener enforces the limit on connections. The library's own limit is higher and serves only as a
+            // safeguard.
             item(.CONNECTION_LIMIT, limits.connections + 1024, nil),
             item(.CONNECTION_MEMORY_LIMIT, connectionMemory, nil),
-            // The server has its own deadlines: the library's timeout covers only idle connections, and a client that
-            // sends one byte a second is not idle.
+            // The server has its own deadlines. The library's timeout applies only to idle connections and would not
+            // close the connection of a client that sends one byte per second.
             item(.CONNECTION_TIMEOUT, 0, nil),
         ]
         if isSecure {
-            // Called at each handshake, so that a certificate can be renewed while the daemon runs.
+            // The library calls this function at each handshake, so the certificate can be replaced while the daemon
+            // runs.
             items.append(
                 item(.HTTPS_CERT_CALLBACK, 0, unsafeBitCast(Callbacks.identity, to: UnsafeMutableRawPointer.self)))
             items.append(item(.HTTPS_PRIORITIES, 0, UnsafeMutableRawPointer(mutating: Self.protocols.utf8Start)))

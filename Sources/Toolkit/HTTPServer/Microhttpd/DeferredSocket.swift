@@ -1,17 +1,17 @@
 internal import CLinux
 import Glibc
 
-/// The socket of a client that waits for a deferred response, after libmicrohttpd has dropped the connection. A
-/// duplicate, which this object closes.
+/// The socket of a client that waits for a deferred response, after libmicrohttpd has dropped the connection. The
+/// descriptor is a duplicate that this object owns and closes.
 ///
-/// Only the end of the connection is watched. If the client sends its next request early, the bytes stay in the socket
-/// and are read when the library has the connection again.
+/// While the client waits, this object watches only for the end of the connection. If the client sends its next request
+/// early, the bytes stay in the socket until the library has the connection again.
 final class DeferredSocket {
     let descriptor: Int32
     let reply: DeferredResponse
-    /// The number of request bytes that the connection has carried.
+    /// The number of request bytes received on the connection so far.
     let received: UInt64
-    /// True when the connection ends with the response.
+    /// True when the connection is to be closed after the response.
     let isLast: Bool
     private unowned let core: ServerCore
     private var source: SourceID?
@@ -27,7 +27,8 @@ final class DeferredSocket {
         self.core = core
     }
 
-    /// Watches the socket edge-triggered. An end of the connection that came earlier is reported at once.
+    /// Watches the socket with edge-triggered epoll, for the end of the connection and the given events. If the
+    /// connection has already ended, the event arrives at once.
     func watch(also events: UInt32 = 0) throws(ServerError) {
         source = try core.loop.watch(descriptor, for: events | EPOLLRDHUP.rawValue | EPOLLET.rawValue, self)
     }
@@ -39,7 +40,7 @@ final class DeferredSocket {
 
     func answer() { core.answered(self) }
 
-    /// Sends a response. Unless the connection ends with it, the connection then continues with the next request.
+    /// Sends a response and then returns the connection to the library for the next request.
     func send(_ head: [UInt8], _ body: UnsafeRawBufferPointer) {
         let sent = head.withUnsafeBytes { Socket.send(descriptor, $0, body) }
         if sent == head.count + body.count { return returnSocket() }
@@ -69,7 +70,8 @@ final class DeferredSocket {
         if unsent.isEmpty { returnSocket() }
     }
 
-    /// Closes a connection whose client has taken nothing of the response for ``ServerOptions/Deadlines/replyIdle``.
+    /// Closes the connection when the client has read nothing of the response for
+    /// ``ServerOptions/Deadlines/replyIdle``.
     private func watchForStall() {
         let left = unsent.count
         stallTimer = core.loop.schedule(after: core.options.deadlines.replyIdle) { [weak self] in
@@ -78,13 +80,13 @@ final class DeferredSocket {
         }
     }
 
-    /// Returns the connection to the library, which must be the only one to watch the socket: otherwise its end would
-    /// be noticed twice.
+    /// Stops watching the socket and returns the connection to the library. If both watched the socket, the end of the
+    /// connection would be handled twice.
     private func returnSocket() {
         core.returnSocket(self, leave())
     }
 
-    /// Stops watching the descriptor and passes it to the caller.
+    /// Stops watching the descriptor and transfers its ownership to the caller.
     func leave() -> Int32 {
         end()
         reply.setPlace(in: .over)

@@ -2,10 +2,10 @@ internal import CZlib
 
 /// Compression of a body that is completely in memory.
 enum Deflate {
-    /// Compresses the bytes into one gzip member (RFC 1952). Returns `nil` when no memory is left or the result would
-    /// not be shorter.
+    /// Compresses the bytes into one gzip member (RFC 1952). Returns `nil` when memory cannot be allocated or the
+    /// result would not be shorter than the input.
     static func gzip(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
-        // On the heap: the library's state contains a pointer to it.
+        // The stream is on the heap, because the library's state contains a pointer to it.
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         defer { stream.deallocate() }
         stream.initialize(to: z_stream())
@@ -16,7 +16,7 @@ enum Deflate {
         let capacity = bytes.count - 1
         var isWhole = false
         let coded = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
-            // zlib only reads from here; its header lacks the `const`.
+            // zlib only reads from this pointer, although its type is not `const`.
             stream.pointee.next_in = UnsafeMutableRawPointer(mutating: bytes.baseAddress)?
                 .assumingMemoryBound(to: UInt8.self)
             stream.pointee.avail_in = UInt32(bytes.count)

@@ -1,14 +1,14 @@
 internal import CMicrohttpd
 import Glibc
 
-/// One request and its response, from the request line to the last byte.
+/// One HTTP exchange: a request and its response, from the request line to the last byte of the response.
 ///
-/// libmicrohttpd calls `begin` with the header, `upload` with pieces of the body, and `ready` when the request is
-/// complete and again whenever the connection was resumed. The handler runs at once as a task on the loop. If it
-/// finishes without suspending, the response is queued in the same call; otherwise the connection is suspended until
-/// `decide`.
+/// libmicrohttpd calls `begin` with the header, `upload` with each piece of the body, and `ready` when the request is
+/// complete. After the connection is resumed, it calls `ready` again. The handler is a task on the loop that starts
+/// immediately. If the task finishes without suspending, the response is queued in the same call. Otherwise, the
+/// connection is suspended until the handler's response is passed to `decide`.
 final class Exchange: @unchecked Sendable {
-    // Safe to share: used only on the loop's thread; its task runs there too.
+    // `@unchecked Sendable` is safe, because the object is used only on the loop's thread, where its task also runs.
 
     let core: ServerCore
     let peer: HTTPConnection
@@ -24,16 +24,18 @@ final class Exchange: @unchecked Sendable {
     private var intake: BodyReceiver?
     private var pump: BodyPump?
     private var task: Task<Void, Never>?
-    /// The deferred response, when the handler has returned without the final one.
+    /// The deferred response that the client waits for on a suspended connection; `nil` in any other case.
     private var deferred: DeferredResponse?
-    /// The response, once it is known. If the body has not ended by then, the rest of it is discarded.
+    /// The response; `nil` until it is known. The rest of the request's body is discarded after that.
     private var decision: Response?
     private var drained = 0
     private var isSuspended = false
     private var isAbandoned = false
     private var isOver = false
 
-    /// - Parameter target: memory of the library; copied.
+    /// Begins an exchange when the request line has arrived.
+    ///
+    /// - Parameter target: the request target, in memory of the library. The text is copied.
     init(core: ServerCore, peer: HTTPConnection, connection: OpaquePointer, target: UnsafePointer<CChar>) {
         self.core = core
         self.peer = peer
@@ -48,8 +50,8 @@ final class Exchange: @unchecked Sendable {
 // MARK: - Calls from libmicrohttpd
 
 extension Exchange {
-    /// Handles a complete header. A response queued here costs the connection (the library closes it), so only errors
-    /// that require closing it are answered here.
+    /// Handles a complete header. The library closes the connection after a response that is queued here. Therefore
+    /// only errors after which the connection must be closed are answered here.
     func begin(
         path: UnsafePointer<CChar>, method: UnsafePointer<CChar>, version: UnsafePointer<CChar>
     ) -> MHD_Result {
@@ -76,8 +78,8 @@ extension Exchange {
         self.plan = plan
         if let problem = fields.framingProblem { return refuse(problem) }
         if let problem = oversize(headerSize: headerSize, method: method) { return refuse(problem) }
-        // The library takes the version from after the last space, and a NUL inside the line ends what it considers
-        // the target.
+        // The library reads the version after the last space of the line, but it ends the target at the first NUL. If
+        // the line contains a NUL, the two are therefore not adjacent.
         let isWhole = version == path + target.count + 1
         if let problem = isWhole ? parts.problem : .malformedRequest("The request target holds a NUL") {
             decision = response(to: problem)
@@ -86,7 +88,7 @@ extension Exchange {
         return beginBody(plan, head)
     }
 
-    /// Takes a piece of the body. On return, `size` is the number of bytes not consumed.
+    /// Processes a piece of the body. On return, `size` is the number of bytes that were not consumed.
     func upload(_ data: UnsafePointer<CChar>, _ size: UnsafeMutablePointer<Int>) -> MHD_Result {
         let bytes = UnsafeRawBufferPointer(start: data, count: size.pointee)
         guard !isAbandoned else { return .NO }
@@ -107,12 +109,14 @@ extension Exchange {
         }
     }
 
-    /// Handles a complete or resumed request: queues the response if it is known.
+    /// Handles a request that is complete or was resumed. Queues the response if it is known, and suspends the
+    /// connection otherwise.
     func ready() -> MHD_Result {
         guard !isAbandoned else { return .NO }
         if decision == nil { finishBody() }
         if decision == nil, task == nil { startHandler(body: RequestBody(bytes: intake?.collected ?? [])) }
-        // A handler that only called an actor of this loop is done as soon as the actor's job has run.
+        // If the handler waits only for an actor of this loop, running the queued jobs of the loop completes the
+        // handler.
         if decision == nil { core.loop.runJobs(atMost: 16) { self.decision != nil || self.isAbandoned } }
         guard !isAbandoned else { return .NO }
         guard let decision else {
@@ -122,7 +126,8 @@ extension Exchange {
         return reply(decision)
     }
 
-    /// Handles the end of the request in the library, successful or not. The connection may be gone afterwards.
+    /// Handles the end of the request in the library, with or without success. The connection may be closed after this
+    /// call.
     func completed(_ code: MHD_RequestTerminationCode) {
         guard !isOver else { return }
         isOver = true
@@ -139,8 +144,8 @@ extension Exchange {
 }
 
 extension Exchange {
-    /// Releases the reference that the library's request context held. For the one case in which the completion
-    /// callback does not release it.
+    /// Releases the reference to this object that the library's request context owns. Called in the only case in which
+    /// the library does not call the completion callback, which otherwise releases the reference.
     func release() {
         Unmanaged.passUnretained(self).release()  // retained in `Callbacks.requestLine`
     }
@@ -149,14 +154,16 @@ extension Exchange {
 // MARK: - Body
 
 extension Exchange {
-    /// The maximum number of bytes of an unwanted body that are read when there is no other way to respond.
+    /// The maximum number of body bytes that are read and discarded on an encrypted connection before a response is
+    /// sent.
     private static let longestDiscard = 1024 * 1024
 
     private func beginBody(_ plan: RoutePlan, _ head: Request.Head) -> MHD_Result {
         let limit = plan.bodyPolicy.limit
         if let length = fields.contentLength, length > UInt64(limit) {
             plan.recordTooLarge(head, query)
-            // Before any of the body is read: a client that asks first (`Expect`) need not send it at all.
+            // The response is sent before any part of the body is read. A client that sent `Expect: 100-continue` then
+            // need not send the body.
             return refuse(.bodyTooLong(limit: limit))
         }
         core.move(peer, to: .body)
@@ -188,7 +195,8 @@ extension Exchange {
         if let problem = intake.finish(), pump == nil { decision = response(to: problem) }
     }
 
-    /// Discards a piece of the body after the response is known, up to a limit, so that the connection can be kept.
+    /// Discards a piece of the body after the response is known, so that the connection can be used again. Ends the
+    /// connection when the body exceeds a limit.
     private func discard(_ size: UnsafeMutablePointer<Int>) -> MHD_Result {
         drained += size.pointee
         core.receivedBody(size.pointee)
@@ -199,7 +207,8 @@ extension Exchange {
         return drained > RoutePlan.refusedBodyLimit ? refuse(decision) : .YES
     }
 
-    /// True when the body arrives fast enough to wait for it.
+    /// True when the body arrives fast enough (``ServerOptions/Deadlines/bodyMinimumRate``). Also restarts the
+    /// connection's deadline.
     private func keepsPace(_ intake: BodyReceiver) -> Bool {
         core.move(peer, to: .body)
         guard let head else { return true }
@@ -210,7 +219,7 @@ extension Exchange {
 
     private func oversize(headerSize: Int, method: HTTPMethod) -> Problem? {
         let limits = core.options.limits
-        // Method, two spaces, target, "HTTP/1.1".
+        // The 10 bytes are two spaces and "HTTP/1.1".
         let lineSize = method.rawValue.utf8.count + target.count + 10
         if lineSize > limits.requestLineBytes { return .targetTooLong(limit: limits.requestLineBytes) }
         return headerSize - lineSize > limits.headerBytes ? .headersTooLarge(limit: limits.headerBytes) : nil
@@ -236,7 +245,7 @@ extension Exchange {
             }
             core.handlerEnded()
         }
-        // A task that has already finished need not be kept.
+        // No reference to a task is needed after the task has finished.
         if decision != nil { task = nil }
     }
 
@@ -272,16 +281,16 @@ extension Exchange {
         MHD_resume_connection(connection)
     }
 
-    /// Handles a client that has closed its side while the request was being processed: no one will read a response.
+    /// Handles a client that has closed its side of the connection while the request was being processed.
     func clientLeft() {
         guard isSuspended else { return }
         task?.cancel()
         pump?.fail(CancellationError())
-        // A deferred response would otherwise never end the request.
+        // A request with a deferred response has no task whose cancellation would end it, so it is ended here.
         if deferred != nil { abandon() }
     }
 
-    /// Ends the request when the server stops waiting for it. The library then drops the connection.
+    /// Ends the request without a response. The library then closes the connection.
     func abandon() {
         isAbandoned = true
         task?.cancel()
@@ -297,15 +306,15 @@ extension Exchange {
 // MARK: - Response
 
 extension Exchange {
-    /// Sends an error response and ends the connection without reading what the client may still send.
+    /// Sends an error response and closes the connection without processing the rest of the client's data.
     private func refuse(_ problem: Problem) -> MHD_Result { refuse(response(to: problem)) }
 
     private func refuse(_ response: Response) -> MHD_Result {
         decision = response
         if core.isSecure {
-            // A response queued in the library would be lost in the reset that closing a socket with unread input
-            // causes, and the library's socket cannot be taken over. A body of acceptable length is therefore read to
-            // its end first.
+            // On an encrypted connection, the library must send the response. Closing a socket with unread input resets
+            // the connection, and the client would lose the response. Therefore a body of acceptable length is first
+            // read to its end.
             guard fields.framingProblem != nil || !fields.hasBody else { return .YES }
             return core.queue(finish(response), isHead: head?.method == .head, on: self, closing: true)
         }
@@ -323,8 +332,8 @@ extension Exchange {
         return core.queue(complete, isHead: head.method == .head, on: self, closing: false)
     }
 
-    /// Starts a deferred response. The request waits on a duplicate of its socket or, where that is not possible, on
-    /// the suspended connection, as for a handler.
+    /// Starts a deferred response. The client waits on a duplicate of its socket. If that is not possible, the client
+    /// waits on the suspended connection, as it does for a handler.
     private func open(_ opening: DeferredStart, _ head: Request.Head) -> MHD_Result {
         guard let plan else { return .NO }
         let reply = DeferredResponse(
@@ -342,14 +351,14 @@ extension Exchange {
         return .YES
     }
 
-    /// True when libmicrohttpd may drop the connection and receive it again later. It must hold no state of the
-    /// connection that this server does not know.
+    /// True when libmicrohttpd can drop the connection now and receive it again later. It must not have read bytes of
+    /// the next request.
     private func canLeave(_ head: Request.Head) -> Bool {
         guard !core.isSecure, !isHTTP10, head.method != .head, !core.isDraining else { return false }
         return !peer.hasReadAhead
     }
 
-    /// Adds the fields that every response carries, and counts and reports the response.
+    /// Adds the header fields that every response contains, and reports the response to the router's observer.
     func finish(_ response: Response) -> Response {
         guard let head, let plan else { return response }
         return core.router.finish(response, in: core.router.context(of: head, plan: plan))
@@ -362,7 +371,7 @@ extension Response {
 }
 
 extension Request.Head {
-    /// True when the client wants no further request on its connection (RFC 9112, 9.6).
+    /// True when the client asks the server to close the connection after the response (RFC 9112, 9.6).
     fileprivate var wantsClose: Bool {
         headers[all: "Connection"].contains { field in
             field.utf8.split(separator: UInt8(ascii: ",")).contains { option in
@@ -374,11 +383,11 @@ extension Request.Head {
 }
 
 extension HeadFields {
-    /// The number of body bytes that the connection counts. The wire length of a chunked body is unknown, so the
-    /// counting ends with it.
+    /// The number of body bytes to add to ``HTTPConnection/received``. The wire length of a chunked body is unknown;
+    /// its value here is so large that ``HTTPConnection/hasReadAhead`` stays true afterwards.
     fileprivate var bodyBytesOnWire: UInt64 { isChunked ? 1 << 62 : contentLength ?? 0 }
 
-    /// True when the body is known to be short enough to be read and discarded.
+    /// True when the declared length of the body is short enough to read and discard the body.
     fileprivate var isShort: Bool {
         !isChunked && (contentLength ?? 0) <= UInt64(RoutePlan.refusedBodyLimit)
     }

@@ -3,7 +3,7 @@ internal import CMicrohttpd
 import Glibc
 import Locking
 
-/// One HTTP connection, while libmicrohttpd owns it.
+/// One HTTP connection while libmicrohttpd owns it.
 final class HTTPConnection {
     /// The current activity of a connection, which determines its deadline.
     enum Phase: Int, CaseIterable {
@@ -15,7 +15,7 @@ final class HTTPConnection {
         case body
         /// A response is being written.
         case reply
-        /// The server is processing the request: no deadline.
+        /// The server is processing the request. This phase has no deadline.
         case working
     }
 
@@ -29,17 +29,18 @@ final class HTTPConnection {
     var previous: Unmanaged<HTTPConnection>?
     var next: Unmanaged<HTTPConnection>?
 
-    /// The current request. Released in its completion callback, which is always called.
+    /// The current request; `nil` between requests. Set to `nil` when the request ends.
     var exchange: Exchange?
-    /// The stream that the connection has become, when the library carries it.
+    /// The live stream on this connection, if the library sends the stream; `nil` otherwise.
     var stream: StreamConnection?
-    /// True when this server has cut the connection or taken its socket over; nothing more may be sent on it.
+    /// True when this server has ended the connection or duplicated its socket. Nothing more may be sent through this
+    /// object.
     var isSilenced = false
-    /// True while the kernel holds back the response until this server releases it.
+    /// True while the kernel delays the response (`TCP_CORK`), until ``ServerCore/sendHeldAnswers()``.
     var isAnswerHeld = false
-    /// True when the client has closed its side, perhaps while no request could be notified.
+    /// True when the client has closed its side of the connection, even if no request was in progress at that time.
     private(set) var hasEnded = false
-    /// The number of request bytes that the connection has carried, including the current request.
+    /// The number of request bytes received on the connection, including the current request.
     var received: UInt64
     /// True when the connection has room for long headers; see ``LongHeaders``.
     let hasLongHeaders: Bool
@@ -72,33 +73,34 @@ final class HTTPConnection {
         source = nil
     }
 
-    /// Ends the connection. The library then sees the end of the stream and cleans up.
+    /// Shuts the socket down. The library then detects the end of the connection and closes it.
     func cut() {
         isSilenced = true
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    /// Ends the connection from inside a content reader. Returns the reader's result.
+    /// Ends the connection when called by a content reader, the callback that supplies body bytes to the library.
+    /// Returns the value that the content reader must return.
     ///
-    /// The library has return codes for this purpose, but after them it loses track of a connection that was not
-    /// writing at that moment, which then stays open forever. Returning a byte that cannot be sent makes the library
-    /// close the connection.
+    /// The library's return codes for this purpose are not used. After them, the library never closes a connection that
+    /// was not writing at that moment. Returning a byte that cannot be sent makes the library close the connection.
     func endInReader(_ buffer: UnsafeMutablePointer<CChar>) -> Int {
         cut()
         buffer[0] = 0x20
         return 1
     }
 
-    /// Sends a response in plain HTTP if possible, then ends the connection. Call only while nothing is being written.
+    /// Sends a response if the connection is not encrypted, then ends the connection. Call it only while the library is
+    /// writing nothing.
     func cut(saying reply: [UInt8]) {
         if !core.isSecure {
-            // Best effort: a client that does not read gets nothing.
+            // The response is lost if the socket's buffer is full.
             _ = reply.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Socket.sendFlags) }
         }
         cut()
     }
 
-    /// True when the client has acknowledged at least 1024 bytes since the last call.
+    /// Returns true if the client has acknowledged at least 1024 bytes since the last call.
     func hasTakenMore() -> Bool {
         let acknowledged = shim_tcp_bytes_acked(descriptor)
         defer { lastAcknowledged = acknowledged }
@@ -108,7 +110,7 @@ final class HTTPConnection {
     /// True when the client has sent anything since it connected.
     var hasSentAnything: Bool { shim_tcp_bytes_received(descriptor) > 0 }
 
-    /// True when libmicrohttpd may have read beyond the requests so far and still holds those bytes.
+    /// True when libmicrohttpd may have read bytes after the end of the current request.
     var hasReadAhead: Bool { readBytes != received }
 
     /// The number of bytes that were read from the socket; nil when it is unknown.
@@ -128,7 +130,7 @@ final class HTTPConnection {
 }
 
 extension HTTPConnection: LoopSource {
-    /// Handles a client that has closed its side, or both sides.
+    /// Handles a client that has closed its side of the connection, or the whole connection.
     func ready(_ events: UInt32) {
         hasEnded = true
         stream?.close(.peerDisconnected)
@@ -155,7 +157,8 @@ struct ConnectionQueues {
         ]
     }
 
-    /// Moves a connection to the end of a phase's queue, even if it is in that phase already.
+    /// Moves a connection to the end of a phase's queue, also when the connection already is in that phase. This
+    /// restarts the deadline.
     mutating func move(_ peer: HTTPConnection, to phase: HTTPConnection.Phase, now: MonotonicTime) {
         leave(peer)
         peer.phase = phase
@@ -167,12 +170,12 @@ struct ConnectionQueues {
         peer.phase = .working
     }
 
-    /// The connection that has been in this phase the longest.
+    /// Returns the connection that has been in this phase the longest; `nil` when there is none.
     func longest(in phase: HTTPConnection.Phase) -> HTTPConnection? {
         queues[phase.rawValue].first?.takeUnretainedValue()
     }
 
-    /// Returns a connection whose deadline has passed.
+    /// Returns a connection whose deadline has passed; `nil` when there is none.
     func expired(at now: MonotonicTime) -> HTTPConnection? {
         for queue in queues {
             if let next = queue.next, next <= now { return queue.first?.takeUnretainedValue() }
@@ -180,15 +183,15 @@ struct ConnectionQueues {
         return nil
     }
 
-    /// The earliest deadline of all connections.
+    /// The earliest deadline of all connections; `nil` when no connection has a deadline.
     var nextDeadline: MonotonicTime? { queues.compactMap(\.next).min() }
 }
 
-/// Connections with the same time allowance, in the order of their deadlines.
+/// A queue of connections that have the same time limit, in the order of their deadlines.
 ///
-/// Because the allowance is the same for all, the last connection added also expires last. Adding and removing change
-/// a few pointers: no heap, no allocation, however often a connection moves. The queue does not keep its members
-/// alive; they remove themselves.
+/// Because the time limit is the same for all, the last connection added also expires last. The queue is a linked list,
+/// so adding or removing a connection allocates no memory and changes only a few pointers. The queue does not retain
+/// its connections. A connection must be removed before it is released.
 struct DeadlineQueue {
     private let allowance: UInt64
     private(set) var first: Unmanaged<HTTPConnection>?
@@ -198,7 +201,7 @@ struct DeadlineQueue {
         self.allowance = allowance.nanoseconds
     }
 
-    /// The deadline of the first connection.
+    /// The deadline of the first connection; `nil` when the queue is empty.
     var next: MonotonicTime? { first?._withUnsafeGuaranteedRef { $0.deadline } }
 
     mutating func append(_ peer: HTTPConnection, now: MonotonicTime) {

@@ -1,11 +1,11 @@
 internal import CLinux
 import Glibc
 
-/// A socket that sends one last response and then closes.
+/// A socket that sends a final response and then closes the connection gracefully.
 ///
-/// Closing a socket with unread input resets the connection, and a client that is still sending a body that is too
-/// large would lose the very response that says so (RFC 9112, 9.6). Therefore this object writes the response, shuts
-/// down its half of the connection, discards further input within limits, and then closes the socket.
+/// Closing a socket with unread input resets the connection. A client that is still sending a body that is too large
+/// would then lose the error response (RFC 9112, 9.6). Therefore this object writes the response, shuts down its side
+/// of the connection, discards further input within limits, and then closes the socket.
 final class LingeringSocket: LoopSource {
     private static let discardLimit = 1024 * 1024
 
@@ -17,7 +17,8 @@ final class LingeringSocket: LoopSource {
     private var source: SourceID?
     private var isClosed = false
 
-    /// Takes ownership of the descriptor.
+    /// Starts to send `reply` on the socket. Takes ownership of the descriptor and calls `onClose` when the socket is
+    /// closed.
     static func begin(
         descriptor: Int32, loop: Loop, reply: [UInt8], deadline: Duration, onClose: @escaping () -> Void
     ) {
@@ -44,7 +45,7 @@ final class LingeringSocket: LoopSource {
         if events & EPOLLERR.rawValue != 0 || !write() || !discard() { close() }
     }
 
-    /// Writes what the socket takes. Returns false when the connection is dead.
+    /// Writes as many bytes as the socket accepts. Returns false when the connection has failed.
     private func write() -> Bool {
         guard !unsent.isEmpty else { return true }
         let sent = unsent.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Socket.sendFlags) }
@@ -54,7 +55,8 @@ final class LingeringSocket: LoopSource {
         return true
     }
 
-    /// Discards input. Returns false when the client has ended its side or sends too much.
+    /// Discards received bytes. Returns false when the client has closed its side of the connection or sends too many
+    /// bytes.
     private func discard() -> Bool {
         withUnsafeTemporaryAllocation(byteCount: 16 * 1024, alignment: 16) { buffer in
             while discarded < Self.discardLimit {

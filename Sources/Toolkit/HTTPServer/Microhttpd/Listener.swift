@@ -1,11 +1,11 @@
 internal import CLinux
 import Glibc
 
-/// The listening socket. The server owns it instead of libmicrohttpd, so that a server at its connection limit can
-/// close an idle connection or respond with 503; the library would leave new clients waiting behind idle connections.
+/// The listening socket. The server owns it instead of libmicrohttpd. At the connection limit, the server can therefore
+/// close an idle connection or respond with 503. The library would make new clients wait until an idle connection ends.
 final class Listener: LoopSource {
     private static let acceptsPerTurn = 64
-    /// The pause in accepting when the process has no descriptors left.
+    /// The time for which no connections are accepted after the process has run out of file descriptors.
     private static let rest = Duration.milliseconds(100)
 
     let address: Server.Address
@@ -16,10 +16,12 @@ final class Listener: LoopSource {
     private var source: SourceID?
     private var isClosed = false
 
+    /// Starts to listen on the reserved address.
+    ///
     /// - Parameters:
-    ///   - accepted: takes ownership of a connected socket; returns false when no more sockets should be accepted in
-    ///     this turn.
-    ///   - exhausted: called with the `errno` when sockets cannot be accepted for lack of resources.
+    ///   - accepted: called with each connected socket, whose ownership it takes. Returns false when no more sockets
+    ///     should be accepted in this turn of the loop.
+    ///   - exhausted: called with the `errno` when a socket cannot be accepted because resources are exhausted.
     init(
         options: ServerOptions, on claimed: ReservedAddress, loop: Loop,
         accepted: @escaping (Int32, UnsafePointer<sockaddr>, socklen_t) -> Bool,
@@ -74,11 +76,12 @@ final class Listener: LoopSource {
         }
     }
 
-    /// Pauses accepting. The socket stays readable while nothing can be accepted, so the loop would otherwise spin.
+    /// Stops accepting connections for a short time. Without the pause, the loop would wake continuously, because the
+    /// socket stays readable while nothing can be accepted.
     private func pause() {
         if let source { loop.unwatch(source, descriptor: descriptor) }
         source = nil
-        // A strong reference: the listener lives as long as its ``ServerCore``.
+        // The closure may hold a strong reference, because the listener lives as long as its ``ServerCore``.
         loop.schedule(after: Self.rest) { [self] in resume() }
     }
 

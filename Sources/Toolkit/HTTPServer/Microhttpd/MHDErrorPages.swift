@@ -3,15 +3,15 @@ import Glibc
 
 /// Replaces the error pages that libmicrohttpd generates with problem responses.
 ///
-/// Requests that the library cannot parse never reach a handler: it answers them with small HTML pages of its own (a
-/// header line without a colon, an unknown version, a line or header beyond its memory, broken chunks). There is no
-/// callback for that. However, it creates those responses with its own public function, called through the dynamic
-/// linker, and the ELF rules let a program supply a function of that name. The function below turns the known pages
-/// into problems and creates all other responses as the library would. Where the linker binds the library to itself
-/// (`-Bsymbolic`, a static build), the pages stay as they are.
+/// The library answers requests that it cannot parse with HTML pages of its own and calls no handler. Examples are a
+/// header line without a colon, an unknown HTTP version, a header that exceeds its memory, and invalid chunks. The
+/// library has no callback for these responses. However, it creates them with its own public function, which it calls
+/// through the dynamic linker, so a program can supply a function with the same name. The function below replaces the
+/// known pages with problem responses and creates all other responses as the library would. If the library is linked to
+/// its own function (`-Bsymbolic`, static linking), the pages are not replaced.
 enum MHDErrorPages {
-    /// Returns the status of an error page that the library announces in the log. The library logs the announcement
-    /// first, and only there states the status.
+    /// Returns the status of the error page that a log message of the library announces; `nil` for any other message.
+    /// The library logs this message before it creates the page, and only the message states the status.
     static func status(in message: UnsafePointer<CChar>) -> Int? {
         let announcement: StaticString = "Error processing request (HTTP response code is "
         let length = announcement.utf8CodeUnitCount
@@ -92,7 +92,8 @@ public func makeResponseFromBuffer(
     return mode == 1 ? shim_adopt_response(size, buffer) : shim_make_response(size, buffer, mode == 2 ? 1 : 0)
 }
 
-/// The same for version 1.0, which creates its error pages with this function.
+/// Replaces the function of this name in libmicrohttpd 1.0, which creates its error pages with it; see
+/// ``MHDErrorPages``.
 @c(MHD_create_response_from_buffer_static)
 public func makeResponseFromStaticBuffer(_ size: Int, _ buffer: UnsafeRawPointer?) -> OpaquePointer? {
     makeResponseFromBuffer(size, UnsafeMutableRawPointer(mutating: buffer), 0)

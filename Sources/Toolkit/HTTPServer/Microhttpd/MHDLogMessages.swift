@@ -1,7 +1,7 @@
 import Glibc
 import Logging
 
-/// Distinguishes libmicrohttpd's messages about one client from those about this machine.
+/// Distinguishes libmicrohttpd's log messages about the input of one client from its messages about this machine.
 enum MHDLogMessages {
     private static let routine: [StaticString] = [
         "Error processing request", "Socket has been disconnected", "Connection was closed", "Connection socket is",
@@ -14,8 +14,8 @@ enum MHDLogMessages {
         routine.contains { begins(message, with: $0) }
     }
 
-    /// True for the message that the library logs when a callback returns `MHD_NO`, which is how a socket is taken
-    /// over.
+    /// True for the message that the library logs when a callback returns `MHD_NO`. The server's callbacks return
+    /// `MHD_NO` when the server has duplicated the socket and the library must drop the connection.
     static func isTakeover(_ message: UnsafePointer<CChar>) -> Bool {
         begins(message, with: "Application reported internal error")
     }
@@ -28,10 +28,11 @@ enum MHDLogMessages {
 }
 
 extension ServerCore {
-    /// Handles a log message of libmicrohttpd. Messages about invalid input of one client are not logged; messages
-    /// about this machine are.
+    /// Handles a log message of libmicrohttpd. Logs messages about this machine, but not messages about invalid input
+    /// of one client.
     func log(_ message: UnsafePointer<CChar>) {
-        // The library logs this each time a socket is taken over, which is how every stream begins.
+        // The library logs this message each time the server takes a socket from it, for instance at the start of every
+        // stream.
         guard !MHDLogMessages.isTakeover(message) else { return }
         if let status = MHDErrorPages.status(in: message) { refusal = status }
         if MHDErrorPages.isAboutLength(message) { isRefusalDropped = true }

@@ -1,8 +1,8 @@
 internal import CMicrohttpd
 import Glibc
 
-/// A response in libmicrohttpd's form. This value's reference is released when the value ends; the library holds its
-/// own while it sends.
+/// A response object of libmicrohttpd. This value owns one reference and releases it in its `deinit`. The library holds
+/// a reference of its own while it sends the response.
 struct MHDResponse: ~Copyable {
     private let response: OpaquePointer
     private let status: UInt32
@@ -38,7 +38,7 @@ struct MHDResponse: ~Copyable {
         add(answer, exchange)
     }
 
-    /// Creates the response for a stream that the library carries.
+    /// Creates the response for a stream that the library sends.
     init?(_ answer: Response, outlet: MHDStreamOutlet, exchange: Exchange) {
         guard let made = outlet.makeResponse() else { return nil }
         response = made
@@ -62,8 +62,8 @@ struct MHDResponse: ~Copyable {
         }
     }
 
-    /// Adds the header fields, except those that would split the header: the library rejects line breaks, and a C
-    /// string ends at a NUL.
+    /// Adds the header fields of a response. Drops fields with line breaks, which the library rejects, and fields with
+    /// a NUL, which would end the C string.
     private mutating func add(_ answer: Response, _ exchange: Exchange) {
         for header in answer.headers where !header.value.isEmpty && !add(header.name, header.value) {
             hasDroppedFields = true
@@ -76,11 +76,11 @@ struct MHDResponse: ~Copyable {
         MHD_queue_response(connection, status, response)
     }
 
-    /// Creates a response without a length in its header, for responses without a body whose length is unknown (304,
-    /// HEAD of a stream).
+    /// Creates a response without a body and without a `Content-Length`, for a 304 response or the response to HEAD
+    /// when the length is unknown.
     ///
-    /// If the response were chunked, the library would send the last-chunk marker after the header. The connection is
-    /// closed instead.
+    /// The connection is closed after the response. If the response were chunked instead, the library would send the
+    /// marker of the last chunk after the header.
     private static func withoutLength() -> OpaquePointer? {
         let response = MHD_create_response_from_callback(.max, 1, { _, _, _, _ in -1 }, nil, nil)
         if let response { shim_set_http10_strict(response) }

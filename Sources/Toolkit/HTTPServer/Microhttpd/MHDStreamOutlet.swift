@@ -1,10 +1,11 @@
 internal import CMicrohttpd
 import Glibc
 
-/// A stream on a connection that libmicrohttpd keeps because it holds the TLS session.
+/// Sends a stream through an encrypted connection. libmicrohttpd keeps such a connection because it owns the TLS
+/// session.
 ///
-/// The library fetches bytes when the client has room; while there are none, the connection is suspended. Slower than
-/// a separate socket, but the same for all code above it.
+/// The library requests bytes when the client can receive more. While the stream has no unsent bytes, the connection is
+/// suspended. This is slower than a stream on its own socket, but ``StreamConnection`` works in the same way with both.
 final class MHDStreamOutlet: StreamOutlet {
     let descriptor: Int32 = -1
     private(set) var slot: UInt32 = 0
@@ -50,7 +51,8 @@ final class MHDStreamOutlet: StreamOutlet {
         let count = connection?.pull(into: UnsafeMutableRawPointer(buffer), limit: limit) ?? 0
         if count > 0 { return count }
         if let ending {
-            // -1 is MHD_CONTENT_READER_END_OF_STREAM, used where the client can recognize the end.
+            // -1 is MHD_CONTENT_READER_END_OF_STREAM. It is used only for a chunked body, whose end the client can
+            // recognize.
             return ending == .finished && isChunked ? -1 : peer.endInReader(buffer)
         }
         isSuspended = true

@@ -2,12 +2,12 @@ internal import CMicrohttpd
 import Glibc
 import Logging
 
-/// Feeds libmicrohttpd a body that is produced while it is sent.
+/// Supplies libmicrohttpd with a response body that is produced while it is sent (``ResponseBody/pieces(_:)``).
 ///
-/// A task requests the next piece only when the last one has been taken. The connection is suspended while there is
-/// nothing to take.
+/// A task requests the next piece only when the library has consumed the last one. The connection is suspended until
+/// the next piece is available.
 final class PieceSource: @unchecked Sendable {
-    // Safe to share: used only on the loop's thread; its task runs there too.
+    // `@unchecked Sendable` is safe, because the object is used only on the loop's thread, where its task also runs.
 
     private let pieces: ResponseBody.Pieces
     private let core: ServerCore
@@ -115,7 +115,7 @@ final class PieceSource: @unchecked Sendable {
         MHD_resume_connection(peer.connection)
     }
 
-    /// Called when the body was sent or the client is gone.
+    /// Called when the body was sent or the client has disconnected.
     private func freed() {
         if outcome == nil { outcome = .failure(CancellationError()) }
         task?.cancel()

@@ -1,12 +1,12 @@
 internal import CMicrohttpd
 import Glibc
 
-/// Formats responses without libmicrohttpd, for sockets that the library has given up or cannot respond on: streams,
-/// errors in the middle of a body, requests that never arrived.
+/// Formats responses without libmicrohttpd. Used for streams, for errors in the middle of a request body, and for
+/// connections without a complete request, because the library cannot send these responses.
 enum RawResponse {
-    /// Formats the header of a response, with its closing empty line.
+    /// Formats the header of a response, including the empty line at its end.
     ///
-    /// - Parameter closing: true when the connection ends with the response.
+    /// - Parameter closing: true when the connection is closed after the response.
     static func head(
         status: Int, headers: [(name: String, value: String)], contentLength: Int?, requestID: String, date: HTTPDate,
         closing: Bool = true
@@ -29,7 +29,7 @@ enum RawResponse {
         return output
     }
 
-    /// Formats a whole response. The body must be in memory; any other body is left out.
+    /// Formats a complete response. A body that is not in memory is left out.
     static func message(_ response: Response, isHead: Bool, requestID: String, date: HTTPDate) -> [UInt8] {
         let body: [UInt8]
         switch response.body {
@@ -49,13 +49,13 @@ enum RawResponse {
         output.append(0x0A)
     }
 
-    /// True when the text contains no line break or NUL, which would begin another field.
+    /// True when the text contains no CR, LF or NUL. A line break would begin another header field.
     static func isSafe(_ text: String) -> Bool {
         !text.utf8.contains { $0 == 0x0D || $0 == 0x0A || $0 == 0 }
     }
 }
 
-/// The current time as HTTP prints it (RFC 9110, 5.6.7), formatted at most once a second.
+/// The current time in the format of the `Date` field (RFC 9110, 5.6.7). The text is formatted at most once per second.
 struct HTTPDate {
     private var second: time_t = -1
     private(set) var text = ""

@@ -1,23 +1,24 @@
 internal import CLinux
 import Glibc
 
-/// A connection that is rejected because the server is at its limit. It waits briefly for the first line of the
-/// request, so that the error response has the form of the requested route (``RouteOptions/refusal``). Some clients
-/// never come back after a plain 503.
+/// A connection that is rejected because the server has reached its limit. This object waits briefly for the request
+/// line, so that the error response has the format of the requested route (``RouteOptions/refusal``). Some clients
+/// never reconnect after a 503 response in another format.
 final class RejectedConnection: LoopSource {
     private let descriptor: Int32
     private let loop: Loop
     private let longest: Int
-    /// Takes ownership of the descriptor. Receives the first line as far as it has arrived.
+    /// Called once with the received part of the request line, which may be incomplete or empty. The closure must close
+    /// the descriptor.
     private let onLine: ([UInt8]) -> Void
     private var line: [UInt8] = []
     private var source: SourceID?
     private var timer: LoopTimer?
     private var isOver = false
 
-    /// Takes ownership of the descriptor.
+    /// Starts to wait for the request line. The caller must not close the descriptor before `onLine` is called.
     ///
-    /// - Parameter longest: the most bytes of a first line that are waited for.
+    /// - Parameter longest: the maximum number of bytes of the request line to wait for.
     static func begin(
         descriptor: Int32, loop: Loop, longest: Int, deadline: Duration, onLine: @escaping ([UInt8]) -> Void
     ) {

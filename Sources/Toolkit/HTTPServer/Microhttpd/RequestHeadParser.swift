@@ -1,13 +1,14 @@
 internal import CMicrohttpd
 import Glibc
 
-/// The header values that the server itself needs, collected while the fields are copied.
+/// The values of the header fields that the server itself uses. They are collected while the fields are copied.
 struct HeadFields {
     var contentLength: UInt64?
     var isChunked = false
     var contentEncoding: String?
     var isExpectingContinue = false
-    /// The reason why the boundaries of the request cannot be trusted. Such a connection is not used again.
+    /// The problem that makes the boundaries of the request unreliable; `nil` when there is none. The connection is not
+    /// used again after such a problem.
     var framingProblem: Problem?
     fileprivate var hosts = 0
     fileprivate var lengths = 0
@@ -21,13 +22,13 @@ struct HeadFields {
 struct RequestHeadParser {
     var fields = HeadFields()
     var headers = Headers()
-    /// The end of the last line that was read: first the request line, then each field. Two bytes of line end follow,
-    /// which the library has overwritten.
+    /// The end of the last line that was read: of the request line at first, then of each field. The two bytes of the
+    /// line break follow; the library has overwritten them.
     private var lineEnd: UnsafeRawPointer
 
     /// Copies the fields of a connection's request.
     ///
-    /// - Parameter version: the last part of the request line.
+    /// - Parameter version: the HTTP version, which is the last part of the request line.
     init(_ connection: OpaquePointer, version: UnsafePointer<CChar>, size: Int) {
         lineEnd = UnsafeRawPointer(version) + strlen(version)
         headers.reserve(fields: 12, bytes: min(size, 64 * 1024))
@@ -100,13 +101,14 @@ struct RequestHeadParser {
         fields.framingProblem = fields.framingProblem ?? .malformedRequest(detail)
     }
 
-    /// Checks what only all fields together show: a request that two servers in a row would delimit differently (RFC
-    /// 9112, 6.3, 11.2), and exactly one host (RFC 9112, 3.2).
+    /// Checks the rules that concern several fields. The length of the body must be unambiguous, because a proxy and
+    /// this server could otherwise delimit the request differently (RFC 9112, 6.3 and 11.2). There must be exactly one
+    /// `Host` field (RFC 9112, 3.2).
     ///
-    /// - Parameter end: the end of the header according to the library. The library takes a line that begins with a
-    ///   colon for that end, and appends folded lines to names. Both show in the distance from the last value, which
-    ///   should be two line ends. The library also accepts a line feed alone as a line end, which other servers do not
-    ///   (RFC 9112, 2.2).
+    /// - Parameter end: the end of the header according to the library. The library misreads three invalid inputs: it
+    ///   treats a line that begins with a colon as the end of the header, it appends folded lines to names, and it
+    ///   accepts LF alone as a line break (RFC 9112, 2.2). In each case, the distance between the last value and `end`
+    ///   is not the two line breaks that belong there.
     mutating func checkFraming(isHTTP10: Bool, end: UnsafeRawPointer) {
         if end - lineEnd != 4 { refuse("The header is not valid HTTP/1.1; each line must end with CR LF") }
         if fields.transferEncodings > 0, fields.lengths > 0 {
@@ -120,7 +122,8 @@ struct RequestHeadParser {
         }
     }
 
-    /// The client's request id, when it sent one that is safe to repeat.
+    /// The request id that the client sent; `nil` if the client sent none or the id is not safe to repeat in headers
+    /// and logs.
     var requestID: String? { fields.requestID }
 
     private static func equals(_ name: UnsafeRawBufferPointer, _ wanted: StaticString) -> Bool {
@@ -151,7 +154,7 @@ struct RequestTarget {
     let path: String
     let queryText: String
     let query: Query
-    /// The problem with the target. When it is not `nil`, only the path is set.
+    /// The problem with the target; `nil` when the target is valid. If there is a problem, only the path is set.
     let problem: Problem?
 
     init(_ target: [UInt8]) {
@@ -171,8 +174,8 @@ struct RequestTarget {
         }
     }
 
-    /// The path of `http://host/path`, the form that proxies receive (RFC 9112, 3.2.2: servers must accept it); `nil`
-    /// for other forms.
+    /// Returns the path of a target in absolute form, `http://host/path`; `nil` for other forms. Clients send the
+    /// absolute form to proxies, but servers must also accept it (RFC 9112, 3.2.2).
     private static func pathOfAbsoluteForm(_ target: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         for scheme in ["http://", "https://"] where target.count > scheme.utf8.count {
             let start = target.startIndex + scheme.utf8.count

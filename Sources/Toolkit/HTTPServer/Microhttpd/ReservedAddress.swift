@@ -2,17 +2,19 @@ import CLinux
 import Glibc
 import Locking
 
-/// An address that this process has bound but does not listen on yet. No other process can bind it, and connections to
-/// it are refused. A program reserves its address first, so that an address in use is reported before the program does
-/// anything else.
+/// An address that this process has bound but does not listen on yet. No other process can bind the address, and
+/// connections to it are refused. A program reserves its address before it does anything else, so that it reports an
+/// address in use first.
 public final class ReservedAddress: Sendable {
-    /// The socket; -1 after a server has taken it.
+    /// The descriptor of the bound socket; -1 after it was passed to a server.
     private let descriptor: Lock<Int32>
     let endpoint: SocketAddress
     private let text: String
 
-    /// - Throws: ``ServerError/addressInUse(_:)`` with host and port, or another ``ServerError`` of the failed system
-    ///   call.
+    /// Reserves an address by binding a socket to it.
+    ///
+    /// - Throws: ``ServerError/addressInUse(_:)`` with host and port if another process uses the address, or another
+    ///   ``ServerError``.
     public init(host: String, port: UInt16) throws(ServerError) {
         endpoint = try SocketAddress(host: host, port: port)
         text = endpoint.text(port: port)
@@ -20,7 +22,7 @@ public final class ReservedAddress: Sendable {
             endpoint.family, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw ServerError.last("socket") }
         Socket.set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
-        // The IPv6 wildcard address accepts IPv4 as well.
+        // Turning `IPV6_V6ONLY` off makes the IPv6 wildcard address accept IPv4 connections as well.
         if endpoint.family == AF_INET6 { Socket.set(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0) }
         guard endpoint.withPointer({ Glibc.bind(descriptor, $0, $1) }) == 0 else {
             let error = Self.failure("bind", text)
@@ -35,7 +37,7 @@ public final class ReservedAddress: Sendable {
         if descriptor >= 0 { Glibc.close(descriptor) }
     }
 
-    /// Starts to listen and passes the descriptor to the caller, who must close it.
+    /// Starts to listen and returns the descriptor. The caller must close the descriptor.
     func listen(backlog: Int32) throws(ServerError) -> Int32 {
         let taken = descriptor.withLock { descriptor in
             defer { descriptor = -1 }
@@ -43,7 +45,7 @@ public final class ReservedAddress: Sendable {
         }
         precondition(taken >= 0, "an address is listened on once")
         guard Glibc.listen(taken, backlog) == 0 else {
-            // When two processes reserved the address at the same time, the first one to listen gets it.
+            // If two processes have reserved the same address, only the first one to listen succeeds.
             let error = Self.failure("listen", text)
             Glibc.close(taken)
             throw error
@@ -66,9 +68,9 @@ public enum ServerError: Error, Sendable, CustomStringConvertible {
     case unknownHost(String)
     /// A certificate or key file cannot be read.
     case unreadableFile(path: String, code: Int32)
-    /// Certificate and key cannot be used; contains the TLS library's message.
+    /// The certificate or the key cannot be used. The value is the TLS library's message.
     case tls(String)
-    /// libmicrohttpd did not start; contains its last log message.
+    /// libmicrohttpd did not start. The value is its last log message.
     case daemon(String)
 
     /// A sentence about the error, for the operator.

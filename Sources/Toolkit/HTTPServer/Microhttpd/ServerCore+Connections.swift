@@ -6,8 +6,8 @@ import Logging
 // MARK: - Connections
 
 extension ServerCore {
-    /// Handles a connected socket: accepts it, closes another connection to make room, or rejects it. Returns false
-    /// when no more sockets should be accepted in this turn.
+    /// Handles a connected socket. At the connection limit, closes a connection that waits for a request, or rejects
+    /// the new connection if there is none. Returns false when no more sockets should be accepted in this turn.
     func accepted(_ socket: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Bool {
         let remote = SocketAddress.remote(address)
         counters.accepted += 1
@@ -24,16 +24,16 @@ extension ServerCore {
         incoming = IncomingConnection(address: remote)
         // The library closes the socket if it cannot accept it.
         _ = daemon?.add(socket, address, length)
-        // Connections closed to make room leave in the library's next turn. That turn must come before too many new
-        // ones are accepted.
+        // The library removes the connections that were closed for new ones only when it runs next. It must run before
+        // too many new connections are accepted.
         return connectionCount < options.limits.connections + 512
     }
 
-    /// The number of open connections. Includes clients that wait for a deferred response, whose connections return to
-    /// the library.
+    /// The number of open connections, including those of clients that wait for a deferred response.
     var connectionCount: Int { peers.count + deferredSockets.count }
 
-    /// Closes the connection that has waited the longest for a request. Returns false when there is none.
+    /// Closes the connection that has waited longest for a request. Returns false when no connection waits for a
+    /// request.
     private func makeRoom() -> Bool {
         guard let peer = queues.longest(in: .idle) ?? queues.longest(in: .header) else { return false }
         counters.refused += 1
@@ -59,7 +59,7 @@ extension ServerCore {
         }
     }
 
-    /// Formats a problem in the form of the requested route.
+    /// Returns a complete response for a problem, in the error format of the requested route.
     ///
     /// - Parameter line: a request line, which may be incomplete or empty.
     private func rawResponse(to problem: Problem, onRouteOf line: [UInt8]) -> [UInt8] {
@@ -99,10 +99,10 @@ extension ServerCore {
         return peer
     }
 
-    /// Handles a connection whose socket the library is about to close.
+    /// Called when the library is about to close the socket of a connection.
     func connectionEnded(_ peer: HTTPConnection) {
         if let exchange = peer.exchange {
-            // When the library got no response from this server, it ends the request without the completion callback.
+            // If this server has queued no response, the library ends the request without the completion callback.
             exchange.completed(.REQUEST_TERMINATED_WITH_ERROR)
             exchange.release()
             refuseLength(peer)
@@ -140,8 +140,9 @@ extension ServerCore {
         linger(socket, saying: rawResponse(to: problem))
     }
 
-    /// Sends an error response when the library drops a connection silently because the first line contains no method
-    /// and target. That is the reason when nothing was ever sent on the connection and the client has not ended it.
+    /// Sends an error response if the library drops a connection because the request line is invalid; the library
+    /// itself sends no response then. This is the case if nothing was sent on the connection and the client has not
+    /// closed it.
     private func explainEnd(of peer: HTTPConnection) {
         guard !isSecure, peer.phase == .header, peer.hasReceivedNothing else { return }
         var byte: UInt8 = 0
@@ -161,8 +162,9 @@ extension ServerCore {
 // MARK: - Deadlines
 
 extension ServerCore {
-    /// Sets the timer to fire no later than `deadline`. It mostly fires too early, for a connection that has moved on,
-    /// and is then set again: this happens rarely, instead of once for each move.
+    /// Makes sure that the timer fires no later than `deadline`. The timer is not changed when a connection gets a
+    /// later deadline. It may therefore fire too early, and is then set again. This is cheaper than setting the timer
+    /// at each change of a deadline.
     private func arm(for deadline: MonotonicTime) {
         if let deadlineTimer {
             guard deadline < deadlineTimer.deadline else { return }
@@ -194,7 +196,7 @@ extension ServerCore {
         }
     }
 
-    /// Returns the replacement for the error page that the library has just announced.
+    /// Returns the replacement for the error page that the library has announced, and forgets the announcement.
     func removeRefusal() -> MHDErrorPages.ReplacementPage {
         guard let status = refusal else { return .none }
         refusal = nil

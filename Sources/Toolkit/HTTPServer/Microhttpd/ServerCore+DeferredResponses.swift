@@ -4,14 +4,14 @@ import Glibc
 // MARK: - Deferred responses
 
 extension ServerCore {
-    /// The maximum number of deferred responses that are sent in one turn. Thousands of clients may wait for the same
-    /// event, and all other work waits for them.
+    /// The maximum number of deferred responses that are sent in one turn of the loop. Thousands of clients may wait
+    /// for the same event, and sending all their responses at once would delay all other work.
     private static let deferredResponsesPerTurn = 256
 
-    /// Duplicates the socket of a request whose response is deferred, so that the library drops the connection when
-    /// the callback returns `MHD_NO`. Returns false when there are no descriptors left.
+    /// Duplicates the socket of a request whose response is deferred. The caller can then let the library drop the
+    /// connection by returning `MHD_NO`. Returns false when the socket cannot be duplicated.
     ///
-    /// - Parameter isLast: true when the connection ends with the response.
+    /// - Parameter isLast: true when the connection is closed after the response.
     func suspend(_ reply: DeferredResponse, of exchange: Exchange, isLast: Bool) -> Bool {
         guard let descriptor = duplicate(exchange.peer) else { return false }
         let socket = DeferredSocket(
@@ -28,8 +28,8 @@ extension ServerCore {
         return true
     }
 
-    /// Queues a socket whose response has arrived. It is sent outside the library's callbacks, because the connection
-    /// then returns to the library.
+    /// Queues a socket whose response has been completed. The response is sent later, outside the library's callbacks,
+    /// because the connection returns to the library afterwards.
     func answered(_ socket: DeferredSocket) { answeredSockets.append(socket) }
 
     func sendDeferredResponses() {
@@ -56,7 +56,7 @@ extension ServerCore {
         }
     }
 
-    /// Returns the connection to the library for the next request, after the response was sent.
+    /// Returns the connection to the library for the next request after the response was sent.
     func returnSocket(_ socket: DeferredSocket, _ descriptor: Int32) {
         released(socket)
         guard let daemon, !isDraining else {

@@ -1,6 +1,6 @@
 import Logging
 
-/// The requests of a server: their counters, the suspended ones, and their ids.
+/// The bookkeeping of a server's requests: counters, suspended requests, and request ids.
 extension ServerCore {
     func requestBegan() { counters.requests += 1 }
 
@@ -20,7 +20,8 @@ extension ServerCore {
 
     func suspended(_ waiting: any Suspendable) { suspendables[ObjectIdentifier(waiting)] = waiting }
 
-    /// Records a resumed connection. Call it with every resume: the library notices one only when it runs.
+    /// Records that a suspended request or body is being resumed, and makes the library run. Call it whenever a
+    /// connection is resumed, because the library detects resumed connections only when it runs.
     func resumed(_ waiting: any Suspendable) {
         suspendables[ObjectIdentifier(waiting)] = nil
         counters.resumes += 1
@@ -33,7 +34,8 @@ extension ServerCore {
         if longHeaderConnections > 0 { longHeaderDaemon?.needsRun = true }
     }
 
-    /// Creates a request id with SplitMix64 over a counter: unique for 2^64 requests, without a system call for each.
+    /// Creates a request id with the SplitMix64 generator. It needs no system call, and its internal values repeat only
+    /// after 2^64 requests.
     func makeRequestID() -> String {
         idSeed &+= 0x9E37_79B9_7F4A_7C15
         var mixed = idSeed

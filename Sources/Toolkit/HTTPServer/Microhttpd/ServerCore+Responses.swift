@@ -2,9 +2,9 @@ internal import CMicrohttpd
 import Glibc
 import Logging
 
-/// Complete responses: those that libmicrohttpd sends, and those written directly to a duplicate of the socket.
+/// Sends complete responses, through libmicrohttpd or directly on a duplicate of the socket.
 extension ServerCore {
-    /// Passes a complete response to the library.
+    /// Passes a complete response to the library, which sends it.
     func queue(_ response: Response, isHead: Bool, on exchange: Exchange, closing: Bool) -> MHD_Result {
         guard let reply = MHDResponse(response, isHead: isHead, exchange: exchange) else {
             logger.error("not enough memory for a response")
@@ -20,14 +20,14 @@ extension ServerCore {
         return reply.queue()
     }
 
-    /// The maximum number of responses that are held back at a time.
+    /// The maximum number of responses that the kernel delays at the same time.
     private static let heldTogether = 32
 
-    /// Lets the kernel hold a response back until ``sendHeldAnswers()``, when several are queued in one run of the
-    /// library.
+    /// Makes the kernel delay a response until ``sendHeldAnswers()``, if one run of the library queues several
+    /// responses.
     ///
-    /// Waking a sleeping client costs as much as sending to it. A client process with many connections is then woken
-    /// once for all of them, and not again while it handles the next response.
+    /// Waking a client process on the same machine costs as much as sending the response. With the delay, a client
+    /// process with many connections is woken once for all its responses.
     private func hold(answerOf peer: HTTPConnection) {
         answersOfRun += 1
         guard !isSecure, answersOfRun > 1 || answersOfLastRun > 1, !peer.isAnswerHeld else { return }
@@ -37,8 +37,8 @@ extension ServerCore {
         Socket.hold(peer.descriptor, true)
     }
 
-    /// Lets the kernel send the responses it holds back. A response that is not written by then is sent as it is
-    /// written.
+    /// Makes the kernel send the delayed responses. The rest of a response that is not completely written yet is not
+    /// delayed.
     func sendHeldAnswers() {
         for peer in heldAnswers where peer.isAnswerHeld {
             peer.isAnswerHeld = false
@@ -47,8 +47,8 @@ extension ServerCore {
         heldAnswers.removeAll(keepingCapacity: true)
     }
 
-    /// Sends a response on a duplicate of the socket and lets the library drop the connection. This is the way to
-    /// respond in the middle of a body, where the library offers none.
+    /// Sends a response on a duplicate of the socket and makes the library drop the connection. Used to respond before
+    /// the end of a request body, which the library cannot do.
     func adopt(_ exchange: Exchange, saying response: Response) -> MHD_Result {
         guard lingering < 4096, let head = exchange.head, let socket = duplicate(exchange.peer) else { return .NO }
         let isHead = head.method == .head

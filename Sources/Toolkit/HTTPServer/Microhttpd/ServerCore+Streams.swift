@@ -6,8 +6,8 @@ import Logging
 // MARK: - Streams
 
 extension ServerCore {
-    /// Ends the request and begins the stream, on a duplicate of the socket or, when encrypted, on the library's
-    /// connection.
+    /// Ends the request and begins the stream. The stream uses a duplicate of the socket, or the library's connection
+    /// if the connection is encrypted.
     func openStream(
         _ opening: StreamOpening, for exchange: Exchange, headers: [(name: String, value: String)]
     ) -> MHD_Result {
@@ -40,7 +40,7 @@ extension ServerCore {
             connection.close(.failed(ENOMEM))
             return .NO
         }
-        // Without it, the second small frame would wait until the first is acknowledged.
+        // Without `TCP_NODELAY`, the kernel would delay a second small frame until the client acknowledges the first.
         Socket.set(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         Socket.watchForSilence(socket)
         let coding = isChunked ? [(name: "Transfer-Encoding", value: "chunked")] : []

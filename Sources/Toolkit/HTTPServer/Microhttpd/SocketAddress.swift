@@ -1,14 +1,16 @@
 import Glibc
 import Text
 
-/// An address and port in the kernel's form.
+/// An IP address and port as a `sockaddr` structure.
 struct SocketAddress {
     let host: String
     let family: Int32
     private var v4 = sockaddr_in()
     private var v6 = sockaddr_in6()
 
-    /// - Parameter host: an IP address, `localhost`, or empty for all addresses of both families.
+    /// Creates the address of a host and port.
+    ///
+    /// - Parameter host: an IP address, `localhost`, or an empty string for all IPv4 and IPv6 addresses of the machine.
     init(host: String, port: UInt16) throws(ServerError) {
         let text = host.isEmpty ? "::" : host == "localhost" ? "127.0.0.1" : host.filter { $0 != "[" && $0 != "]" }
         self.host = text
@@ -25,7 +27,7 @@ struct SocketAddress {
         }
     }
 
-    /// The usual spelling: `127.0.0.1:8080`, `[::1]:8080`.
+    /// Returns the address as text with this port: `127.0.0.1:8080`, `[::1]:8080`.
     func text(port: UInt16) -> String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
     func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
@@ -41,11 +43,11 @@ struct SocketAddress {
     }
 
     static func port(of address: UnsafePointer<sockaddr>) -> UInt16 {
-        // The port is at the same offset in both families.
+        // The port is at the same offset in `sockaddr_in` and `sockaddr_in6`.
         UnsafeRawPointer(address).load(fromByteOffset: 2, as: UInt16.self).bigEndian
     }
 
-    /// Returns the address of a client. The listeners accept connections of the two IP families only.
+    /// Returns the address of a client. The listeners accept only IPv4 and IPv6 connections.
     static func remote(_ address: UnsafePointer<sockaddr>) -> RemoteAddress {
         RemoteAddress(IPAddress(address) ?? .v4(0))
     }

@@ -1,17 +1,19 @@
 internal import CMicrohttpd
 
-/// A certificate chain and its key, in the form that handshakes use.
+/// A certificate chain and its private key, in the form that GnuTLS uses in handshakes.
 ///
-/// The TLS library keeps pointers to both for the length of a handshake, so a replaced identity must be kept alive.
+/// GnuTLS keeps pointers to both during a handshake, so an identity must stay alive after it was replaced.
 final class TLSIdentity {
-    /// The longest chain accepted. Real chains are shorter.
+    /// The maximum number of certificates in a chain.
     private static let longestChain: UInt32 = 16
 
     private let chain: UnsafeMutablePointer<gnutls_pcert_st>
     private let length: UInt32
     private let key: gnutls_privkey_t
 
-    /// - Throws: ``ServerError`` when the files cannot be read, or certificate and key do not match.
+    /// Reads a certificate chain and its key from files.
+    ///
+    /// - Throws: ``ServerError`` when a file cannot be read, or when the certificate and the key do not match.
     init(_ files: ServerOptions.TLSFiles) throws(ServerError) {
         let material = try TLSMaterial(files)
         try Self.requirePair(material)
@@ -37,7 +39,7 @@ final class TLSIdentity {
         key.pointee = self.key
     }
 
-    /// Lets the TLS library check that the key belongs to the certificate.
+    /// Checks with GnuTLS that the key belongs to the certificate.
     private static func requirePair(_ material: TLSMaterial) throws(ServerError) {
         var credentials: gnutls_certificate_credentials_t?
         try check(gnutls_certificate_allocate_credentials(&credentials))
@@ -83,7 +85,7 @@ final class TLSIdentity {
         chain.deallocate()
     }
 
-    /// Calls `body` with the text without its closing NUL.
+    /// Calls `body` with the text as a GnuTLS datum, without the NUL at its end.
     private static func withDatum(_ text: [CChar], _ body: (UnsafePointer<gnutls_datum_t>) -> Int32) -> Int32 {
         text.withUnsafeBytes { bytes in
             var datum = gnutls_datum_t(
@@ -103,7 +105,8 @@ final class TLSIdentity {
 }
 
 extension Callbacks {
-    /// A handshake requests a certificate. The library has stored the connection as the session's pointer.
+    /// Called when a TLS handshake needs a certificate. libmicrohttpd has stored the connection as the pointer of the
+    /// TLS session.
     static let identity:
         @convention(c) (
             gnutls_session_t?, UnsafePointer<gnutls_datum_t>?, Int32, UnsafePointer<gnutls_pk_algorithm_t>?, Int32,

@@ -1,24 +1,24 @@
-/// The pages of other origins that may call this server from a browser (Fetch standard, CORS protocol).
+/// A CORS policy: the rules for calls from browser pages of other origins (Fetch standard, CORS protocol).
 public struct CORSPolicy: Sendable {
-    /// The origins that may call.
+    /// The origins whose pages may call this server.
     public enum Origins: Sendable, Equatable {
         case none
-        /// Exactly these origins, as a browser writes them: scheme, host, port, no trailing slash.
+        /// Exactly these origins, in the form that a browser sends: scheme, host and port, without a trailing slash.
         case listed(Set<String>)
-        /// Every origin on this machine, on any port. For development, where `any` would admit every page that the
-        /// developer visits.
+        /// Every origin on this machine, on any port. Intended for development, because `any` would also allow every
+        /// other page that the developer visits.
         case loopback
         /// Every origin (`*`). Use it only for resources that are public anyway.
         case any
     }
 
-    /// The origins that may call.
+    /// The origins whose pages may call this server.
     public var origins: Origins
     /// Request header fields that a page may set.
     public var allowedHeaders: [String]
     /// Response header fields that a page may read.
     public var exposedHeaders: [String]
-    /// The time for which a browser may cache a preflight response.
+    /// The time for which a browser may cache the response to a preflight request.
     var maxAge: Duration
 
     /// Creates a policy.
@@ -40,8 +40,9 @@ public struct CORSPolicy: Sendable {
         self.maxAge = maxAge
     }
 
-    /// Returns the fields to add to every response for this request. `Vary` is added whenever the response depends on
-    /// the origin, also when this origin is refused: a cache would otherwise serve the refusal to an allowed page.
+    /// Returns the CORS fields to add to the response of a request with these header fields. `Vary` is included
+    /// whenever the response depends on the origin, even if this origin is not allowed. Otherwise, a cache could send
+    /// the response without CORS fields to an allowed page.
     func headers(for request: Headers) -> [(name: String, value: String)] {
         switch origins {
         case .none:
@@ -66,8 +67,8 @@ public struct CORSPolicy: Sendable {
         }
     }
 
-    /// True for an origin on this machine. An origin is scheme, host and port (RFC 6454, 6.2): the host is followed by
-    /// a colon and digits, or by nothing.
+    /// True for an origin on this machine: `http://localhost`, `http://127.0.0.1` or `http://[::1]`, with or without a
+    /// port.
     static func isLoopback(_ origin: String) -> Bool {
         for host in ["http://127.0.0.1", "http://localhost", "http://[::1]"] where origin.hasPrefix(host) {
             let rest = origin.utf8.dropFirst(host.utf8.count)

@@ -1,11 +1,11 @@
 import Text
 
-/// Routes indexed by path segment. A lookup walks the path once, regardless of the number of routes.
+/// A tree of routes, indexed by path segment. The cost of a lookup does not depend on the number of routes.
 ///
-/// Literal text takes precedence over `{name}`, which takes precedence over `{name*}`. If the first choice leads to no
-/// route, the next one is tried.
+/// For each segment, literal text takes precedence over `{name}`, and `{name}` takes precedence over `{name*}`. If one
+/// choice leads to no route, the next one is tried.
 struct RouteTree: Sendable {
-    /// The result of a lookup: the methods of the path, and the bytes of the path that fill the parameters.
+    /// The result of a lookup: the methods of the path, and the parts of the path that are parameter values.
     struct Match {
         var endpoint: RouteMethods
         var captures: [Range<Int>]
@@ -31,8 +31,8 @@ struct RouteTree: Sendable {
     }
 
     private struct Node: Sendable {
-        /// A list that is searched linearly. The entries are few, and comparing bytes costs less than creating a
-        /// string for a dictionary lookup.
+        /// The literal segments, in a list that is searched linearly. Comparing the bytes of a few entries costs less
+        /// than creating a string for a dictionary lookup.
         var literals: [(text: [UInt8], node: Int)] = []
         var parameter: Int?
         var rest: Int?
@@ -74,6 +74,8 @@ struct RouteTree: Sendable {
         return new
     }
 
+    /// Returns the methods and parameters for a path; `nil` when no route matches the path.
+    ///
     /// - Parameter path: the raw, percent-encoded path. It is split before it is decoded, so that `%2F` never
     ///   separates segments.
     func match(_ path: UnsafeBufferPointer<UInt8>) -> Match? {
@@ -84,12 +86,14 @@ struct RouteTree: Sendable {
         return Match(endpoint: endpoint, captures: captures, node: found)
     }
 
-    /// The path one parameter below a match, if it has a PUT; nil otherwise.
+    /// Returns the pattern that is one parameter segment longer than the matched pattern, if it supports PUT; `nil`
+    /// otherwise.
     func put(below match: Match) -> RoutePattern? {
         nodes[match.node].parameter.flatMap { nodes[$0].endpoint?.plan(for: .put)?.pattern }
     }
 
-    /// Finds the node with methods for the rest of the path, which begins at `start`.
+    /// Finds the node that has methods and matches the rest of the path, which begins at `start`. Returns `nil` when
+    /// there is none.
     private func find(
         _ path: UnsafeBufferPointer<UInt8>, _ start: Int, from index: Int, in nodes: UnsafeBufferPointer<Node>,
         _ captures: inout [Range<Int>]
@@ -111,8 +115,8 @@ struct RouteTree: Sendable {
         return next
     }
 
-    /// Finds the literal that equals a segment. An escaped letter equals the letter (RFC 3986, 6.2.2.2), so literals
-    /// are also compared with the decoded segment.
+    /// Returns the node of the literal that equals a segment; `nil` when there is none. An escaped letter is equivalent
+    /// to the letter (RFC 3986, 6.2.2.2), so literals are also compared with the decoded segment.
     private static func literal(
         of segment: UnsafeBufferPointer<UInt8>, among literals: [(text: [UInt8], node: Int)]
     ) -> Int? {

@@ -2,14 +2,15 @@ import Text
 
 /// The routing table: selects the handler for a method and path.
 ///
-/// Filled once during setup, then passed to a ``Server``. It can also be called without a socket (``respond(to:)``).
+/// Add all routes first, then pass the router to a ``Server``. A router can also answer requests without a socket
+/// (``respond(to:)``).
 public struct Router: Sendable {
-    /// A function that answers one request. It runs on the server's loop until it first suspends, so it must not
-    /// block; work that takes longer than about a millisecond belongs elsewhere. Its task is cancelled when the client
+    /// A function that answers one request. A handler runs on the server's loop, so it must not block. Work that takes
+    /// longer than about a millisecond must run on another thread. The handler's task is cancelled when the client
     /// disconnects.
     public typealias Handler = nonisolated(nonsending) @Sendable (Request) async throws -> Response
 
-    /// A function that runs between the server and a handler, and calls the handler.
+    /// A function that wraps handlers: it is called instead of a handler and can call the handler.
     public typealias Middleware =
         nonisolated(nonsending) @Sendable (Request, RoutePattern, Handler) async throws -> Response
 
@@ -25,7 +26,7 @@ public struct Router: Sendable {
         let handler: Handler
     }
 
-    /// The result of one request, for counting. Reported on the loop once the response is decided.
+    /// The result of one request, for counting. It is reported on the loop when the response is known.
     public struct Outcome: Sendable {
         /// The method of the request.
         public let method: HTTPMethod
@@ -33,34 +34,34 @@ public struct Router: Sendable {
         public let pattern: RoutePattern?
         /// The status of the response.
         public let status: Int
-        /// The time from the end of the request's header to the decision.
+        /// The time from the end of the request's header until the response is known.
         public let duration: Duration
-        /// The number of body bytes, where it is known beforehand.
+        /// The number of bytes of the response's body, or 0 if it is not known before the body is sent.
         public let bodyBytes: Int
         /// The id of the request.
         public let requestID: String
     }
 
-    /// The prefix of `/problems/<code>` in the type of a problem: the public address of the server, without a trailing
-    /// slash.
+    /// The prefix of the URL `/problems/<code>` in the `type` of a problem: the public address of the server, without a
+    /// trailing slash.
     public var problemBaseURL: String
     /// The CORS policy of routes that have none of their own.
     public var cors: CORSPolicy
     /// The number of seconds for which browsers must use HTTPS only, sent with every response (RFC 6797). Zero sends
     /// nothing.
     public var transportSecuritySeconds = 0
-    /// The host names that are accepted. Checked before the routes, for every path.
+    /// The host names that the server accepts. They are checked before the routes, for every path.
     public var hosts = HostPolicy.any
-    /// True to reject requests that a browser sends for a page of another site that ``cors`` does not name: images,
-    /// links and forms, which browsers send without a preflight. Applies to every path, regardless of a route's own
-    /// ``CORSPolicy``. Browsers mark such requests with `Sec-Fetch-Site: cross-site` (Fetch Metadata), which no script
-    /// can set or remove. A link to a page (``RouteOptions/isPage``) is allowed.
+    /// True to reject requests that a browser sends for a page of another site, unless ``cors`` allows that site. This
+    /// also covers images, links and forms, which browsers send without a preflight request. Applies to every path,
+    /// regardless of a route's own ``CORSPolicy``. Browsers mark such requests with `Sec-Fetch-Site: cross-site` (Fetch
+    /// Metadata), which no script can set or remove. Links to a page (``RouteOptions/isPage``) are not rejected.
     public var refusesCrossSite = false
-    /// Answers paths that match no route. The default is a 404 problem.
+    /// The handler of requests whose path matches no route. The default handler responds with a 404 problem.
     public var notFound: Handler
-    /// Wraps the handlers of all routes that are added after it was set, for tasks that concern every request.
+    /// The function that wraps the handlers of all routes that are added after it was set; `nil` wraps none.
     public var middleware: Middleware?
-    /// Called with the outcome of every request.
+    /// The function that is called with the outcome of every request; `nil` calls none.
     public var observer: (@Sendable (Outcome) -> Void)?
     /// All routes in the order of addition.
     public private(set) var routes: [Route] = []
@@ -74,9 +75,9 @@ public struct Router: Sendable {
         notFound = { throw Problem.unknownRoute(path: $0.path) }
     }
 
-    /// Adds a route. `GET` also answers `HEAD`, without the body. `OPTIONS` is answered by the router itself unless
-    /// the path has a route for it; a browser's preflight always is. Adding a method and pattern twice is a
-    /// programming error.
+    /// Adds a route. A `GET` route also answers `HEAD`, without the body. The router itself answers every preflight
+    /// request of a browser. It answers other `OPTIONS` requests unless the path has an `OPTIONS` route. Adding a
+    /// method and pattern twice is a programming error.
     public mutating func add(
         _ method: HTTPMethod, _ pattern: RoutePattern, body: BodyPolicy = .none,
         options: RouteOptions = RouteOptions(), handler: @escaping Handler
@@ -89,8 +90,8 @@ public struct Router: Sendable {
     }
 }
 
-/// The handling of a request, known as soon as its header is. A route without parameters creates it once and shares
-/// it.
+/// The way to handle a request: the handler, the parameters and the options of its route. It is determined when the
+/// header is complete. All requests of a route without parameters share one plan.
 final class RoutePlan: Sendable {
     let pattern: RoutePattern?
     let parameters: PathParameters
@@ -109,7 +110,8 @@ final class RoutePlan: Sendable {
         self.handler = handler
     }
 
-    /// Reports a request whose body is larger than the route accepts, if the route asks for that.
+    /// Reports a request whose body is larger than the route accepts to ``RouteOptions/recordTooLarge``, if that is
+    /// set.
     func recordTooLarge(_ head: Request.Head, _ query: Query) {
         guard let note = options.recordTooLarge else { return }
         var request = Request(head: head, query: query, body: RequestBody(bytes: []))
@@ -117,11 +119,11 @@ final class RoutePlan: Sendable {
         note(request)
     }
 
-    /// The maximum number of body bytes that are read for a request that is answered with an error anyway, so that
-    /// requests with small bodies keep their connection.
+    /// The maximum number of body bytes that are read and discarded when a request is answered before its body has
+    /// arrived. Reading a small body to its end allows the client to use the connection again.
     static let refusedBodyLimit = 64 * 1024
 
-    /// Creates a plan that only answers.
+    /// Creates a plan that answers requests with `handler`, without parameters and without a body.
     fileprivate convenience init(
         _ pattern: RoutePattern?, options: RouteOptions = RouteOptions(), answering handler: @escaping Router.Handler
     ) {
@@ -149,7 +151,7 @@ extension Router {
         }
         guard let match else { return RoutePlan(nil, answering: notFound) }
         let endpoint = match.endpoint
-        // GET's handler also answers HEAD; the server omits the body.
+        // The handler of GET also answers HEAD. The server then omits the body.
         let own = endpoint.plan(for: method) ?? (method == .head ? endpoint.plan(for: .get) : nil)
         if let plan = own, method != .options || !Self.isPreflight(headers) {
             return match.captures.isEmpty || !plan.options.decodesPath ? plan : filled(plan, path, match.captures)
@@ -191,15 +193,16 @@ extension Router {
         return Self.isPreflight(request) && isAllowed ? [allow] + cors.preflightHeaders(allowing: allowed) : [allow]
     }
 
-    /// True for a request that a browser sends for a page of another site. Images and scripts are requested without
-    /// `Origin`; their `Referer` then begins with the origin of the page, unless the page hides it.
+    /// True for a request that a browser sends for a page of another site, unless ``cors`` allows the page's origin.
+    /// Requests for images and scripts have no `Origin`. Their `Referer` contains the origin of the page, unless the
+    /// page hides it.
     private func isCrossSite(_ headers: Headers) -> Bool {
         guard headers["Sec-Fetch-Site"] == "cross-site" else { return false }
         let page = headers["Origin"] ?? headers["Referer"].map(Self.origin(of:))
         return !(page.map(cors.allows) ?? false)
     }
 
-    /// The origin of an absolute URL: everything before the slash that follows host and port.
+    /// Returns the origin of an absolute URL: scheme, host and port, without the slash that follows.
     private static func origin(of url: String) -> String {
         let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
         return parts.prefix(3).joined(separator: "/")
@@ -232,8 +235,8 @@ extension Router {
             corsHeaders: cors.origins == .none ? [] : cors.headers(for: head.headers))
     }
 
-    /// Adds the fields that the request's origin requires, and reports the outcome. The request's id and the other
-    /// common fields are added where the response is printed.
+    /// Adds the CORS fields to a response and reports the outcome to the observer. The request id and the other common
+    /// fields are added when the response is formatted.
     func finish(_ response: Response, in context: Context) -> Response {
         observe(response, in: context)
         guard !context.corsHeaders.isEmpty || transportSecuritySeconds > 0 else { return response }
@@ -245,7 +248,7 @@ extension Router {
         return response
     }
 
-    /// Formats a problem as the route requires.
+    /// Returns the response for a problem, in the error format of the route.
     func answer(to problem: Problem, plan: RoutePlan?, requestID: String) -> Response {
         plan?.options.refusal?(problem) ?? problem.response(baseURL: problemBaseURL, requestID: requestID)
     }
@@ -267,11 +270,13 @@ extension Router {
 
 /// The host names that this server accepts; a request for another one gets 421 (RFC 9110, 15.5.20).
 ///
-/// Protects against DNS rebinding: a page whose name is rebound to 127.0.0.1 after it was loaded counts as having the
-/// same origin as a server on that address. Only the name in `Host` reveals this.
+/// The policy protects against DNS rebinding: an attacker loads a page and then changes the page's host name to resolve
+/// to 127.0.0.1. The browser then treats a server at that address as having the page's origin. Only the host name in
+/// `Host` reveals the attack.
 public enum HostPolicy: Sendable, Equatable {
     case any
-    /// The hosts of ``isLoopback(_:)``, and the listed ones: host and port as a browser writes them, in lower case.
+    /// The hosts for which ``isLoopback(_:)`` is true, and the listed hosts. A listed host consists of host and port in
+    /// the form that a browser sends, in lower case.
     case loopback(orListed: Set<String>)
 
     func allows(_ headers: Headers) -> Bool {
@@ -317,23 +322,23 @@ public enum HostPolicy: Sendable, Equatable {
     }
 }
 
-/// The options in which a route differs from the others of its router, for servers with several wire formats.
+/// The options of a route. They allow routes with different wire formats in one server.
 public struct RouteOptions: Sendable {
     /// The CORS policy of the route, which replaces the router's; `nil` uses the router's.
     public var cors: CORSPolicy?
-    /// True to decode the segments of the path for the handler. A handler that reads ``Request/path`` itself can
-    /// report errors in its own format, and can split a list before it decodes it.
+    /// True to decode the segments of the path for the handler. Set it to false for a handler that decodes
+    /// ``Request/path`` itself, in order to report errors in its own format or to split a list before decoding it.
     public var decodesPath = true
-    /// True to reject a body that does not match its `Content-Encoding`. False to take a body that does not begin like
-    /// compressed data as it is.
+    /// True to reject a body that does not match its `Content-Encoding`. False to accept a body that does not begin
+    /// like compressed data without decompressing it.
     public var trustsContentEncoding = true
     /// True for an HTML page that is safe to open from a link on another site.
     public var isPage = false
-    /// Formats errors that the handler has not produced: a wrong method, a body that is too large, an unexpected
-    /// error. `nil` formats them as problem+json.
+    /// Formats the error responses that the handler has not created itself, for instance for a wrong method, a body
+    /// that is too large or an unexpected error; `nil` formats them as `application/problem+json`.
     public var refusal: (@Sendable (Problem) -> Response)?
-    /// Called for a request whose body is larger than the route accepts, which the handler never receives. The request
-    /// has no body. Runs on the loop, so it must not block.
+    /// Called for a request whose body is larger than the route accepts. The handler is not called for such a request.
+    /// The `Request` has an empty body. Runs on the loop, so it must not block.
     public var recordTooLarge: (@Sendable (Request) -> Void)?
 
     /// Creates options; the defaults suit most routes.
@@ -348,8 +353,8 @@ public struct RouteOptions: Sendable {
 
 /// A path with parameters: `/v1/channels/{channel}/events`.
 ///
-/// A segment is literal text, `{name}` for one non-empty segment, or, as the last one, `{name*}` for the whole rest of
-/// the path, slashes included.
+/// A segment of a pattern is literal text or `{name}`, which matches one non-empty segment. The last segment may be
+/// `{name*}`, which matches the rest of the path, including slashes.
 public struct RoutePattern: Sendable, Hashable, CustomStringConvertible, ExpressibleByStringLiteral {
     enum Segment: Sendable, Hashable {
         case literal(String)
@@ -363,7 +368,9 @@ public struct RoutePattern: Sendable, Hashable, CustomStringConvertible, Express
     /// The names of the parameters, in order.
     let names: [String]
 
-    /// - Parameter text: must start with `/`; anything else is a programming error.
+    /// Creates a pattern from its text.
+    ///
+    /// - Parameter text: the pattern. A text that does not start with `/` is a programming error.
     public init(_ text: String) {
         precondition(text.hasPrefix("/"), "A route pattern starts with a slash: \(text)")
         description = text

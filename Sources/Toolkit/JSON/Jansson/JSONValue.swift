@@ -1,13 +1,16 @@
 package import CJansson
 
-/// A value inside a parsed document. It keeps the document alive. Reading never fails and never changes anything.
+/// A value inside a parsed document. It keeps the document alive. Its members never throw and never change the
+/// document.
 public struct JSONValue: @unchecked Sendable {
-    // Safe to share: `node` belongs to `document`'s tree, which is immutable and outlives it. The module JSONSchema
-    // reads the tree through `node` without a retain per node, so the reader must keep this value alive meanwhile.
+    // `@unchecked Sendable` is safe, because `node` is part of the tree of `document`, which never changes and stays
+    // alive. The module JSONSchema reads the tree through `node` without a retain per node, so the reader must keep
+    // this value alive meanwhile.
     package let document: JSONDocument
     package let node: UnsafeMutablePointer<json_t>
 
-    /// The kinds of JSON values. `integer` is a number that was written without fraction and exponent.
+    /// The kinds of JSON values. `integer` is a number that was written without a fraction and an exponent; `real` is
+    /// any other number.
     public enum Kind: Sendable { case object, array, string, integer, real, boolean, null }
 
     /// The kind of this value.
@@ -45,10 +48,10 @@ public struct JSONValue: @unchecked Sendable {
         }
     }
 
-    /// The number, when it was written without fraction and exponent; `nil` for any other value.
+    /// The number, if it was written without a fraction and an exponent; `nil` for any other value.
     public var integer: Int64? { node.pointee.type == JSON_INTEGER ? Int64(json_integer_value(node)) : nil }
 
-    /// The number as a double; `nil` for any other value. Integers above 2^53 lose digits.
+    /// The number as a double; `nil` for any other value. Integers above 2^53 may lose precision.
     public var double: Double? {
         switch node.pointee.type {
         case JSON_INTEGER: Double(json_integer_value(node))

@@ -1,20 +1,21 @@
 import JSON
 
-/// A keyword of the wide side that the narrow side does not imply.
+/// A gap: a keyword of the wide side that the narrow side of an ``Inclusion`` does not imply.
 struct Gap {
     let pointer: String
     let text: String
-    /// Complete values, or parts that still have to be embedded, which satisfy the narrow side and may violate the
-    /// keyword.
+    /// Values that satisfy the narrow side and may violate the keyword. They are complete values, or parts that must
+    /// still be embedded in complete values.
     var samples: [JSONText]
-    /// True for a difference that is reported but counts as compatible.
+    /// True for a difference that is reported but counts as compatible (`isLenient`).
     var isTolerated = false
 
     static let sampleLimit = 12
 }
 
 extension Inclusion {
-    /// Records that the narrow side does not imply a keyword. Always returns false, so that the caller can return it.
+    /// Records that the narrow side does not imply a keyword. Always returns false, so that the caller can return the
+    /// result.
     mutating func gap(
         _ wide: RuleRef, _ suffix: String, narrower: String, wider: String, _ samples: [JSONText]
     ) -> Bool {
@@ -23,7 +24,7 @@ extension Inclusion {
         return false
     }
 
-    /// Records that the comparison is undecided. Always returns false.
+    /// Records that the comparison of a keyword is undecided. Always returns false.
     mutating func fail(_ wide: RuleRef, _ suffix: String, _ text: String, samples: [JSONText]) -> Bool {
         add(Gap(pointer: pair.pointer(wide, suffix), text: text, samples: Array(samples.prefix(Gap.sampleLimit))))
         return false
@@ -33,7 +34,7 @@ extension Inclusion {
         if gaps.count < Self.gapLimit { gaps.append(gap) }
     }
 
-    /// Checks a part of the value. Embeds the samples of new gaps in complete values.
+    /// Checks a part of the value with `question`. Embeds the samples of new gaps in larger values with `whole`.
     mutating func descend(
         _ question: (inout Inclusion) -> Bool, building whole: (inout Inclusion, JSONText) -> JSONText?
     ) -> Bool {
@@ -49,7 +50,7 @@ extension Inclusion {
 
 /// Texts that describe changes.
 enum ChangeText {
-    /// The first four values, each truncated to a length that fits into a sentence.
+    /// Returns the first four values as text, each truncated to a length that fits into a sentence.
     static func list(_ texts: [JSONText]) -> String {
         let shown = texts.prefix(4).map { $0.description.quotable }.joined(separator: ", ")
         return texts.count > 4 ? shown + ", …" : shown

@@ -38,9 +38,9 @@ extension Inclusion {
         }
     }
 
-    /// The largest possible number of elements; an upper bound.
+    /// Returns an upper bound of the number of elements of an array.
     mutating func longest(_ part: ValueConstraints) -> Int {
-        // Tuples of more elements do not occur in practice. A result that is too large is safe.
+        // Only the first 1,000 elements are examined. A result that is too large is safe.
         for index in 0...min(part.prefixLength, 1_000) where index < part.maxItems {
             let children = part.children(at: index)
             if !children.isEmpty, isEmpty(facts(of: children), depth: 1) { return index }
@@ -63,8 +63,8 @@ extension Inclusion {
         return holds
     }
 
-    /// Checks the elements from `after` on: each one that the narrow side distinguishes, and the first of those it
-    /// treats alike.
+    /// Checks the elements from `after` on. Examines each element for which the narrow side has its own rules, and the
+    /// first of the elements that it treats the same.
     private mutating func impliesRemaining(
         _ part: ValueConstraints, _ rule: RuleRef, _ after: Int, _ keyword: String, _ wide: RuleRef
     ) -> Bool {
@@ -106,14 +106,14 @@ extension Inclusion {
         for row in part.contains where row.minimum >= minimum {
             if attempt({ $0.includes([row.rule], in: rule) }).holds { return true }
         }
-        // Alternatively, each mandatory element satisfies the rule.
+        // Otherwise, the keyword is implied if each mandatory element satisfies the rule.
         guard part.minItems >= minimum else { return false }
         return (0...part.prefixLength).prefix(100).allSatisfy { index in
             attempt { $0.includes(part.children(at: index), in: rule) }.holds
         } && part.prefixLength < 100
     }
 
-    /// True when every element that the narrow side counts is one that the wide side counts.
+    /// True when every element that satisfies the rule `counted` also satisfies the rule of the wide side.
     private mutating func covers(_ counted: RuleRef, _ rule: RuleRef) -> Bool {
         attempt { $0.includes([rule], in: counted) }.holds
     }

@@ -1,8 +1,8 @@
 import JSON
 
 extension Inclusion {
-    /// All combinations of open branches. Above 48 the remaining branches are omitted, which only enlarges the set of
-    /// values.
+    /// Returns the constraints for all combinations of branches that are not split yet. Above 48 combinations, further
+    /// branches are omitted, which only enlarges the set of values.
     mutating func branches(of facts: ValueConstraints) -> [ValueConstraints] {
         var done: [ValueConstraints] = []
         var open = [facts]
@@ -44,14 +44,15 @@ extension Inclusion {
 
     // MARK: - Emptiness
 
-    /// True when certainly no value satisfies the constraints.
+    /// True when it is certain that no value satisfies the constraints.
     mutating func isEmpty(_ facts: ValueConstraints, depth: Int = 2) -> Bool {
         if facts.isNothing { return true }
         if depth > 0, facts.values == nil, facts.kinds.subtracting(emptyKinds(facts, depth)).isEmpty { return true }
         return facts.nots.contains { isCovered(facts, by: $0) }
     }
 
-    /// The kinds without a value, because a required part of such a value cannot exist.
+    /// Returns the kinds for which no value can satisfy the constraints, because a required part of the value cannot
+    /// exist.
     private mutating func emptyKinds(_ facts: ValueConstraints, _ depth: Int) -> KindSet {
         var hollow: KindSet = []
         if facts.kinds.contains(.object) {
@@ -65,7 +66,7 @@ extension Inclusion {
         return hollow
     }
 
-    /// True when all values satisfy a rule that they are known to violate.
+    /// True when all values satisfy the rule `denied`, which they must violate. The constraints are then contradictory.
     private mutating func isCovered(_ facts: ValueConstraints, by denied: RuleRef) -> Bool {
         if facts.rules.contains(where: { areSame($0, denied) }) { return true }
         guard spend(), facts.nots.count <= 16 else { return false }
@@ -85,8 +86,8 @@ extension Inclusion {
             if holds { return true }
             samples += found
         }
-        // Only a value that no branch accepts proves the gap. The samples of single branches may be accepted by other
-        // branches.
+        // A witness of the gap must be rejected by all branches. A sample for one branch may be accepted by another
+        // branch.
         return gap(
             wide, "/" + keyword, narrower: "its branches do not cover all that was accepted",
             wider: "its branches accept more now", samples + self.samples(of: part))

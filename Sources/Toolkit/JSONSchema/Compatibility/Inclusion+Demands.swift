@@ -41,7 +41,7 @@ extension Inclusion {
             samples(of: part.restricted(to: refused)))
     }
 
-    /// Constraints without a list of values never imply `enum` or `const`.
+    /// Records a gap for `enum` or `const`, because constraints without a list of values never imply these keywords.
     private mutating func impliesValues(
         _ part: ValueConstraints, _ values: [JSONValue], _ keyword: String, _ wide: RuleRef
     ) -> Bool {
@@ -137,7 +137,7 @@ extension Inclusion {
 }
 
 extension ValueConstraints {
-    /// True when all numbers of this range are in the other one, in whichever form they are written.
+    /// True when all numbers of this range are in the range `wide`, both as integers and as doubles.
     func range(isInside wide: NumberRange) -> Bool {
         let integers = !kinds.contains(.written) || range.lowest >= wide.lowest && range.highest <= wide.highest
         let isWithoutDoubles = kinds.isDisjoint(with: [.integral, .fraction])
@@ -146,7 +146,7 @@ extension ValueConstraints {
 }
 
 extension Format {
-    /// True for inclusions that follow from the grammars of the formats.
+    /// True when every text of this format is also valid in the other format, according to the grammars.
     func isIncluded(in other: Format) -> Bool {
         switch (self, other) {
         case (.uri, .uriReference), (.uri, .iri), (.uri, .iriReference), (.uriReference, .iriReference),

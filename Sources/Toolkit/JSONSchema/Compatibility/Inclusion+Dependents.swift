@@ -44,7 +44,7 @@ extension Inclusion {
         return holds
     }
 
-    /// The constraints of objects that have this member, with the consequences of its presence.
+    /// Returns the constraints of objects that contain this member, including the consequences of its presence.
     mutating func having(_ name: Name, _ part: ValueConstraints) -> ValueConstraints {
         var facts = part
         facts.require([name])

@@ -69,7 +69,7 @@ extension Inclusion {
 
     // MARK: - Members
 
-    /// True when the member of that name, if present, satisfies the rule.
+    /// True when the member with this name satisfies the rule if it is present.
     private mutating func impliesMember(_ part: ValueConstraints, _ name: Name, _ rule: RuleRef) -> Bool {
         let children = part.children(named: name)
         if pair.isTrivial(rule) { return true }
@@ -103,7 +103,8 @@ extension Inclusion {
         return impliesEach(part, names, rule) && impliesUnnamed(part, matching: pattern, excluded: [], rule, "", rule)
     }
 
-    /// True when every member that the tables of the wide side neither name nor match satisfies the rule.
+    /// True when every other member satisfies the rule: each member whose name is not in `names` and matches no
+    /// pattern.
     private mutating func impliesOtherMembers(
         _ part: ValueConstraints, _ rule: RuleRef, _ names: Set<Name>, _ patterns: [TextPattern], _ keyword: String,
         _ wide: RuleRef
@@ -124,7 +125,8 @@ extension Inclusion {
 
     static let inventedNames = ["other", "another", "x", "X-1", "_", "0"].map { Name($0) }
 
-    /// As above, when no other member is permitted. Reports the members instead of the schema `false`.
+    /// Handles the case of `impliesOtherMembers` in which the wide side allows no other members. Reports the members
+    /// that are rejected.
     private mutating func refuses(
         _ part: ValueConstraints, _ known: [Name], _ invented: [Name], _ patterns: [TextPattern], _ rule: RuleRef,
         _ keyword: String, _ wide: RuleRef
@@ -167,8 +169,8 @@ extension Inclusion {
         return holds
     }
 
-    /// Checks members that no schema names. In each table of the narrow side either some pattern matches or the rule
-    /// for other members applies, and every combination of these must satisfy the rule.
+    /// Checks members whose names occur in no schema. In each table of the narrow side, a pattern or the rule for other
+    /// members may apply to such a member. Every combination of these rules must imply `rule`.
     private mutating func impliesUnnamed(
         _ part: ValueConstraints, matching pattern: TextPattern?, excluded: [TextPattern], _ rule: RuleRef,
         _ suffix: String,
@@ -194,14 +196,14 @@ extension Inclusion {
                 }
                 options += possible.map { row in row.rule.map { [$0] } ?? [] }
             }
-            // Without any knowledge of the member the check remains sound.
+            // If there are too many combinations, nothing is assumed about the member. The check is still correct.
             if combinations.count * options.count > 32 { return [[]] }
             combinations = combinations.flatMap { begun in options.map { begun + $0 } }
         }
         return combinations.map { Set($0).sorted() }
     }
 
-    /// The largest possible number of members, when all permitted names are listed; otherwise nil.
+    /// Returns the maximum number of members if all permitted names are listed; nil otherwise.
     private mutating func mostMembers(_ part: ValueConstraints) -> Int? {
         var least: Int?
         for table in part.objects where table.patterns.isEmpty {

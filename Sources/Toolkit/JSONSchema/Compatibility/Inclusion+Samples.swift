@@ -1,9 +1,9 @@
 import JSON
 
-/// Creates sample values. They need not be correct, because each is tried on both versions before it is reported. They
-/// should be correct often, and always small.
+/// Creates sample values, which may become witnesses of an incompatibility. A sample may be wrong, because each sample
+/// is evaluated with both versions before it is reported. Samples are small.
 extension Inclusion {
-    /// A few values of each kind that are meant to satisfy the constraints.
+    /// Returns a few values of each kind that probably satisfy the constraints.
     mutating func samples(of facts: ValueConstraints, breadth: Int = 4) -> [JSONText] {
         guard needsSamples, samplingDepth < Self.samplingLimit, spend() else { return [] }
         samplingDepth += 1
@@ -21,7 +21,7 @@ extension Inclusion {
     }
 
     private static let sampledKinds: [KindSet] = [.string, .integer, .fraction, .boolean, .null, .array, .object]
-    /// Largest nesting of required members in a sample.
+    /// The maximum nesting of required members in a sample.
     private static let samplingLimit = 12
     static let sampleBytes = 64 * 1024
 
@@ -40,7 +40,7 @@ extension Inclusion {
         }
     }
 
-    /// True unless one of the rules rejects the value.
+    /// False when one of the rules rejects the value.
     private mutating func isPlausible(_ text: JSONText, _ part: ValueConstraints) -> Bool {
         guard let document = try? JSONDocument(text.bytes) else { return false }
         return part.rules.allSatisfy { holds(document.root, $0) != false }
@@ -53,7 +53,7 @@ extension Inclusion {
 
     // MARK: - Objects
 
-    /// The smallest object, and one object for each optional member.
+    /// Returns the smallest object, and one further object for each optional member.
     private mutating func objects(_ part: ValueConstraints, _ breadth: Int) -> [JSONText] {
         var made = [object(part)]
         for name in part.knownNames.prefix(breadth > 1 ? 24 : 0) where !part.required.contains(name) {
@@ -69,7 +69,8 @@ extension Inclusion {
         return made.compactMap(\.self)
     }
 
-    /// An object with the required members and the given ones. Creates values for members without one.
+    /// Returns an object with the required members and the given members, or nil when none can be created. Creates a
+    /// value for each member that has none.
     mutating func object(
         _ part: ValueConstraints, with given: [(name: Name, value: JSONText?)] = [], without: Set<Name> = [],
         count: Int = 0
@@ -101,7 +102,7 @@ extension Inclusion {
         }
     }
 
-    /// Adds the consequences of the required members to the constraints.
+    /// Returns the constraints with the consequences of the required members.
     private mutating func having(_ part: ValueConstraints) -> ValueConstraints {
         part.required.first.map { having($0, part) } ?? part
     }
@@ -116,7 +117,7 @@ extension Inclusion {
         return made.compactMap(\.self)
     }
 
-    /// The shortest possible array with the given elements at their positions.
+    /// Returns the shortest possible array with the given elements at their positions; nil when none can be created.
     mutating func array(_ part: ValueConstraints, with given: [Int: JSONText] = [:], count: Int = 0) -> JSONText? {
         guard needsSamples else { return nil }
         var wanted: [RuleRef?] = []
@@ -155,7 +156,7 @@ extension Inclusion {
 
     // MARK: - Searching
 
-    /// Values of the whole schema, for a comparison in which no gap has provided a witness.
+    /// Returns sample values for the whole schema. Used when no gap has provided a witness.
     mutating func variety(of rules: [RuleRef]) -> [JSONText] {
         refill()
         return samples(of: facts(of: rules), breadth: 16)

@@ -22,7 +22,8 @@ extension Inclusion {
         }
     }
 
-    /// Numbers at the ends of the range, at its steps, and near the bounds of the wide side.
+    /// Returns numbers at the ends of the range, multiples of its divisors, and numbers near the bounds of the wide
+    /// side.
     func numbers(_ part: ValueConstraints, near hints: [Number] = []) -> [JSONText] {
         guard needsSamples else { return [] }
         var candidates: [Number] = []
@@ -43,7 +44,7 @@ extension Inclusion {
 
     // MARK: - Strings
 
-    /// Strings of about these lengths that have the formats and match the patterns, as far as possible.
+    /// Returns strings of about these lengths. If possible, they have the required formats and match the patterns.
     func strings(_ part: ValueConstraints, lengths: [Int]) -> [JSONText] {
         guard needsSamples else { return [] }
         var begun: [[UInt8]] = part.patterns.first.map { $0.examples(count: 6) } ?? []
@@ -104,7 +105,7 @@ extension Number {
         }
     }
 
-    /// Some multiples of a divisor at the lower end of a range, or around zero.
+    /// Returns some multiples of this divisor at the lower end of a range, or around zero.
     fileprivate func multiples(from range: NumberRange) -> [Number] {
         switch self {
         case .integer(let step):
@@ -122,6 +123,6 @@ extension Number {
 }
 
 extension KindSet {
-    /// True when this set includes the kind of the number.
+    /// True when this set contains the kind of the number.
     fileprivate func holds(_ number: Number) -> Bool { !isDisjoint(with: number.isWhole ? .integer : .fraction) }
 }

@@ -1,33 +1,34 @@
 import JSON
 
-/// Proves that every value that satisfies some rules also satisfies another rule, or collects the gaps.
+/// Tries to prove that every value that satisfies a set of rules (the narrow side) also satisfies another rule (the
+/// wide side). Collects the gaps in the proof.
 ///
-/// The narrow side is a set of rules, which all hold, merged into `ValueConstraints`. The wide side is one rule,
-/// checked keyword by keyword, because satisfying a rule means satisfying each keyword. Disjunctions of the narrow side
-/// are split; those of the wide side are tried. Everything that is not proved becomes a gap, with values that may
-/// demonstrate it.
+/// The rules of the narrow side are merged into `ValueConstraints`. The wide side is checked keyword by keyword.
+/// Alternatives of the narrow side are examined one by one. For alternatives of the wide side, one that can be proved
+/// is sufficient. Each keyword that cannot be proved becomes a gap, with sample values that may violate it.
 struct Inclusion {
     let pair: VersionPair
-    /// The direction of the comparison, which decides whether a gap means that something became narrower or wider.
+    /// The direction of the comparison. It determines if a gap means that a keyword became narrower or wider.
     let direction: SchemaComparison.Direction
     let isLenient: Bool
     private(set) var equality: RuleEquality
     var gaps: [Gap] = []
 
     private var proved: Set<Question> = []
-    /// The questions in `proved` in the order in which they were asked, including open ones.
+    /// The questions in `proved`, in the order in which they were asked, including those that are not answered yet.
     private var trail: [Question] = []
     private var depth = 0
     private var trials = 0
     private var steps = Self.stepLimit
-    /// The current nesting of sample creation.
+    /// The current nesting depth of sample creation.
     var samplingDepth = 0
 
-    /// The budget of one direction: rules that are merged, compared or tried on a value.
+    /// The maximum number of steps for one direction. Steps are used for rules that are merged, compared or evaluated
+    /// on a value.
     private static let stepLimit = 400_000
-    /// Largest nesting of questions, which keeps the stack below 512 KiB.
+    /// The maximum nesting of questions, which keeps the stack below 512 KiB.
     private static let depthLimit = 80
-    /// The maximum number of questions kept in `proved`.
+    /// The maximum number of questions in `proved`.
     private static let memoLimit = 20_000
     static let gapLimit = 200
 
@@ -44,7 +45,8 @@ struct Inclusion {
         equality = RuleEquality(pair)
     }
 
-    /// True when every value of these kinds that satisfies all of `narrow` certainly satisfies `wide`.
+    /// True when it is proved that every value of these kinds that satisfies all rules of `narrow` also satisfies
+    /// `wide`.
     mutating func includes(_ narrow: [RuleRef], kinds: KindSet = .all, in wide: RuleRef) -> Bool {
         if pair.isTrivial(wide) || narrow.contains(where: { areSame($0, wide) }) { return true }
         let question = Question(narrow: narrow, kinds: kinds, wide: wide)
@@ -52,8 +54,8 @@ struct Inclusion {
         guard spend(), depth < Self.depthLimit, proved.count < Self.memoLimit else {
             return fail(wide, "", "is too large to compare", samples: [])
         }
-        // A question that recurs inside itself is assumed to hold. Every cycle leads through a member or an element, so
-        // this is an induction over the size of the value.
+        // If the same question occurs again inside its own proof, it is assumed to be true. This is a valid proof by
+        // induction over the size of the value, because every cycle goes through a member or an element.
         let mark = trail.count
         proved.insert(question)
         trail.append(question)
@@ -61,7 +63,7 @@ struct Inclusion {
         let holds = covers(facts(of: narrow, kinds: kinds), wide)
         depth -= 1
         if !holds {
-            // Proofs made in the meantime may depend on the failed assumption.
+            // Proofs that were found in the meantime may depend on the false assumption, so they are removed.
             for question in trail[mark...] { proved.remove(question) }
             trail.removeSubrange(mark...)
         }
@@ -79,7 +81,7 @@ struct Inclusion {
     mutating func adding(_ rules: [RuleRef], to facts: ValueConstraints) -> ValueConstraints {
         var facts = facts
         facts.add(rules, pair)
-        // The existing constraints are copied as well, which costs steps.
+        // Copying the existing constraints also costs steps.
         steps -= 4 + facts.rules.count
         return facts
     }
@@ -114,7 +116,7 @@ struct Inclusion {
         return holds
     }
 
-    /// As above, for constraints on values of one kind.
+    /// True when every value that satisfies the constraints, which allow only values of one kind, satisfies the rule.
     private mutating func satisfies(_ part: ValueConstraints, _ wide: RuleRef) -> Bool {
         guard spend() else { return fail(wide, "", "is too large to compare", samples: []) }
         let rule = pair.rule(wide)
@@ -134,7 +136,7 @@ struct Inclusion {
         return holds
     }
 
-    /// Checks listed values one by one.
+    /// Checks a keyword of the wide side on each of the listed values.
     private mutating func lists(
         _ values: [JSONValue], _ part: ValueConstraints, _ check: Check, _ wide: RuleRef
     ) -> Bool {
@@ -159,12 +161,13 @@ struct Inclusion {
             wide, "/" + check.keyword, narrower: "no longer takes \(names)", wider: "takes \(names) now", texts)
     }
 
-    /// True unless one of the rules rejects the listed value.
+    /// False when one of the rules of the narrow side rejects the listed value.
     private mutating func belongs(_ value: JSONValue, to part: ValueConstraints) -> Bool {
         part.rules.allSatisfy { holds(value, $0) != false }
     }
 
-    /// Evaluates a rule on a value; nil when the budget does not suffice.
+    /// Evaluates a rule on a value. Returns nil when the result is undecided, for instance because the budget is used
+    /// up.
     mutating func holds(_ value: JSONValue, _ ref: RuleRef) -> Bool? {
         var satisfaction = ValueCheck(pair, steps: min(steps, Self.stepsPerValue))
         defer { steps -= satisfaction.taken }
@@ -181,13 +184,13 @@ struct Inclusion {
 
     // MARK: - Bounds
 
-    /// Uses one step. Returns false when none are left.
+    /// Uses a part of the budget. Returns false when the budget is used up.
     mutating func spend() -> Bool {
         steps -= 4
         return steps > 0
     }
 
-    /// Adds steps for a final search, after the proof may have used all of them.
+    /// Adds steps to the budget for a final search for samples, because the proof may have used all steps.
     mutating func refill() { steps = max(steps, Self.stepLimit / 4) }
 
     mutating func areSame(_ left: RuleRef, _ right: RuleRef) -> Bool { equality.areSame(left, right) }
@@ -196,13 +199,13 @@ struct Inclusion {
         equality.areSame(left, one, right, other)
     }
 
-    /// True inside an attempt, where the first gap is enough.
+    /// True inside ``attempt(_:)``, where the proof can stop at the first gap.
     var isTrying: Bool { trials > 0 }
 
-    /// False inside nested attempts, whose samples are discarded.
+    /// False inside nested attempts, whose samples would be discarded, and when the budget is used up.
     var needsSamples: Bool { trials <= 1 && steps > 0 }
 
-    /// Checks a question without recording gaps. Returns the values that may demonstrate them.
+    /// Checks a question without recording its gaps. Returns the result, and the sample values of the gaps.
     mutating func attempt(_ question: (inout Inclusion) -> Bool) -> (holds: Bool, samples: [JSONText]) {
         let mark = gaps.count
         trials += 1

@@ -1,16 +1,16 @@
 import JSON
 
-/// Compares rules of two versions for equality: keyword by keyword in any order, following references.
+/// Compares rules of two versions for equality. Compares the keywords in any order and follows references.
 ///
-/// Keywords that cannot be compared in other ways (`not`, `unevaluatedItems`, a dynamic reference that planning has
-/// removed) are thus at least compatible with themselves. A pair that recurs inside itself is assumed equal. If the
-/// outer pair turns out to differ, the results that depend on it are discarded.
+/// Keywords that ``Inclusion`` cannot compare, such as `not` or `unevaluatedItems`, are thus compatible at least if
+/// they are equal. A pair of rules that occurs again inside its own comparison is assumed to be equal. If the pair
+/// turns out to differ, the results that depend on this assumption are discarded.
 struct RuleEquality {
     private let pair: VersionPair
     private var verdicts: [Pair: Bool] = [:]
     private var assumed: [Pair] = []
     private var depth = 0
-    /// The remaining steps. When none are left, nothing is equal, which is always a safe result.
+    /// The remaining steps. When none are left, every comparison returns false, which is always a safe result.
     private var steps = 100_000
 
     private struct Pair: Hashable {
@@ -18,7 +18,7 @@ struct RuleEquality {
         let right: RuleRef
     }
 
-    /// The maximum number of nested schemas, each of which takes several calls.
+    /// The maximum nesting of schemas. Each level takes several nested calls.
     private static let depthLimit = 200
 
     init(_ pair: VersionPair) { self.pair = pair }
@@ -142,7 +142,7 @@ struct RuleEquality {
             }
     }
 
-    /// Compares branches in any order: each needs a different equal branch on the other side.
+    /// Compares lists of branches in any order. True when each branch equals a different branch of the other side.
     private mutating func areSame(set left: [Rule.ID], _ one: Side, _ right: [Rule.ID], _ other: Side) -> Bool {
         var free = right
         for rule in left {

@@ -1,21 +1,21 @@
 public import JSON
 
-/// The differences between two versions of a schema, and the readers that they break.
+/// A comparison of two versions of a schema: their differences, and the readers that these break.
 ///
-/// *Backward* compatible means that the new version accepts every value that the old one accepted; *forward* compatible
-/// is the reverse. Both are questions of inclusion, which cannot always be decided, so there are three results: yes, no
-/// with a witness, and unknown. A yes is proved, a witness has been tried on both versions, and everything else is
+/// *Backward* compatible means that the new version accepts every value that the old version accepts. *Forward*
+/// compatible means the reverse. Neither can always be decided, so there are three results: yes, no and unknown. A yes
+/// is proved. A no has a witness, which is a value that was evaluated with both versions. Every other result is
 /// unknown.
 ///
-/// The proof (`Inclusion`) walks the rules of both versions separately for each kind of value and follows references as
-/// they occur. A pair of rules that recurs inside itself is assumed to hold. This is sound because the walk has gone
-/// deeper into the value in between.
+/// The proof (`Inclusion`) compares the rules of both versions separately for each kind of value and follows
+/// references. If a pair of rules occurs again inside its own proof, the inclusion is assumed to be true. This is a
+/// valid induction, because the second occurrence concerns a smaller part of the value.
 public struct SchemaComparison: Sendable {
     /// The directions to compare.
     public enum Mode: String, Sendable, CaseIterable { case backward, forward, full }
 
-    /// The readers that a change breaks: `backward`, readers that use the new version on old data; `forward`, readers
-    /// that use the old version on new data.
+    /// The readers that a change breaks: `backward` are readers that use the new version for old data, and `forward`
+    /// are readers that use the old version for new data.
     public enum Direction: String, Sendable, CaseIterable { case backward, forward }
 
     /// The result of a comparison.
@@ -26,29 +26,32 @@ public struct SchemaComparison: Sendable {
         case unknown
     }
 
-    /// One place where the versions differ in what they accept.
+    /// One location where the versions accept different values.
     public struct Change: Sendable, Equatable {
-        /// The location in the schema, as in `#/properties/a/minimum`: in the new version for what became narrower, in
-        /// the old one for what became wider or was removed. A location in another document starts with its URI.
+        /// The location in the schema, for instance `#/properties/a/minimum`. It is a location in the new version if
+        /// the schema became narrower, and in the old version if the schema became wider or a part was removed. A
+        /// location in another document starts with the URI of the document.
         public var pointer: String
         /// A short description of the change.
         public var change: String
-        /// The directions that the change certainly breaks, as a witness shows.
+        /// The directions that the change breaks, proved by a witness.
         public var breaks: [Direction]
-        /// The directions that the change may break, with neither a proof nor a witness.
+        /// The directions that the change may break. There is no proof and no witness for them.
         public var undecided: [Direction]
     }
 
     /// The result for the requested mode.
     public let verdict: Compatibility
-    /// The changes in the order of the schemas, narrower ones first. Their number is limited. Changes that do not
-    /// affect what is accepted (titles, examples, order) are not listed.
+    /// The changes, in the order of the schemas. Changes that make the schema narrower come first. The number of
+    /// changes is limited. Changes that do not affect which values are accepted, for instance of titles and examples,
+    /// are not listed.
     public let changes: [Change]
 
     /// Compares two schemas that were compiled with the same options.
     ///
-    /// - Parameter isLenient: true to count as compatible a member that one version declares as optional and the other,
-    ///   being open, does not mention. Data of the other version may hold a different value under that name.
+    /// - Parameter isLenient: true to count as compatible an optional member that only one version declares, if the
+    ///   other version allows unknown members. This is not exact, because data of the other version may contain a
+    ///   different value in this member.
     public init(old: Schema, new: Schema, mode: Mode, isLenient: Bool = false) {
         let pair = VersionPair(old: old, new: new)
         let findings = Direction.allCases.map { Finding(pair, $0, isLenient: isLenient) }
@@ -62,7 +65,7 @@ public struct SchemaComparison: Sendable {
 
     /// Compiles and compares two schema documents.
     ///
-    /// - Throws: `SchemaError` when one of them is not a valid schema.
+    /// - Throws: `SchemaError` when one of the documents is not a valid schema.
     init(
         old: JSONDocument, new: JSONDocument, mode: Mode, options: SchemaOptions = SchemaOptions(),
         isLenient: Bool = false
@@ -81,7 +84,7 @@ public struct SchemaComparison: Sendable {
         }
     }
 
-    /// Merges the changes of both directions, so that each location has one.
+    /// Merges the changes of both directions, so that there is one change for each location.
     private static func merged(_ findings: [Finding]) -> [Change] {
         var changes: [Change] = []
         var known: [String: Int] = [:]
@@ -99,7 +102,7 @@ public struct SchemaComparison: Sendable {
     }
 }
 
-/// The result of one direction of a comparison: its verdict, and its changes with tried witnesses.
+/// The result of one direction of a comparison: the verdict and the changes.
 struct Finding {
     let compatibility: SchemaComparison.Compatibility
     let changes: [SchemaComparison.Change]
@@ -130,14 +133,15 @@ struct Finding {
     }
 }
 
-/// Checks whether a value is a witness.
+/// Checks if a value is a witness of an incompatibility.
 private struct WitnessCheck {
     let accepting: Schema
     let refusing: Schema
 
-    /// True when one version accepts the value and the other rejects it. An exhausted budget is not a verdict.
+    /// True when the version `accepting` accepts the value and the other version rejects it. False when an evaluation
+    /// exceeds its budget.
     func succeeds(_ text: JSONText) -> Bool {
-        // A created sample may be rejected by the parser, and then proves nothing.
+        // A sample that the parser rejects is not a witness.
         guard let document = try? JSONDocument(text.bytes) else { return false }
         var scratch = Scratch()
         return accepting.verdict(on: document.root, scratch: &scratch) == .valid

@@ -1,6 +1,6 @@
-/// Creates matching texts from the pattern's syntax tree.
+/// Creates texts that match the pattern, from its syntax tree.
 extension TextPattern {
-    /// Returns up to `count` matching texts, about `length` characters long where repetitions permit it.
+    /// Returns up to `count` matching texts. They have about `length` characters if the pattern's repetitions allow it.
     func examples(count: Int, length: Int = 0) -> [[UInt8]] {
         guard let root else { return [] }
         var texts: [[UInt8]] = []
@@ -16,7 +16,7 @@ extension TextPattern {
     }
 }
 
-/// Walks a pattern once and writes a matching text. Each variant takes other branches and class members.
+/// Creates one matching text of a pattern. Each variant uses different branches and members of character classes.
 private struct ExampleMaker {
     let variant: Int
     var text: [UInt8] = []
@@ -64,7 +64,7 @@ private struct ExampleMaker {
 }
 
 extension Format {
-    /// A text in this format, and one in a different notation if the format has one.
+    /// Example texts of this format. If the format has several notations, the examples use two of them.
     var examples: [[UInt8]] {
         let texts: [String] =
             switch self {

@@ -1,12 +1,13 @@
-/// A pattern as schema comparison uses it, with its simple form if it has one.
+/// A pattern in a form that schemas can be compared with. Simple patterns have a ``Form``, between which inclusion can
+/// be decided.
 struct TextPattern {
     let source: Name
     private let pattern: Pattern
     private let form: Form
-    /// The syntax tree; nil for an invalid pattern, which the compiler has already rejected.
+    /// The syntax tree; nil for an invalid pattern, which the compiler has already rejected in practice.
     let root: Pattern.Node?
 
-    /// The forms of patterns between which inclusion can be decided.
+    /// The simple forms of patterns, between which inclusion can be decided.
     private enum Form: Equatable {
         case always
         case words([[UInt8]])
@@ -30,7 +31,7 @@ struct TextPattern {
         }
     }
 
-    /// Returns nil when the search exceeded its budget.
+    /// Returns true if the pattern matches the text; nil when the search exceeded its budget.
     func matches(_ text: [UInt8]) -> Bool? {
         var steps = Self.steps
         switch text.withUnsafeBufferPointer({ pattern.matches($0, steps: &steps) }) {
@@ -40,10 +41,10 @@ struct TextPattern {
         }
     }
 
-    /// All matching texts, when there are few; otherwise nil.
+    /// All matching texts, if the pattern is a list of words; nil otherwise.
     var words: [[UInt8]]? { if case .words(let words) = form { words } else { nil } }
 
-    /// True when every text that matches this pattern certainly matches the other one.
+    /// True when it is certain that every text that matches this pattern also matches the other pattern.
     func isIncluded(in other: TextPattern) -> Bool {
         if source == other.source || other.form == .always { return true }
         switch (form, other.form) {
@@ -82,7 +83,8 @@ struct TextPattern {
         }
     }
 
-    /// True for a sequence of optional repetitions, which matches an empty section of every text.
+    /// True for a sequence of optional repetitions. Such a sequence matches every text, because it matches the empty
+    /// text.
     private static func isAnything(_ nodes: ArraySlice<Pattern.Node>) -> Bool {
         nodes.allSatisfy { node in
             if case .loop(let repetition, _) = node { repetition.least == 0 } else { false }

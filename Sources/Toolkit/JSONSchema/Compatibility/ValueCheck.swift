@@ -1,16 +1,16 @@
 import JSON
 
-/// Evaluates one rule on one value, for inclusions with listed values.
+/// Evaluates one rule on one value, for comparing listed values (`enum`, `const`).
 ///
-/// Works directly on the rules and is slow; the real evaluator only runs whole plans. The result is nil when it would
-/// depend on evaluated parts (`unevaluated*`), or takes too many steps.
+/// This evaluator uses the rules and is slow. The normal ``Evaluator`` cannot be used, because it runs only whole
+/// plans. The result is nil when it would depend on evaluated parts (`unevaluated*`) or needs too many steps.
 struct ValueCheck {
     private let pair: VersionPair
     private var steps: Int
     private let limit: Int
     private var depth = 0
 
-    /// Largest nesting of rules, which keeps the stack below 512 KiB.
+    /// The maximum nesting of rules, which keeps the stack below 512 KiB.
     private static let depthLimit = 150
 
     init(_ pair: VersionPair, steps: Int) {
@@ -83,7 +83,7 @@ struct ValueCheck {
         case .maxLength(let count): return text.unicodeScalars.count <= count
         case .pattern(let id): return pair[side].texts[id].matches(Array(text.utf8))
         case .format(let format): return Array(text.utf8).withUnsafeBufferPointer(format.accepts)
-        // Undecided: listed values with content keywords are too rare to support.
+        // The result is undecided. Listed values with content keywords are rare and therefore not supported.
         case .content: return nil
         default: return true
         }

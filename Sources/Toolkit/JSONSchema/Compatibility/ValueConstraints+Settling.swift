@@ -1,7 +1,7 @@
 import JSON
 
 extension ValueConstraints {
-    /// Derives the simple consequences: the remaining kinds and the effective range of numbers.
+    /// Derives simple consequences of the constraints: the remaining kinds, and the effective range of numbers.
     mutating func conclude() {
         if steps.contains(where: \.isWhole) { kinds.subtract(.fraction) }
         tightenRange()
@@ -18,7 +18,7 @@ extension ValueConstraints {
         if kinds.isEmpty || values?.isEmpty == true { isNothing = true }
     }
 
-    /// Moves the ends of an integer range to integers, and to multiples of the divisor.
+    /// Moves the ends of the range of integers to integers, and to multiples of the divisor.
     private mutating func tightenRange() {
         guard !kinds.contains(.fraction) else { return }
         if range.low.isFinite { range.require(atLeast: .real(range.low.rounded(.up))) }
@@ -39,17 +39,18 @@ extension ValueConstraints {
         }
     }
 
-    /// Turns a pattern with few matching words into a list of values.
+    /// Replaces a pattern that matches only a few words with a list of values.
     private mutating func takeWords() {
         guard values == nil, kinds == .string, let words = patterns.lazy.compactMap(\.words).first else { return }
         let texts = words.map { JSONText(string: String(decoding: $0, as: UTF8.self)) }
         values = texts.compactMap { (try? JSONDocument($0.bytes))?.root }
     }
 
-    /// Largest range whose integers are listed.
+    /// The maximum number of integers in a range that are listed as values.
     private static let fewIntegers: Int64 = 64
 
-    /// These constraints with a list of values when there are few: `null`, the booleans, a narrow range of integers.
+    /// Returns these constraints with a list of all possible values if there are only a few: `null`, the booleans, or a
+    /// small range of integers. Otherwise returns them unchanged.
     func listed() -> ValueConstraints {
         guard values == nil, !isNothing else { return self }
         var texts: [String] = []
@@ -67,7 +68,7 @@ extension ValueConstraints {
     }
 
     private var fewIntegers: ClosedRange<Int64>? {
-        // Checks both representations of both ends. Beyond 64 bits only doubles represent integers.
+        // Both ends are checked as integers and as doubles, because integers outside 64 bits exist only as doubles.
         guard range.low >= -0x1p53, range.high <= 0x1p53, range.lowest <= range.highest else { return nil }
         let (width, overflow) = range.highest.subtractingReportingOverflow(range.lowest)
         return !overflow && width <= Self.fewIntegers ? range.lowest...range.highest : nil

@@ -1,7 +1,8 @@
 import JSON
 
 extension ValueConstraints {
-    /// Adds rules and the rules they refer to. Terminates because no rule applies itself to the same value.
+    /// Adds rules, and the rules to which they refer for the same value. This ends, because no rule applies itself to
+    /// the same value.
     mutating func add(_ refs: [RuleRef], _ pair: VersionPair) {
         var waiting = refs
         while let ref = waiting.popLast() {
@@ -75,14 +76,14 @@ extension ValueConstraints {
         for name in names where known.insert(name).inserted { required.append(name) }
     }
 
-    /// Keeps the values that are in both lists.
+    /// Restricts the possible values to those that are also in `list`.
     private mutating func restrict(to list: [JSONValue]) {
         guard let values else { return self.values = list }
         let set = ValueSet(list)
         self.values = values.filter(set.contains)
     }
 
-    /// Records that the value violates the rule. For a rule that is only about kinds, removes these kinds.
+    /// Records that the value must violate the rule. If the rule only restricts the kind, removes these kinds.
     mutating func deny(_ ref: RuleRef, _ pair: VersionPair) {
         let checks = pair.rule(ref).checks
         if checks.count == 1, !pair.rule(ref).isFalse, case .kinds(let refused) = checks[0].requirement {
@@ -121,7 +122,8 @@ extension ValueConstraints {
         if hasElements { arrays.append(elements) }
     }
 
-    /// Treats `unevaluatedProperties` as another closed table when the evaluated members do not depend on the value.
+    /// Adds `unevaluatedProperties` as another table like `additionalProperties`, if the evaluated members do not
+    /// depend on the value.
     private mutating func close(_ ref: RuleRef, _ others: RuleRef, _ pair: VersionPair) {
         guard let reach = pair[ref.side].reach(of: ref.id), !reach.allMembers else { return }
         var table = MemberTable()

@@ -2,14 +2,14 @@ import JSON
 
 /// All known constraints on one value, merged from rules of one or both versions.
 ///
-/// They form the narrow side of an inclusion. Omitting a constraint only enlarges the set of values, so constraints
-/// that this type cannot represent are omitted, and a proof remains valid.
+/// They form the narrow side of an ``Inclusion``. Constraints that this type cannot represent are omitted. A proof
+/// remains valid, because omitting a constraint only enlarges the set of values.
 struct ValueConstraints {
     /// The merged rules.
     var rules: Set<RuleRef> = []
     var isNothing = false
     var kinds = KindSet.all
-    /// All possible values, when there are few; otherwise nil.
+    /// All possible values, if there are only a few; nil otherwise.
     var values: [JSONValue]?
 
     var range = NumberRange()
@@ -23,7 +23,7 @@ struct ValueConstraints {
     var objects: [MemberTable] = []
     var minProperties = 0
     var maxProperties = Int.max
-    /// The required names, without repeats.
+    /// The names of required members, each only once.
     var required: [Name] = []
     var propertyNames: [RuleRef] = []
     var dependentNames: [(name: Name, needs: [Name])] = []
@@ -35,9 +35,9 @@ struct ValueConstraints {
     var isUnique = false
     var contains: [ContainsCheck] = []
 
-    /// Choices between branches that have not been split yet.
+    /// The choices between branches (`anyOf`, `oneOf`, `if`) that have not been split yet.
     var choices: [Choice] = []
-    /// Rules that the value violates.
+    /// The rules that the value must violate.
     var nots: [RuleRef] = []
 
     /// The keywords `properties`, `patternProperties` and `additionalProperties` of one schema.
@@ -52,7 +52,7 @@ struct ValueConstraints {
         }
     }
 
-    /// The items keywords of one schema.
+    /// The keywords of one schema that apply to the elements of an array.
     struct ElementTable {
         var prefix: [RuleRef] = []
         var rest: RuleRef?
@@ -82,7 +82,7 @@ struct ValueConstraints {
 // MARK: - Queries
 
 extension ValueConstraints {
-    /// The names that the rules mention, in the order of the schemas.
+    /// The names of members that the rules mention, in the order of the schemas.
     var knownNames: [Name] {
         var seen: Set<Name> = []
         return (objects.flatMap(\.order) + required).filter { seen.insert($0).inserted }
@@ -90,7 +90,7 @@ extension ValueConstraints {
 
     func mentions(_ name: Name) -> Bool { required.contains(name) || objects.contains { $0.names[name] != nil } }
 
-    /// The rules that the member of that name satisfies.
+    /// Returns the rules that the member with this name must satisfy.
     func children(named name: Name) -> [RuleRef] {
         var rules: Set<RuleRef> = []
         for table in objects {
@@ -100,7 +100,7 @@ extension ValueConstraints {
                 if let known { rules.insert(known) }
             }
             for row in table.patterns {
-                // Without a result, neither this rule nor the one for other members can be assumed to apply.
+                // If the match is undecided, no rule of this table can be assumed to apply to the member.
                 guard let matches = row.pattern.matches(name.bytes) else {
                     isCovered = true
                     continue
@@ -113,13 +113,13 @@ extension ValueConstraints {
         return rules.sorted()
     }
 
-    /// The rules that the element at `index` satisfies.
+    /// Returns the rules that the element at `index` must satisfy.
     func children(at index: Int) -> [RuleRef] { Set(arrays.flatMap { $0.rules(at: index) }).sorted() }
 
-    /// The position from which the same rules apply to all elements.
+    /// The first position from which the same rules apply to all elements.
     var prefixLength: Int { arrays.map(\.length).max() ?? 0 }
 
-    /// These constraints, limited to values of these kinds.
+    /// Returns these constraints, restricted to values of these kinds.
     func restricted(to kinds: KindSet) -> ValueConstraints {
         var facts = self
         facts.kinds.formIntersection(kinds)

@@ -1,6 +1,6 @@
 import JSON
 
-/// A set of values, with the equality of `enum`.
+/// A set of JSON values. Values are equal if `enum` treats them as equal.
 struct ValueSet {
     private var buckets: [UInt64: [JSONValue]] = [:]
 
@@ -22,7 +22,7 @@ struct ValueSet {
 }
 
 extension JSONText {
-    /// Prints a parsed value.
+    /// Creates a text by printing a parsed value.
     init(printing value: JSONValue) { self.init { $0.value(value) } }
 }
 
@@ -32,7 +32,7 @@ extension JSONWriter {
         case .null: null()
         case .boolean: boolean(value.boolean == true)
         case .integer: integer(value.integer ?? 0)
-        // Swift prints the shortest digits that parse as the same double, in a format that is valid JSON.
+        // Swift prints the shortest digits that are parsed as the same double. The format is valid JSON.
         case .real: raw(JSONText(trusted: Array((value.double ?? 0).description.utf8)))
         case .string: string(value.string ?? "")
         case .array:

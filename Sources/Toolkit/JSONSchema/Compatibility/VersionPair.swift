@@ -7,8 +7,8 @@ enum Side: UInt8, Hashable, Comparable {
     static func < (left: Side, right: Side) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// A rule of one of two versions. A set may contain rules of both, because a condition of the new version can narrow
-/// values of the old one.
+/// A rule of one of the two compared versions. A set can contain rules of both versions, because a condition of one
+/// version can restrict values of the other.
 struct RuleRef: Hashable, Comparable {
     let side: Side
     let id: Rule.ID
@@ -21,7 +21,7 @@ struct RuleRef: Hashable, Comparable {
     static func < (left: RuleRef, right: RuleRef) -> Bool { (left.side, left.id) < (right.side, right.id) }
 }
 
-/// The two versions of a comparison.
+/// The two versions of a schema that are compared.
 struct VersionPair {
     private let old: VersionRules
     private let new: VersionRules
@@ -35,25 +35,25 @@ struct VersionPair {
 
     func rule(_ ref: RuleRef) -> Rule { self[ref.side].rules[ref.id] }
 
-    /// True when every value satisfies the rule, as far as its own keywords show.
+    /// True when the rule's own keywords show that every value satisfies it.
     func isTrivial(_ ref: RuleRef) -> Bool {
         let rule = rule(ref)
         return !rule.isFalse && rule.checks.isEmpty
     }
 
-    /// The location of the rule, for messages.
+    /// Returns the location of a rule in its schema, for messages.
     func pointer(_ ref: RuleRef, _ suffix: String = "") -> String {
         let version = self[ref.side]
         return version.index.display(version.index.subschemas[rule(ref).subschema].place) + suffix
     }
 }
 
-/// The parts of one version that the comparison reads.
+/// The parts of one version that the comparison uses.
 struct VersionRules {
     let schema: Schema
     let texts: [TextPattern]
-    /// The members that each rule evaluates; nil when no keyword of the schema needs them, or they cannot be
-    /// determined.
+    /// The members and elements that each rule evaluates; nil when no keyword of the schema needs them, or they cannot
+    /// be determined.
     private let evaluated: Evaluated?
 
     var rules: [Rule] { schema.compiled.rules }
@@ -64,8 +64,8 @@ struct VersionRules {
         let compiled = schema.compiled
         texts = zip(compiled.patternSources, compiled.patterns).map(TextPattern.init)
         let asks = compiled.rules.contains { $0.checks.contains { $0.requirement.isUnevaluated } }
-        // Both steps succeeded when the schema was compiled. If they exceed the time limit now, these keywords stay
-        // undecided.
+        // Both steps have succeeded when the schema was compiled. If they exceed the time limit now, the result for
+        // these keywords is undecided.
         evaluated =
             asks
             ? (try? Cycles.order(of: compiled.rules, compiled.index)).flatMap {
@@ -73,7 +73,8 @@ struct VersionRules {
             } : nil
     }
 
-    /// The parts evaluated beside an `unevaluated*` keyword of the rule; nil when they depend on the value.
+    /// Returns the parts that the other keywords beside an `unevaluated*` keyword of the rule evaluate; nil when these
+    /// parts depend on the value.
     func reach(of rule: Rule.ID) -> Evaluated.Reach? {
         guard let evaluated, !evaluated.needsMarks.contains(rule) else { return nil }
         return evaluated.certain[rule]

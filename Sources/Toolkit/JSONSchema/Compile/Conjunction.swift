@@ -1,10 +1,10 @@
 import JSON
 
-/// All requirements on one value, merged from a rule, its `allOf` and the small rules it refers to. Bounds become one
-/// range, and the members of several `properties` become one table.
+/// All requirements on one value, merged from a rule, its `allOf` and the small rules to which it refers. Several
+/// bounds become one range, and several `properties` become one table.
 ///
-/// The verdict is exact, because all parts are joined by *and*. The order of keywords is lost, which has no visible
-/// effect.
+/// The verdict does not change, because a value must satisfy all merged parts. The order of the keywords is lost, which
+/// has no visible effect.
 struct Conjunction {
     var isFalse = false
     var kinds = KindSet.all
@@ -32,7 +32,7 @@ struct Conjunction {
     var contains: [ContainsPart] = []
 
     var choices: [Choice] = []
-    /// Rules that are called because they are too large to merge, or are evaluated with marks.
+    /// Rules that are not merged but called, because they are too large or are evaluated with marks of evaluated parts.
     var calls: [Rule.ID] = []
     var regions: [Rule.ID] = []
 
@@ -43,7 +43,7 @@ struct Conjunction {
         var additional: [Rule.ID]?
     }
 
-    /// The items keywords of one schema.
+    /// The keywords of one schema that apply to the elements of an array.
     struct ArrayPart {
         var prefix: [Rule.ID] = []
         var rest: Rule.ID?
@@ -66,7 +66,8 @@ struct Conjunction {
 }
 
 extension Conjunction {
-    /// Adds a requirement that refers to no other rule. Returns false for a requirement of another sort.
+    /// Adds a requirement that refers to no other rule. Returns false and adds nothing if the requirement refers to
+    /// other rules.
     mutating func add(plain requirement: KeywordRequirement) -> Bool {
         switch requirement {
         case .kinds(let allowed): kinds.formIntersection(allowed)
@@ -107,7 +108,8 @@ extension Conjunction {
         for name in names where known.insert(name).inserted { required.append(name) }
     }
 
-    /// Adds the requirements of a rule on members and elements. `checks` has them in the order of the schema.
+    /// Adds the requirements of a rule on members and elements. `checks` contains the rule's keywords in the order of
+    /// the schema.
     mutating func addChildren(of checks: [Check]) {
         var object = ObjectPart()
         var array = ArrayPart()

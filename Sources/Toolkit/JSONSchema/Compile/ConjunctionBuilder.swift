@@ -1,6 +1,6 @@
 import JSON
 
-/// Builds a conjunction from rules and the rules they refer to.
+/// Builds a conjunction from rules and the rules to which they refer.
 struct ConjunctionBuilder {
     let rules: [Rule]
     let shapes: Shapes
@@ -8,7 +8,7 @@ struct ConjunctionBuilder {
     private var seen: Set<Rule.ID> = []
     private var result = Conjunction()
 
-    /// Largest nesting of merged references; deeper ones become calls, because building is recursive.
+    /// The maximum nesting of merged references. Deeper references become calls, because the builder is recursive.
     private static let depth = 32
 
     init(rules: [Rule], shapes: Shapes, evaluated: Evaluated) {
@@ -22,7 +22,7 @@ struct ConjunctionBuilder {
         return result
     }
 
-    /// The requirements of a rule, except those that `isLeft` selects.
+    /// Returns the requirements of a rule, except those for which `isLeft` returns true.
     mutating func gather(_ rule: Rule.ID, leaving isLeft: (KeywordRequirement) -> Bool) -> Conjunction {
         let checks = rules[rule].checks.filter { !isLeft($0.requirement) }
         result.isFalse = rules[rule].isFalse
@@ -88,7 +88,8 @@ struct ConjunctionBuilder {
         }
     }
 
-    /// Treats `unevaluatedProperties` like `additionalProperties`, because the evaluated members are known.
+    /// Adds `unevaluatedProperties` as a table like `additionalProperties`, because the evaluated members do not depend
+    /// on the value.
     private mutating func close(_ rule: Rule.ID, _ others: Rule.ID) {
         let reach = evaluated.certain[rule]
         guard !reach.allMembers else { return }

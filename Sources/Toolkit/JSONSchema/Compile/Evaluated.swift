@@ -1,8 +1,8 @@
-/// The members and elements that a rule evaluates: those it certainly evaluates when it passes, and those it may
-/// evaluate.
+/// The members and elements that each rule evaluates: those that it certainly evaluates when it passes, and those that
+/// it may evaluate.
 ///
-/// When both are the same for the keywords beside an `unevaluated*` keyword, that keyword is a closed table like
-/// `additionalProperties`. Only otherwise are marks needed at run time.
+/// If both sets are the same for the keywords beside an `unevaluated*` keyword, that keyword can be compiled like
+/// `additionalProperties`. Otherwise, the evaluated parts must be marked at run time.
 struct Evaluated {
     struct Reach {
         var allMembers = false
@@ -27,16 +27,17 @@ struct Evaluated {
         }
     }
 
-    /// Evaluated parts without the rule's own `unevaluated*`.
+    /// The parts that each rule evaluates, without its own `unevaluated*` keyword.
     private(set) var certain: [Reach]
     private(set) var possible: [Reach]
-    /// Evaluated parts including the rule's own `unevaluated*`.
+    /// The parts that each rule evaluates, including its own `unevaluated*` keyword.
     private var certainOutside: [Reach]
     private var possibleOutside: [Reach]
-    /// Rules whose `unevaluated*` depends on the value.
+    /// The rules with an `unevaluated*` keyword for which the evaluated parts depend on the value.
     private(set) var needsMarks: Set<Rule.ID> = []
 
-    /// Rules that evaluate nothing have no cost here. Most schemas have no `unevaluated*` and skip the analysis.
+    /// Analyzes the rules in this order. Skips the analysis if the schema has no `unevaluated*` keyword, as most
+    /// schemas.
     init(_ rules: [Rule], order: [Rule.ID], clock: CompileClock) throws(SchemaError) {
         let nothing = [Reach](repeating: Reach(), count: rules.count)
         (certain, possible, certainOutside, possibleOutside) = (nothing, nothing, nothing, nothing)
@@ -47,7 +48,7 @@ struct Evaluated {
         }
     }
 
-    /// True when a rule marks anything that an enclosing `unevaluated*` sees.
+    /// True when a rule may evaluate parts that an enclosing `unevaluated*` keyword must consider.
     func contributes(_ rule: Rule.ID) -> Bool { !possibleOutside[rule].isEmpty }
 
     private mutating func add(_ rule: Rule.ID, _ checks: [Check]) {

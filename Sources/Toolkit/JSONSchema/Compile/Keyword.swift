@@ -1,4 +1,4 @@
-/// The keywords that the compiler knows. The raw value is the name in a schema.
+/// The keywords that the compiler supports. The raw value is the name in a schema.
 enum Keyword: String {
     case id, dollarID = "$id", schema = "$schema", anchor = "$anchor", dynamicAnchor = "$dynamicAnchor"
     case recursiveAnchor = "$recursiveAnchor"
@@ -19,7 +19,7 @@ enum Keyword: String {
 }
 
 extension Keyword {
-    /// The places of schemas in a keyword's value.
+    /// The positions of schemas in the value of a keyword.
     enum Position {
         /// The value contains no schema.
         case none
@@ -27,7 +27,7 @@ extension Keyword {
         case list
         /// An object whose values are schemas.
         case map
-        /// A schema, or a list of them (`items` before 2020-12).
+        /// A schema or a list of schemas (`items` before 2020-12).
         case schemaOrList
         /// A map whose values are schemas or lists of names (`dependencies`).
         case schemasOrNames
@@ -46,7 +46,7 @@ extension Keyword {
         }
     }
 
-    /// The oldest and newest dialect with this keyword.
+    /// The oldest and the newest dialect that have this keyword.
     var lifetime: ClosedRange<Dialect> {
         switch self {
         case .id: .draft04 ... .draft04
@@ -62,7 +62,7 @@ extension Keyword {
         }
     }
 
-    /// The vocabulary of the keyword; vocabularies exist since 2019-09.
+    /// Returns the vocabulary of the keyword in a dialect. Vocabularies exist since 2019-09.
     func vocabulary(in dialect: Dialect) -> Vocabularies {
         switch self {
         case .type, .enum, .const, .minimum, .maximum, .exclusiveMinimum, .exclusiveMaximum, .multipleOf, .minLength,

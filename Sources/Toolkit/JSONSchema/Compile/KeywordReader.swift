@@ -2,15 +2,15 @@ import JSON
 
 /// Reads the keywords of one schema object.
 ///
-/// Also rejects values of a wrong type. The metaschema does not check places that are schemas only because a reference
-/// points to them, and a custom metaschema may check nothing.
+/// The reader also rejects values with a wrong type. The check against the metaschema is not sufficient: it does not
+/// cover a place that is a schema only because a reference refers to it, and a custom metaschema may check nothing.
 struct KeywordReader {
     let rule: Rule
     let value: JSONValue
     let scope: Scope
     let place: SchemaIndex.Place
 
-    /// The requirement of a keyword; nil when it requires nothing by itself.
+    /// Returns the requirement of a keyword; nil when the keyword alone requires nothing.
     func require(
         of keyword: Keyword, _ value: JSONValue, _ builder: inout RuleBuilder
     ) throws(SchemaError) -> KeywordRequirement? {
@@ -88,7 +88,8 @@ struct KeywordReader {
         return text
     }
 
-    /// Reads a count, which may be written `2.0`. A count above every possible size becomes the largest integer.
+    /// Reads a count, which may also be written as `2.0`. A count that is too large for an integer becomes the largest
+    /// integer.
     private func count(_ keyword: Keyword, _ value: JSONValue, _ builder: RuleBuilder) throws(SchemaError) -> Int {
         guard let number = value.double, number >= 0, number == number.rounded() else {
             throw wrong(keyword, "a whole number of at least 0", builder)
@@ -119,7 +120,7 @@ struct KeywordReader {
     private func bound(
         _ keyword: Keyword, _ value: JSONValue, _ builder: RuleBuilder
     ) throws(SchemaError) -> KeywordRequirement? {
-        // In draft-04 the exclusive forms are booleans beside the bound.
+        // In draft-04, the exclusive keywords are booleans that modify `minimum` and `maximum`.
         if scope.dialect == .draft04, keyword == .exclusiveMinimum || keyword == .exclusiveMaximum { return nil }
         guard value.double != nil else { throw wrong(keyword, "a number", builder) }
         let isFlagged = scope.dialect == .draft04
@@ -143,7 +144,7 @@ struct KeywordReader {
         }
     }
 
-    /// Both content keywords make one check, at the position of the first.
+    /// Returns one requirement for both content keywords, at the position of the first of them.
     private func content(_ keyword: Keyword, _ builder: RuleBuilder) -> KeywordRequirement? {
         guard builder.options.assertsContent else { return nil }
         let isBase64 = value["contentEncoding"]?.string == "base64"
@@ -160,7 +161,7 @@ struct KeywordReader {
     }
 
     private func required(_ value: JSONValue, _ builder: RuleBuilder) throws(SchemaError) -> KeywordRequirement? {
-        // Draft-03 had a boolean here, which has no meaning since.
+        // Draft-03 had a boolean `required`, which has no meaning in later versions.
         if value.kind == .boolean, scope.dialect == .draft04 { return nil }
         return .required(try names(.required, value, builder))
     }
@@ -246,7 +247,7 @@ struct KeywordReader {
             otherwise: value["else"] == nil ? nil : try builder.child("else", of: rule))
     }
 
-    /// The old keyword `dependencies`, in which each value is a list of names or a schema.
+    /// Reads the old keyword `dependencies`, in which each value is a list of names or a schema.
     private func dependencies(
         _ value: JSONValue, _ builder: inout RuleBuilder
     ) throws(SchemaError) -> KeywordRequirement? {

@@ -1,5 +1,5 @@
-/// A set of value kinds. Integers written `1`, integers written `1.0`, and fractions are different kinds here, so that
-/// the kinds are disjoint and sets can be intersected bit by bit.
+/// A set of kinds of values. Integers written as `1`, integers written as `1.0`, and fractions are different kinds. The
+/// kinds are therefore disjoint, and sets can be intersected bit by bit.
 struct KindSet: OptionSet, Hashable {
     var rawValue: UInt16
 
@@ -14,8 +14,8 @@ struct KindSet: OptionSet, Hashable {
     static let null = KindSet(rawValue: 1 << 7)
     /// A double with an integer value below 2^63.
     static let integral = KindSet(rawValue: 1 << 8)
-    /// A double with an integer value of 2^63 and above. It may have been written without a fraction, because the
-    /// lenient parser turns integers outside 64 bits into doubles.
+    /// A double with an integer value of at least 2^63 in magnitude. It may have been written without a fraction,
+    /// because the lenient parser converts integers outside 64 bits to doubles.
     static let huge = KindSet(rawValue: 1 << 9)
 
     static let real: KindSet = [.integral, .huge, .fraction]
@@ -23,13 +23,13 @@ struct KindSet: OptionSet, Hashable {
     static let number: KindSet = [.written, .integral, .huge, .fraction]
     static let all = KindSet(rawValue: 0x3FF)
 
-    /// The kinds of a type name in the `type` keyword.
+    /// Creates the set of kinds for a type name of the `type` keyword. Returns nil for an unknown name.
     init?(typeName: String, in dialect: Dialect) {
         switch typeName {
         case "object": self = .object
         case "array": self = .array
         case "string": self = .string
-        // Draft-04 distinguishes by notation: 1.0 is not an integer.
+        // In draft-04, the notation determines the type, so 1.0 is not an integer.
         case "integer": self = dialect == .draft04 ? [.written, .huge] : .integer
         case "number": self = .number
         case "boolean": self = .boolean
@@ -38,7 +38,7 @@ struct KindSet: OptionSet, Hashable {
         }
     }
 
-    /// The kind of a double.
+    /// Creates the set that contains the kind of a double.
     init(real: Double) {
         self = real != real.rounded(.down) ? .fraction : real.magnitude < 0x1p63 ? .integral : .huge
     }
@@ -47,6 +47,6 @@ struct KindSet: OptionSet, Hashable {
 }
 
 extension NodeKind {
-    /// The set with this kind of node. A double counts as a fraction until its value is examined.
+    /// The set that contains this kind of node. A double counts as a fraction, because its value is not examined here.
     @inline(__always) var set: KindSet { KindSet(rawValue: 1 << UInt16(rawValue)) }
 }

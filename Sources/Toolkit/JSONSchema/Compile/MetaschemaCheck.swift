@@ -1,10 +1,11 @@
 import JSON
 
-/// Validates a schema against its metaschema, with the same evaluator that will run the schema.
+/// Validates a schema against its metaschema, with the same evaluator that later evaluates the schema.
 struct MetaschemaCheck {
     let options: SchemaOptions
 
-    /// Validates the first document of the index; each of its resources against the metaschema it names.
+    /// Validates the first document of the index. Each of its resources is validated against the metaschema that it
+    /// names.
     func check(_ index: SchemaIndex) throws(SchemaError) {
         let root = index.documents[0].json.root
         // Resources with their own `$schema` are validated against that metaschema.
@@ -35,7 +36,8 @@ struct MetaschemaCheck {
                 .limit, "holding the schema against its metaschema runs out of \(budget)", at: "#" + pointer)
         }
         var report = ReportOptions()
-        // Violations in these resources are filtered out below, and must not displace others from the report.
+        // Violations in these resources are filtered out below. The limit is removed, so that they do not displace
+        // other violations from the report.
         if !foreign.isEmpty { (report.limit, report.placeBytes) = (.max, .max) }
         let violations = metaschema.report(on: value, options: report).violations
         let problems = violations.filter { violation in
@@ -65,7 +67,7 @@ struct MetaschemaCheck {
 }
 
 extension Schema {
-    /// The metaschema of a dialect, compiled on first use.
+    /// Returns the metaschema of a dialect, which is compiled at the first use.
     static func metaschema(of dialect: Dialect) -> Schema {
         switch dialect {
         case .draft202012: draft202012
@@ -95,8 +97,8 @@ extension Schema {
 }
 
 extension SchemaLimits {
-    /// Widens the limits of payloads for the validation of a schema against its metaschema. The size of the schema was
-    /// checked before, so this validation has no limit for bytes and members.
+    /// Returns limits for validating a schema against its metaschema. There is no limit for bytes and members, because
+    /// the size of the schema was already checked.
     static func forSchemas(_ limits: SchemaLimits) -> SchemaLimits {
         var wide = limits
         wide.payloadBytes = .max

@@ -52,13 +52,13 @@ extension Planner {
     }
 }
 
-/// A member that each branch requires, with strings that no other branch lists. Its value determines the only branch
-/// that can pass.
+/// A discriminator: a member that each branch requires, for which each branch lists different strings. The value of the
+/// member determines the only branch that can pass.
 struct Discriminator {
     let member: Name
-    /// The strings of each branch.
+    /// The strings that each branch lists for the member.
     let values: [[Name]]
-    /// True when the branches require nothing of the member except one of these strings.
+    /// True when the branches have no other requirement on the member than one of these strings.
     let isEnough: Bool
 
     init?(_ branches: [Rule.ID], _ planner: Planner) {
@@ -82,13 +82,13 @@ struct Discriminator {
         return nil
     }
 
-    /// The permitted strings of a member, and whether nothing else is required of it.
+    /// The permitted strings of a member, and true if there is no other requirement on the member.
     private struct Strings {
         let names: [Name]
         let isAll: Bool
     }
 
-    /// The required members of a branch that permit only listed strings.
+    /// Returns the required members of a branch that allow only listed strings.
     private static func strings(of branch: Rule.ID, _ planner: Planner) -> [Name: Strings] {
         let all = gathered([branch], planner)
         let required = Set(all.required)
@@ -112,15 +112,15 @@ struct Discriminator {
 }
 
 extension Conjunction {
-    /// True when a string passes exactly if it is listed.
+    /// True when a string passes if and only if it is listed.
     fileprivate var onlyListsStrings: Bool {
         enums.count == 1 && kinds.contains(.string) && !isFalse && minLength == 0 && maxLength == .max
             && patterns.isEmpty && formats.isEmpty && contents.isEmpty && choices.isEmpty && calls.isEmpty
             && regions.isEmpty
     }
 
-    /// The conjunction without the check that a switch on the member has already made. Used only when a single part
-    /// mentions the member, because the requirements of other parts have not been checked.
+    /// Returns the conjunction without the check of the member, which a switch on the member has already made. Used
+    /// only if a single part mentions the member, because the switch has not checked the requirements of other parts.
     func trusting(_ member: Name) -> Conjunction {
         var trusting = self
         let speaking = objects.indices.filter { part in objects[part].names.contains { $0.name == member } }
@@ -165,7 +165,7 @@ extension Planner {
 }
 
 extension Conjunction.ArrayPart {
-    /// The rules of this part for the element at a position.
+    /// Returns the rules of this part for the element at a position.
     func rules(at position: Int) -> [Rule.ID] {
         if position < prefix.count { return [prefix[position]] }
         return position >= after ? rest.map { [$0] } ?? [] : []

@@ -1,14 +1,16 @@
 extension Planner {
-    /// The instructions of a rule inside an `unevaluated*`, with marks.
+    /// Returns the instructions of a rule inside an `unevaluated*` keyword. They mark the members and elements that
+    /// they evaluate.
     mutating func marked(_ rule: Rule.ID) throws(SchemaError) -> [Instruction] {
         if rules[rule].checks.contains(where: { $0.requirement.isUnevaluated }) {
-            // Its own `unevaluated*` sees only marks inside the rule. The parts that it accepts count outside as well.
+            // The rule's own `unevaluated*` keyword considers only marks that are set inside the rule. The parts that
+            // it accepts are also marked outside.
             return [Instruction(.region, a: Int(program(.body(rule))), b: 1)]
         }
         return try checked(rule)
     }
 
-    /// The checks of a rule, followed by those of its unevaluated parts.
+    /// Returns the instructions of a rule, followed by those for its unevaluated parts.
     mutating func body(_ rule: Rule.ID) throws(SchemaError) -> [Instruction] {
         var code = try checked(rule)
         for check in rules[rule].checks {

@@ -29,7 +29,7 @@ extension Planner {
         return Instruction(.dependentRequired, a: text(name), b: first, c: needs.count)
     }
 
-    /// The maximum number of required names in a table, one bit each.
+    /// The maximum number of required names in a table. Each needs one bit of a word.
     private static var bits: Int { 64 }
 
     private mutating func requireFurther(_ names: [Name], into code: inout [Instruction]) {
@@ -39,8 +39,8 @@ extension Planner {
         tables.lists += further
     }
 
-    /// Groups the parts that a single walk over the members can check. Only a part with both patterns and `additional`
-    /// needs a separate `additional`.
+    /// Groups the parts that can be checked in a single pass over the members. A part with both patterns and
+    /// `additional` shares a pass only with parts without `additional`.
     private static func grouped(_ parts: [Conjunction.ObjectPart]) -> [[Conjunction.ObjectPart]] {
         var shared: [Conjunction.ObjectPart] = []
         var alone: [[Conjunction.ObjectPart]] = []
@@ -83,7 +83,7 @@ extension Planner {
         return result
     }
 
-    /// Combines the requirements for each name that some part knows. Patterns are matched against the names here, once.
+    /// Returns all names of the parts and all required names, each only once.
     private func known(_ parts: [Conjunction.ObjectPart], _ required: [Name]) -> [Name] {
         var seen: Set<Name> = []
         return (parts.flatMap { $0.names.map(\.name) } + required).filter { seen.insert($0).inserted }
@@ -111,7 +111,8 @@ extension Planner {
         return members
     }
 
-    /// The rules of a part for a name, by the name itself and by its patterns; nil when neither applies.
+    /// Returns the rules of a part for a name: the rules for the name itself and those of matching patterns; nil when
+    /// there are none.
     private mutating func rules(
         for name: Name, in part: Conjunction.ObjectPart, _ named: [Name: [Rule.ID]]
     ) throws(SchemaError) -> [Rule.ID]? {
@@ -121,7 +122,8 @@ extension Planner {
     }
 
     private mutating func matches(_ pattern: Pattern, _ name: Name) throws(SchemaError) -> Bool {
-        // Every name is matched against every pattern, so a limit for a single match does not bound the total.
+        // The time is checked here, because every name is matched against every pattern, and the limit of a single
+        // match does not limit the total time.
         if matching > 20_000 {
             try clock.check()
             matching = 0

@@ -1,7 +1,7 @@
 import JSON
 
 extension KindSet {
-    /// The kind of a value.
+    /// Creates the set that contains the kind of a value.
     init(of value: JSONValue) {
         switch value.kind {
         case .object: self = .object
@@ -12,15 +12,16 @@ extension KindSet {
         case .boolean: self = KindSet(rawValue: value.boolean == true ? 1 << 5 : 1 << 6)
         case .null: self = .null
         }
-        // 1 equals 1.0.
+        // Both kinds of integers are included, because 1 equals 1.0.
         if !isDisjoint(with: .integer) { self = .integer }
     }
 }
 
 extension Planner {
-    /// The instructions of a conjunction: the cheapest first, and those that descend into the value last.
+    /// Returns the instructions of a conjunction. The cheapest come first, and those that evaluate members and elements
+    /// come last.
     ///
-    /// - Parameter marking: true for the conjunction of a single rule whose tables mark what they evaluate.
+    /// - Parameter marking: true for the conjunction of a single rule whose tables mark the parts that they evaluate.
     mutating func instructions(for given: Conjunction, marking: Bool = false) throws(SchemaError) -> [Instruction] {
         var all = given
         guard !all.isFalse, !all.kinds.isEmpty else { return [Instruction(.fail)] }
@@ -42,7 +43,8 @@ extension Planner {
 
     // MARK: - Kinds
 
-    /// The check of the kind, combined with the bounds of that kind when one instruction does both.
+    /// Returns the instruction that checks the kind; nil when none is needed. If possible, the instruction also checks
+    /// the bounds of that kind.
     private mutating func first(_ all: inout Conjunction) -> Instruction? {
         switch all.kinds {
         case .all: return nil
@@ -58,7 +60,7 @@ extension Planner {
             all.range = nil
             return Instruction(.number, isTyped: true, a: number(range))
         case .object where all.hasObjectTable, .array where all.hasArrayTable:
-            // The table itself checks the kind.
+            // No instruction is needed, because the table itself checks the kind.
             return nil
         default: break
         }
@@ -89,12 +91,12 @@ extension Planner {
 
     // MARK: - Listed values
 
-    /// The instructions of `const` and `enum`; nil when no value is left. Later instructions need to handle only the
-    /// listed kinds.
+    /// Returns the instructions of `const` and `enum`; nil when no value can pass. Restricts the kinds of the
+    /// conjunction to those of the listed values.
     private mutating func values(_ all: inout Conjunction) throws(SchemaError) -> [Instruction]? {
         let kinds = all.kinds
         var lists = all.enums.map { list in list.filter { !KindSet(of: $0).isDisjoint(with: kinds) } }
-        // Only values that are in all lists can pass.
+        // If there are several lists, only values that are in all lists can pass.
         let others = lists.dropFirst()
         var list = lists.removeFirst()
         if !others.isEmpty { list = try common(list, others) }
@@ -107,7 +109,7 @@ extension Planner {
         let first = tables.values.count
         tables.values += list.map(\.node)
         var code = [Instruction(.inValues, a: first, b: list.count)]
-        // With `type: integer` and both kinds of numbers in the list, 1.0 stays and 1.5 is removed.
+        // With `type: integer`, for instance, 1.0 of the list can pass and 1.5 cannot.
         if !all.kinds.isSuperset(of: list.reduce(KindSet()) { $0.union(KindSet(of: $1)) }) {
             code.insert(Instruction(kinds: all.kinds), at: 0)
         }

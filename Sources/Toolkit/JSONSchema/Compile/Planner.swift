@@ -2,8 +2,8 @@ import JSON
 
 /// Translates rules into the programs and tables of a plan.
 ///
-/// Each set of rules that a value must satisfy together gets one program, shared by all references to it. Recursion is
-/// therefore a call of an existing program.
+/// There is one program for each set of rules that a value must satisfy together. All references to the set share the
+/// program, so recursion is a call of an existing program.
 struct Planner {
     let rules: [Rule]
     let patterns: [Pattern]
@@ -13,25 +13,27 @@ struct Planner {
     let clock: CompileClock
 
     var tables = PlanTables()
-    /// The first instruction of each program, filled in when the program is written.
+    /// The index of the first instruction of each program. It is set when the program is written.
     private var entries: [UInt32] = []
     private var ids: [Request: UInt32] = [:]
     private var queue: [Request] = []
     private var textFor: [Name: Int] = [:]
-    /// Work of matching names against patterns since the clock was last checked.
+    /// The amount of work for matching names against patterns since the clock was last checked.
     var matching = 0
 
-    /// The identity of a requested program.
+    /// The key that identifies a program.
     enum Request: Hashable {
-        /// All of these rules, in ascending order.
+        /// The program that checks all of these rules, which are in ascending order.
         case all([Rule.ID])
-        /// The rule, with marks of evaluated parts.
+        /// The program of the rule that also marks evaluated parts.
         case marked(Rule.ID)
-        /// The rule with its `unevaluated*` last, inside new marks.
+        /// The program of the rule with its `unevaluated*` keywords last. It runs with new marks.
         case body(Rule.ID)
-        /// The rule, for a value whose member of that name is known to have one of the strings that the rule lists.
+        /// The program of the rule for a value whose member with this name is already known to be one of the strings
+        /// that the rule lists.
         case told(Rule.ID, Name)
-        /// At least one of the rules, or exactly one if `exclusive`, without a discriminator.
+        /// The program that checks that at least one of the rules passes, or exactly one if `exclusive`. Used when
+        /// there is no discriminator.
         case choice([Rule.ID], exclusive: Bool)
     }
 
@@ -46,7 +48,7 @@ struct Planner {
         shapes = Shapes(rules, order: order)
     }
 
-    /// Writes the plan for rule 0, whose program starts at `entry`.
+    /// Creates the plan for rule 0. Its program starts at `entry`.
     mutating func plan() throws(SchemaError) -> (plan: Plan, entry: UInt32) {
         var pass = Instruction(.pass)
         pass.isLast = true
@@ -81,7 +83,7 @@ struct Planner {
 
     // MARK: - Programs
 
-    /// The program for all of these rules together.
+    /// Returns the number of the program that checks all of these rules. Creates the program if it does not exist.
     mutating func program(_ rules: [Rule.ID]) -> UInt32 {
         let needed = Set(rules.map(shapes.target)).filter { !shapes.isTrivial($0) }
         if needed.isEmpty { return Programs.pass }
@@ -121,7 +123,7 @@ struct Planner {
 
     // MARK: - Linking
 
-    /// Replaces a program that only calls another by that other program.
+    /// Replaces each program that only calls another program with the called program.
     private mutating func resolveEntries() {
         func alias(_ id: UInt32) -> UInt32? {
             let first = tables.code[Int(entries[Int(id)])]
@@ -136,7 +138,7 @@ struct Planner {
         var final = entries
         for id in entries.indices {
             var at = UInt32(id)
-            // In-place cycles were rejected, so this terminates; the count is an additional safeguard.
+            // The loop ends, because cycles on the same value were rejected. The limit is an additional safeguard.
             for _ in 0..<entries.count {
                 guard let next = alias(at), next != at else { break }
                 at = next
@@ -146,7 +148,7 @@ struct Planner {
         entries = final
     }
 
-    /// Replaces program numbers by the offsets of their first instructions.
+    /// Replaces program numbers with the indexes of their first instructions.
     private mutating func link() {
         func settle(_ program: inout UInt32) { program = entries[Int(program)] }
         for at in tables.code.indices {
@@ -167,7 +169,7 @@ struct Planner {
 
     // MARK: - Texts
 
-    /// The number of a text in the plan.
+    /// Returns the number of a text in the plan. Adds the text if it is new.
     mutating func text(_ name: Name) -> Int {
         if let known = textFor[name] { return known }
         textFor[name] = tables.texts.count
@@ -185,14 +187,14 @@ struct Planner {
         return text
     }
 
-    /// A table of the members, with the hash multiplier that distributes them best, mostly without collisions.
+    /// Returns a hash table of the members. Its multiplier is the one that causes the fewest collisions, usually none.
     mutating func table(_ members: [(name: Name, slot: Slot)]) -> TextTable {
         var slots = members.map { member in
             var slot = member.slot
             slot.name = entry(member.name)
             return slot
         }
-        // Sorted, so that the result does not depend on the order of the schema.
+        // The members are sorted, so that the table does not depend on their order in the schema.
         slots.sort { ($0.name.length, $0.name.words.first) < ($1.name.length, $1.name.words.first) }
         var table = TextTable()
         var bits: UInt64 = 1
@@ -211,7 +213,7 @@ struct Planner {
         return table
     }
 
-    /// Tries the multipliers of a fixed sequence; for small tables also with twice the size.
+    /// Returns the best multiplier of a fixed sequence. For small tables, also tries twice the size.
     private static func spread(_ hashes: [UInt64], _ bits: UInt64) -> (multiplier: UInt64, bits: UInt64) {
         var best = (multiplier: UInt64(0x9E37_79B9_7F4A_7C15), bits: bits, collisions: Int.max)
         for extra in 0...(hashes.count <= 64 ? UInt64(2) : 0) {

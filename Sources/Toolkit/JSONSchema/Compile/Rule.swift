@@ -1,7 +1,7 @@
 import JSON
 
-/// A subschema for one binding of dynamic references, with all references resolved. Plans are made from rules, and the
-/// violation collector walks them.
+/// A rule: a subschema for one binding of dynamic references, with all references resolved. Plans are created from
+/// rules, and reports evaluate them.
 struct Rule {
     typealias ID = Int
 
@@ -40,9 +40,10 @@ enum KeywordRequirement {
     case maxItems(Int)
     case uniqueItems
     case prefix([Rule.ID])
-    /// Every element from `after` on.
+    /// The rule for every element from the index `after` on.
     case rest(Rule.ID, after: Int)
-    /// `marks` is true when matching elements count as evaluated, as they do since 2020-12.
+    /// The rule for `contains`. `marks` is true when matching elements count as evaluated, which is the case since
+    /// 2020-12.
     case contains(Rule.ID, minimum: Int, maximum: Int, marks: Bool)
     case unevaluatedItems(Rule.ID)
 
@@ -51,12 +52,12 @@ enum KeywordRequirement {
     case required([Name])
     case properties([(name: Name, rule: Rule.ID)])
     case patternProperties([(pattern: Int, rule: Rule.ID)])
-    /// Members that the keywords beside it neither name nor match.
+    /// The rule for members that are not in `names` and match none of the `patterns`.
     case additional(Rule.ID, names: [Name], patterns: [Int])
     case propertyNames(Rule.ID)
     case dependentRequired([(name: Name, needs: [Name])])
     case dependentSchemas([(name: Name, rule: Rule.ID)])
-    /// The old keyword for dependent names and schemas.
+    /// The old keyword `dependencies`, for dependent names and schemas.
     case dependencies(needs: [(name: Name, needs: [Name])], schemas: [(name: Name, rule: Rule.ID)])
     case unevaluatedProperties(Rule.ID)
 
@@ -65,12 +66,12 @@ enum KeywordRequirement {
     case anyOf([Rule.ID])
     case oneOf([Rule.ID])
     case not(Rule.ID)
-    /// `then` and `else` of one `if`.
+    /// The keywords `if`, `then` and `else`.
     case conditional(test: Rule.ID, then: Rule.ID?, otherwise: Rule.ID?)
 }
 
 extension KeywordRequirement {
-    /// The rules that apply to the same value.
+    /// The rules that this keyword applies to the same value.
     var inPlace: [Rule.ID] {
         switch self {
         case .reference(let rule), .not(let rule): [rule]
@@ -82,13 +83,14 @@ extension KeywordRequirement {
     }
 }
 
-/// Detects rules that lead back to themselves on the same value. Evaluation of such a schema would never terminate.
+/// Detects rules that lead back to themselves for the same value. The evaluation of such a schema would never end.
 enum Cycles {
     private enum Mark { case new, open, done }
 
-    /// Sorts the rules so that each comes after all rules it applies to the same value.
+    /// Returns the rules in an order in which each rule comes after all rules that it applies to the same value.
     ///
-    /// A depth-first search without recursion, because a chain of references may be as long as the schema.
+    /// The function is a depth-first search without recursion, because a chain of references can be as long as the
+    /// schema.
     ///
     /// - Throws: `SchemaError` for a cycle.
     static func order(of rules: [Rule], _ index: SchemaIndex) throws(SchemaError) -> [Rule.ID] {

@@ -1,7 +1,7 @@
 import Glibc
 import JSON
 
-/// Turns indexed subschemas into rules: resolves every reference and reads every keyword.
+/// Converts indexed subschemas into rules. Resolves every reference and reads every keyword.
 struct RuleBuilder {
     var index: SchemaIndex
     private(set) var rules: [Rule] = []
@@ -26,7 +26,7 @@ struct RuleBuilder {
         self.clock = clock
     }
 
-    /// Builds the rule of `root`, which is number 0, and all rules it leads to.
+    /// Builds the rule of `root`, which has the number 0, and all rules to which it leads.
     mutating func build(_ root: SchemaIndex.SubschemaID) throws(SchemaError) {
         try followEveryReference()
         _ = rule(for: root, from: DynamicScope.empty)
@@ -38,8 +38,8 @@ struct RuleBuilder {
         }
     }
 
-    /// Resolves every reference of the schema, even those that no evaluation reaches. Collects the names that dynamic
-    /// references use, before the first binding is made.
+    /// Resolves every reference of the schema, including references that no evaluation uses. Also collects the names
+    /// that dynamic references use, because the first binding needs them.
     private mutating func followEveryReference() throws(SchemaError) {
         var next = 0
         while next < index.subschemas.count {
@@ -48,7 +48,7 @@ struct RuleBuilder {
             do throws(SchemaError) {
                 try registerReferences(of: next)
             } catch {
-                // In a library document only reachable references matter; `read` will find those.
+                // References in a library document must be valid only if they are used. `read` reports these.
                 if place.document == 0 { throw error }
             }
             next += 1
@@ -81,7 +81,7 @@ struct RuleBuilder {
 
     // MARK: - Rules
 
-    /// The rule of a subschema that is entered from a place with that binding; created on first use.
+    /// Returns the rule of a subschema that is entered with this binding. Creates the rule at the first use.
     mutating func rule(for subschema: SchemaIndex.SubschemaID, from binding: DynamicScope.ID) -> Rule.ID {
         let entered = bindings.entering(index.subschemas[subschema].resource, of: index, from: binding)
         let key = Key(subschema: subschema, binding: entered)
@@ -91,7 +91,7 @@ struct RuleBuilder {
         return rules.count - 1
     }
 
-    /// The rule of the subschema at a path below a rule's own schema.
+    /// Returns the rule of the subschema at a path below the schema of `rule`.
     mutating func child(_ path: String, of rule: Rule) throws(SchemaError) -> Rule.ID {
         let parent = index.subschemas[rule.subschema].place
         let place = SchemaIndex.Place(document: parent.document, pointer: parent.pointer + "/" + path)
@@ -114,7 +114,7 @@ struct RuleBuilder {
             return rule
         }
         let reader = KeywordReader(rule: rule, value: schema.value, scope: scope, place: schema.place)
-        // These keywords come last, because the evaluated parts are known only after all others (2020-12 core 11).
+        // The `unevaluated*` keywords come last, because they depend on all other keywords (2020-12 core 11).
         var last: [Check] = []
         for member in schema.value.members ?? [] {
             guard let keyword = scope.keyword(member.name) else { continue }
@@ -135,13 +135,13 @@ struct RuleBuilder {
         Check(keyword: keyword.rawValue, requirement: .reference(try target(keyword, text, rule)))
     }
 
-    /// The target of a reference under the rule's binding.
+    /// Returns the target of a reference in a rule, according to the rule's binding of dynamic references.
     mutating func target(_ keyword: Keyword, _ text: String, _ rule: Rule) throws(SchemaError) -> Rule.ID {
         let found = try index.resolve(text, from: rule.subschema)
         let resource = index.resources[index.subschemas[found.subschema].resource]
         switch keyword {
         case .dynamicRef:
-            // The dynamic scope applies only when the static target is itself a dynamic anchor of that name.
+            // The dynamic scope is used only if the static target is itself a dynamic anchor with this name.
             guard let anchor = found.anchor, resource.dynamicAnchors[anchor] == found.subschema,
                 let outermost = bindings.resource(for: Name(anchor), in: rule.binding),
                 let bound = index.resources[outermost].dynamicAnchors[anchor]
@@ -163,10 +163,11 @@ struct RuleBuilder {
     mutating func pattern(_ source: String, at pointer: String) throws(SchemaError) -> Int {
         let name = Name(source)
         if let known = patternFor[name] { return known }
-        // Compiling a pattern takes up to several milliseconds, and a rule may have thousands.
+        // The time is checked, because compiling a pattern can take several milliseconds and a rule may have thousands
+        // of patterns.
         try clock.check()
         do throws(PatternError) {
-            // The array lives longer than the call, and the pattern keeps no pointer into its source.
+            // The array stays valid during the call, and the pattern stores no pointer into its source.
             let pattern = try Self.compile(name.bytes)
             patterns.append(pattern)
             patternBytes += pattern.byteCount
@@ -197,14 +198,15 @@ struct RuleBuilder {
     }
 }
 
-/// The dynamic scope, reduced to its effect: for each dynamic anchor the outermost resource that defines it.
+/// The bindings of dynamic references. A binding contains, for each dynamic anchor, the outermost resource that defines
+/// it. This is the only effect of the dynamic scope.
 ///
-/// The scope is not tracked during evaluation. Instead, a subschema is compiled once for each binding with which it is
-/// reached. Only names that dynamic references use count, so most schemas have a single, empty binding.
+/// The dynamic scope is not tracked during an evaluation. Instead, a subschema is compiled once for each binding with
+/// which it is used. Only names that dynamic references use are included, so most schemas have a single, empty binding.
 struct DynamicScope {
     typealias ID = Int
 
-    /// Represents `$recursiveAnchor`, which has no name.
+    /// The name that represents `$recursiveAnchor`, which has no name of its own.
     static let recursive = Name("")
 
     private var known: [[Name: SchemaIndex.ResourceID]] = [[:]]
@@ -218,7 +220,7 @@ struct DynamicScope {
 
     func resource(for name: Name, in binding: ID) -> SchemaIndex.ResourceID? { known[binding][name] }
 
-    /// The binding after entering a resource. Names that are already bound further out keep their resource.
+    /// Returns the binding after entering a resource. Names that are already bound keep their resource.
     mutating func entering(_ resource: SchemaIndex.ResourceID, of index: SchemaIndex, from binding: ID) -> ID {
         guard !wanted.isEmpty else { return binding }
         var bound = known[binding]
@@ -236,7 +238,8 @@ struct DynamicScope {
     }
 }
 
-/// The remaining CPU time of a compilation. Measured per thread, so that a busy machine rejects no schema.
+/// The CPU time limit of a compilation. The time of the thread is measured, so that no schema is rejected because the
+/// machine is busy.
 struct CompileClock {
     private let deadline: Int
     private let milliseconds: Int
@@ -259,7 +262,8 @@ struct CompileClock {
     }
 }
 
-/// A name that is compared by its bytes, as JSON requires. `String` treats canonically equivalent spellings as equal.
+/// A name that is compared by its bytes, as JSON requires. `String` is not used, because it treats canonically
+/// equivalent texts as equal.
 struct Name: Hashable, Sendable, Comparable {
     let bytes: [UInt8]
 
@@ -271,7 +275,7 @@ struct Name: Hashable, Sendable, Comparable {
 }
 
 extension String {
-    /// One reference token of a JSON Pointer (RFC 6901 section 3).
+    /// The name as a reference token of a JSON Pointer (RFC 6901 section 3).
     var pointerToken: String { JSONPointer.escaped(self) }
 
     /// The name, truncated to a length that fits into a sentence.

@@ -1,6 +1,6 @@
 import JSON
 
-/// Compiles a document into a plan: builds the index, resolves references, detects cycles and plans.
+/// Compiles a document: builds the index, resolves references, detects cycles and creates the plan.
 struct SchemaCompiler {
     let options: SchemaOptions
 
@@ -34,9 +34,9 @@ struct SchemaCompiler {
 }
 
 extension SchemaIndex {
-    /// The dialect and vocabularies of a schema, which may have a `$schema`.
+    /// Returns the dialect and vocabularies of a schema, according to its `$schema` if it has one.
     ///
-    /// `$schema` applies at the root of a document and at the start of a resource. Elsewhere it has no effect.
+    /// `$schema` has an effect only at the root of a document and at the root of a resource.
     func scope(of value: JSONValue, inherited: Scope, at pointer: String) throws(SchemaError) -> Scope {
         guard let named = value["$schema"]?.string else { return inherited }
         let uri = named.hasSuffix("#") ? String(named.dropLast()) : named
@@ -48,11 +48,11 @@ extension SchemaIndex {
         return try scope(described: metaschema.root, named, at: pointer)
     }
 
-    /// The vocabularies that a custom metaschema enables.
+    /// Returns the dialect of a custom metaschema and the vocabularies that it enables.
     private func scope(
         described metaschema: JSONValue, _ named: String, at pointer: String
     ) throws(SchemaError) -> Scope {
-        // A custom metaschema that names another one has the dialect at the end of the chain.
+        // If a custom metaschema names another metaschema, it has the dialect of the last metaschema in this chain.
         var dialect: Dialect?
         var current = metaschema
         for _ in 0..<8 where dialect == nil {

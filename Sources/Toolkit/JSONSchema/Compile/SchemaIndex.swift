@@ -2,9 +2,9 @@ import JSON
 
 /// The index of a schema: all subschemas, their resources and their anchors.
 ///
-/// Built before planning by walking only the positions that hold schemas in the current dialect. Nothing inside
-/// `const`, `enum`, `default`, `examples` or an unknown keyword is an identifier. Referenced documents are indexed when
-/// they are first named.
+/// The index visits only the positions that contain schemas in the current dialect. Members inside `const`, `enum`,
+/// `default`, `examples` or an unknown keyword are not identifiers. A referenced document is indexed when the first
+/// reference to it is resolved.
 struct SchemaIndex {
     typealias SubschemaID = Int
     typealias ResourceID = Int
@@ -16,7 +16,8 @@ struct SchemaIndex {
         let resource: ResourceID
     }
 
-    /// A position in a document. Node addresses are not unique, because the parser shares `true` and `false`.
+    /// A position in a document. Positions and not node addresses identify schemas, because the parser uses one node
+    /// for all values `true` and one for all values `false`.
     struct Place: Hashable {
         let document: Int
         /// A JSON Pointer without `#`.
@@ -50,7 +51,7 @@ struct SchemaIndex {
 
     struct Document {
         let json: JSONDocument
-        /// The URI from which the document was loaded, which is the base of its relative identifiers.
+        /// The URI of the document, which is the base of its relative identifiers.
         let uri: String
         /// True for built-in documents, which do not count against the limits.
         let isOurs: Bool
@@ -74,7 +75,7 @@ struct SchemaIndex {
 // MARK: - Adding documents
 
 extension SchemaIndex {
-    /// Indexes a whole document and returns its root.
+    /// Indexes a whole document and returns its root schema.
     mutating func add(_ json: JSONDocument, at uri: String, isOurs: Bool = false) throws(SchemaError) -> SubschemaID {
         let document = documents.count
         if !isOurs { try measure(json) }
@@ -83,7 +84,7 @@ extension SchemaIndex {
         var walk = Walk(document: document, registers: true)
         let base = newResource(uri, at: Place(document: document, pointer: ""), scope: scope)
         let root = try index(json.root, at: "", in: base, &walk)
-        // A document can be found by its URI even when its root has another identifier.
+        // References can use the URI of the document even if its root has another identifier.
         if resourceAt[uri] == nil { resourceAt[uri] = subschemas[root].resource }
         return root
     }
@@ -123,12 +124,12 @@ extension SchemaIndex {
 extension SchemaIndex {
     private struct Walk {
         let document: Int
-        /// False for places that are schemas only because a reference points to them. Their identifiers apply only
-        /// inside them, whatever the order of references.
+        /// False for places that are schemas only because a reference refers to them. The identifiers inside such a
+        /// place are known only there, so that the result does not depend on the order of references.
         let registers: Bool
     }
 
-    /// Indexes `value`, which belongs to the given resource, and the schemas inside it.
+    /// Indexes `value`, which belongs to the resource `outer`, and the schemas inside it.
     private mutating func index(
         _ value: JSONValue, at pointer: String, in outer: ResourceID, _ walk: inout Walk
     ) throws(SchemaError) -> SubschemaID {
@@ -169,13 +170,13 @@ extension SchemaIndex {
         }
     }
 
-    /// The resource of a schema: a new one when the schema has an identifier.
+    /// Returns the resource of a schema: a new resource if the schema has an identifier, otherwise `outer`.
     private mutating func enter(
         _ value: JSONValue, at place: Place, in outer: ResourceID, _ walk: Walk
     ) throws(SchemaError) -> ResourceID {
         guard value.kind == .object else { return outer }
         let around = resources[outer]
-        // A resource may have its own dialect, which determines the keyword of the identifier.
+        // A resource can have its own dialect, which determines the keyword of its identifier (`id` or `$id`).
         let scope = try scope(of: value, inherited: around.scope, at: display(place))
         let identified = value[scope.identity.rawValue]?.string
         guard let identified, !(scope.referencesHideSiblings && value["$ref"]?.string != nil) else { return outer }
@@ -241,15 +242,15 @@ extension SchemaIndex {
     /// The target of a reference.
     struct Target {
         let subschema: SubschemaID
-        /// The anchor's name, when the fragment was an anchor.
+        /// The name of the anchor, if the fragment of the reference is an anchor; nil otherwise.
         let anchor: String?
     }
 
-    /// Resolves `reference`, which is written in the subschema `origin`.
+    /// Resolves a reference that occurs in the subschema `origin`.
     mutating func resolve(_ reference: String, from origin: SubschemaID) throws(SchemaError) -> Target {
         let place = subschemas[origin].place
         let origin = subschemas[origin].resource
-        // Most references stay in their resource, and need no URI parsing.
+        // Most references refer to their own resource and need no URI parsing.
         if reference.starts(withASCII: "#") {
             if let target = try follow(String(Substring(reference.utf8.dropFirst())), in: origin) { return target }
         } else {
@@ -265,7 +266,8 @@ extension SchemaIndex {
             at: display(place))
     }
 
-    /// Finds the resource of a URI in the index, then in the library, then among the metaschemas.
+    /// Returns the resource with this URI; nil when there is none. Searches the index, then the library, then the
+    /// metaschemas.
     private mutating func resource(at uri: String) throws(SchemaError) -> ResourceID? {
         if let known = resourceAt[uri] { return known }
         if let document = options.library.document(at: uri) {
@@ -287,7 +289,8 @@ extension SchemaIndex {
         return try descend(pointer.tokens, from: root, in: resource).map { Target(subschema: $0, anchor: nil) }
     }
 
-    /// Follows a pointer across resources. Indexes a place that no keyword marked as a schema.
+    /// Follows a JSON Pointer from a place, also into other resources. Indexes the target if it was not known as a
+    /// schema.
     private mutating func descend(
         _ tokens: [String], from root: Place, in resource: ResourceID
     ) throws(SchemaError) -> SubschemaID? {
@@ -314,13 +317,14 @@ extension SchemaIndex {
 extension SchemaIndex {
     func subschema(at place: Place) -> SubschemaID? { subschemaAt[place] }
 
-    /// The location for messages: `#/properties/a`, preceded by the document's URI unless it is the first document.
+    /// Returns the location for messages, for instance `#/properties/a`. The URI of the document precedes it, except
+    /// for the first document.
     func display(_ place: Place) -> String {
         (place.document == 0 ? "" : documents[place.document].uri) + "#" + place.pointer
     }
 
-    /// The resource's URI and the pointer inside it (2020-12 core 12.3.2), for the keyword at `suffix` below the
-    /// subschema.
+    /// Returns the absolute location (2020-12 core 12.3.2) of the keyword at `suffix` below a subschema: the URI of the
+    /// resource and a JSON Pointer inside it.
     func absoluteLocation(of id: SubschemaID, _ suffix: String) -> String {
         let schema = subschemas[id]
         let resource = resources[schema.resource]
@@ -331,6 +335,6 @@ extension SchemaIndex {
 }
 
 extension JSONValue {
-    /// True for a value that can be a schema.
+    /// True for a value that can be a schema: an object or a Boolean.
     var isSchema: Bool { kind == .object || kind == .boolean }
 }

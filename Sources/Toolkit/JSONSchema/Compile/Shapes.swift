@@ -1,16 +1,16 @@
-/// Properties of each rule that do not depend on its members and elements.
+/// Properties of each rule that do not depend on its requirements on members and elements.
 struct Shapes {
-    /// The kinds of values that can pass.
+    /// For each rule, the kinds of values that can pass.
     private(set) var kinds: [KindSet]
-    /// True for a rule that only limits the kinds.
+    /// For each rule, true if it only restricts the kinds of values.
     private(set) var onlyRestrictsKinds: [Bool]
-    /// The number of rows that merging the rule adds to a table; saturates.
+    /// For each rule, the number of rows that merging the rule adds to a table. Large numbers are limited to `heavy`.
     private(set) var weight: [Int]
-    /// The rule at the end of a chain of references without other keywords.
+    /// For each rule, the rule at the end of its chain of references, if the rules of the chain have no other keywords.
     private var targets: [Rule.ID]
     private var trivial: [Bool]
 
-    /// Largest weight of a rule that is merged into the rules that refer to it.
+    /// The maximum weight of a rule that is merged into the rules that refer to it.
     static let inlinedWeight = 64
     private static let heavy = 1 << 20
 

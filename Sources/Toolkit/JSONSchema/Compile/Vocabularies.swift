@@ -1,4 +1,5 @@
-/// Groups of keywords that a metaschema enables (2020-12 core 8.1.2). Dialects before 2019-09 have all of them.
+/// A set of vocabularies: the groups of keywords that a metaschema enables (2020-12 core 8.1.2). Dialects before
+/// 2019-09 have all of them.
 struct Vocabularies: OptionSet, Hashable {
     var rawValue: UInt8
 
@@ -15,7 +16,7 @@ struct Vocabularies: OptionSet, Hashable {
         .core, .applicator, .unevaluated, .validation, .formatAnnotation, .content, .metadata,
     ]
 
-    /// The vocabulary with this `uri`; nil for an unknown one.
+    /// Creates the set that contains the vocabulary with this URI. Returns nil for an unknown URI.
     init?(uri: String) {
         for prefix in ["https://json-schema.org/draft/2020-12/vocab/", "https://json-schema.org/draft/2019-09/vocab/"]
         where uri.hasPrefix(prefix) {
@@ -38,12 +39,12 @@ struct Vocabularies: OptionSet, Hashable {
     init(rawValue: UInt8) { self.rawValue = rawValue }
 }
 
-/// The keywords of a resource: those of its dialect, without the vocabularies that its metaschema omits.
+/// The keywords of a resource: the keywords of its dialect, except those of vocabularies that its metaschema omits.
 struct Scope: Hashable {
     var dialect: Dialect
     var vocabularies: Vocabularies = .standard
 
-    /// The keyword of that name; nil when it is unknown here and therefore has no effect.
+    /// Returns the keyword with this name; nil when it is unknown in this scope and therefore has no effect.
     func keyword(_ name: String) -> Keyword? {
         guard let keyword = Keyword(rawValue: name), keyword.lifetime.contains(dialect) else { return nil }
         guard dialect >= .draft201909 else { return keyword }
@@ -52,7 +53,7 @@ struct Scope: Hashable {
         return owner == .core || !vocabularies.isDisjoint(with: owner) ? keyword : nil
     }
 
-    /// True before 2019-09, where a `$ref` disables all keywords beside it.
+    /// True for dialects before 2019-09, in which a `$ref` disables all other keywords of the same schema.
     var referencesHideSiblings: Bool { dialect < .draft201909 }
 
     var identity: Keyword { dialect == .draft04 ? .id : .dollarID }

@@ -1,20 +1,22 @@
 import Glibc
 
-/// The value of `multipleOf`, prepared for repeated use. Arithmetic is decimal, on the shortest digits that parse as
-/// the same double: 19.99 is a multiple of 0.01, although no binary fraction is.
+/// The value of `multipleOf`, prepared for repeated checks. The arithmetic is decimal and uses the shortest digits that
+/// are parsed as the same double. Therefore 19.99 is a multiple of 0.01, although the binary fractions are not exact
+/// multiples.
 ///
-/// A double of 2^53 and above is the integer that it represents exactly.
+/// A double of at least 2^53 is treated as the integer that it represents exactly.
 struct Divisor: Sendable {
-    /// The divisor is `modulus / 10^decimals`. Zero marks a double of 2^63 and above, which is only in `value`.
+    /// The divisor is `modulus / 10^decimals`. The modulus is zero for a double of at least 2^63, which is stored only
+    /// in `value`.
     private let modulus: UInt64
     private let decimals: Int
     /// `10^decimals` modulo `modulus`.
     private let scale: UInt64
-    /// `10^decimals` as a double, when that is exact (up to 10^22); otherwise zero.
+    /// `10^decimals` as a double if that is exact (up to 10^22); zero otherwise.
     private let power: Double
     private let value: Double
 
-    /// Returns nil unless the number is positive.
+    /// Returns nil if the number is not positive.
     init?(_ number: Number) {
         switch number {
         case .integer(let integer):
@@ -27,7 +29,7 @@ struct Divisor: Sendable {
             } else if let whole = UInt64(exactly: real) {
                 self.init(modulus: whole, decimals: 0, value: real)
             } else {
-                // A fraction, so the exponent is negative.
+                // The number is a fraction, so the exponent is negative.
                 let shortest = ShortestDecimal(real)
                 self.init(modulus: shortest.digits, decimals: -shortest.exponent, value: real)
             }
@@ -39,7 +41,7 @@ struct Divisor: Sendable {
         self.decimals = decimals
         self.value = value
         scale = modulus == 0 ? 0 : Modular.power(of: 10, to: decimals, modulo: modulus)
-        // The product is exact: every power up to 10^22 is a double.
+        // The product is exact, because every power up to 10^22 is a double.
         power = decimals <= 22 ? (0..<decimals).reduce(1) { product, _ in product * 10 } : 0
     }
 
@@ -58,7 +60,8 @@ struct Divisor: Sendable {
         return decimals == 0 ? rest == 0 : Modular.product(rest, scale, modulo: modulus) == 0
     }
 
-    /// Interprets `real` as `significand * 2^exponent`, which is exact for any size.
+    /// Returns true if `real`, interpreted as `significand * 2^exponent`, is a multiple. This is exact for doubles of
+    /// any size.
     private func divides(huge real: Double) -> Bool {
         if modulus == 0 { return fmod(real, value) == 0 }
         let significand = UInt64(real.significand * 0x1p52)
@@ -78,7 +81,7 @@ struct Divisor: Sendable {
         }
         let shortest = ShortestDecimal(real)
         let exponent = shortest.exponent + decimals
-        // The value has more decimals than the divisor.
+        // If the value has more decimals than the divisor, it is not a multiple.
         guard exponent >= 0 else { return false }
         let tens = Modular.power(of: 10, to: exponent, modulo: modulus)
         return Modular.product(shortest.digits % modulus, tens, modulo: modulus) == 0
@@ -87,7 +90,8 @@ struct Divisor: Sendable {
 
 /// Modular arithmetic with 128-bit intermediate results.
 private enum Modular {
-    /// Multiplies two factors below the modulus, so that the quotient does not overflow.
+    /// Returns the product of two factors modulo `modulus`. Both factors must be below the modulus, so that the
+    /// quotient does not overflow.
     @inline(__always) static func product(_ left: UInt64, _ right: UInt64, modulo modulus: UInt64) -> UInt64 {
         modulus.dividingFullWidth(left.multipliedFullWidth(by: right)).remainder
     }
@@ -105,15 +109,17 @@ private enum Modular {
     }
 }
 
-/// The shortest decimal digits that parse as a double: `digits * 10^exponent`, without trailing zeros.
+/// The shortest decimal number that is parsed as a given double: `digits * 10^exponent`, without trailing zeros.
 ///
-/// Derived from Swift's description of the double, which is defined in this way. That string is the only allocation
-/// during an evaluation, and is needed only for numbers of 16 digits or more.
+/// The digits come from Swift's description of the double, which has this property. The string is the only allocation
+/// during an evaluation, and only numbers of 16 or more digits need it.
 struct ShortestDecimal {
     let digits: UInt64
     let exponent: Int
 
-    /// - Parameter real: finite and positive.
+    /// Determines the shortest decimal number for a double.
+    ///
+    /// - Parameter real: a finite and positive number.
     init(_ real: Double) {
         var digits: UInt64 = 0
         var exponent = 0

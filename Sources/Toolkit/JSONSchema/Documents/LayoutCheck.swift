@@ -1,9 +1,9 @@
 import CJansson
 
 extension LayoutAccess {
-    /// True when jansson's structures have the layout that `LayoutAccess` expects. Checked once by comparing every
-    /// field with the documented functions on trees of many sizes. With any other version, or any difference,
-    /// `PublicAccess` is used.
+    /// True when jansson's structures have the layout that `LayoutAccess` expects. This is checked once, by comparing
+    /// every field with the results of the documented functions for trees of many sizes. If the version or any field
+    /// differs, `PublicAccess` is used.
     static let isTrusted = isExpectedVersion && LayoutCheck<LayoutAccess>.passes()
 
     private static var isExpectedVersion: Bool {
@@ -11,15 +11,15 @@ extension LayoutAccess {
     }
 }
 
-/// Compares the results of an access method with the documented functions. A word read at a wrong offset is only
-/// compared and never followed: followed pointers come from the documented functions, with one exception (see
-/// `agrees(onArray:)`).
+/// Compares the results of an access method with those of the documented functions. A value that was read at a wrong
+/// offset is only compared and never used as a pointer. The check follows only pointers from the documented functions,
+/// with one exception (see `agrees(onArray:)`).
 enum LayoutCheck<Layout: NodeAccess> {
     static func passes() -> Bool {
         scalars() && [0, 1, 2, 7, 8, 9, 16, 17, 100, 1_000].allSatisfy { arrays(of: $0) && objects(of: $0) }
     }
 
-    /// Compares one tree with any content.
+    /// Returns true if both access methods have the same results for a whole tree.
     static func agrees(on node: Node) -> Bool {
         switch node.kind {
         case .object: agrees(onObject: node)
@@ -36,8 +36,8 @@ enum LayoutCheck<Layout: NodeAccess> {
     private static func agrees(onArray array: Node) -> Bool {
         let count = json_array_size(array)
         guard Layout.count(ofArray: array) == count else { return false }
-        // The table is the only pointer that the functions do not return. It is followed only after the count beside it
-        // matched.
+        // The table of elements is the only pointer that the documented functions do not return. It is followed only
+        // after the count, which is next to it, was equal.
         return (0..<count).allSatisfy { index in
             let element = PublicAccess.element(index, of: array)
             return Layout.element(index, of: array) == element && agrees(on: element)
@@ -71,7 +71,8 @@ enum LayoutCheck<Layout: NodeAccess> {
     private static func arrays(of count: Int) -> Bool {
         let array = json_array()
         for index in 0..<count { json_array_append_new(array, json_integer(json_int_t(index))) }
-        // Removing an element from the middle moves the rest and leaves the table larger than its content.
+        // Removing an element from the middle moves the following elements, and the table is then larger than its
+        // content.
         if count > 2 {
             json_array_remove(array, count / 2)
             json_array_set_new(array, 0, text(length: count))
@@ -80,7 +81,8 @@ enum LayoutCheck<Layout: NodeAccess> {
         return check(array)
     }
 
-    /// Adds members up to `count`, so that the table grows, then replaces some, deletes some and adds some again.
+    /// Checks an object of up to `count` members. Adds members so that the table grows, then replaces some, deletes
+    /// some, and adds some again.
     private static func objects(of count: Int) -> Bool {
         let object = json_object()
         for index in 0..<count { set(name(index), json_integer(json_int_t(index)), in: object) }
@@ -90,15 +92,16 @@ enum LayoutCheck<Layout: NodeAccess> {
         return check(object)
     }
 
-    /// Compares a tree and frees it. Nil means that memory ran out, which says nothing about the layout; the safe
-    /// access method is used then.
+    /// Compares a tree and frees it. Returns false for nil, which means that memory could not be allocated. The safe
+    /// access method is then used.
     private static func check(_ node: Node?) -> Bool {
         guard let node else { return false }
         defer { json_decref(node) }
         return agrees(on: node)
     }
 
-    /// Creates names of many lengths, so that no length matches by chance.
+    /// Returns a name for an index. The names have many different lengths, so that a wrong length is not equal by
+    /// chance.
     private static func name(_ index: Int) -> [UInt8] {
         Array("\(index)".utf8) + Array(repeating: 0x61, count: index % 40)
     }
@@ -118,7 +121,7 @@ enum LayoutCheck<Layout: NodeAccess> {
     private static func withCharacters<Result>(
         _ bytes: [UInt8], _ body: (UnsafePointer<CChar>, Int) -> Result
     ) -> Result {
-        // One additional byte, because an empty array has no address.
+        // One byte is added, because an empty array may have no address.
         (bytes + [0]).withUnsafeBytes {
             body($0.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: CChar.self), bytes.count)
         }

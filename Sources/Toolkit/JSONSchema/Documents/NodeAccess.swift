@@ -1,13 +1,13 @@
 import CJansson
 
-/// An access method for parsed trees. There are two, `PublicAccess` and `LayoutAccess`. Code that runs for each node is
-/// generic and specialized for each of them, so that an access costs no branch, no witness call and no retain.
+/// An access method for parsed trees: `PublicAccess` or `LayoutAccess`. Code that runs for each node is generic and
+/// specialized for both, so that an access needs no branch, no witness call and no retain.
 ///
-/// Callers must check the kind first; asking an array for members is an unchecked programming error. Pointers are valid
-/// as long as the tree.
+/// Callers must check the kind of a node first. Requesting the members of an array, for instance, is undefined
+/// behavior. Pointers are valid as long as the tree exists.
 protocol NodeAccess {
     static func size(ofObject object: Node) -> Int
-    /// The first member, in the order of the text.
+    /// Returns the first member in the order of the text; nil for an empty object.
     static func firstEntry(in object: Node) -> Entry?
     static func entry(after entry: Entry, in object: Node) -> Entry?
     static func name(of entry: Entry) -> UnsafePointer<UInt8>
@@ -16,19 +16,20 @@ protocol NodeAccess {
     static func member(of object: Node, named name: UnsafePointer<UInt8>, length: Int) -> Node?
 
     static func count(ofArray array: Node) -> Int
-    /// The element at `index`, which is below the count.
+    /// Returns the element at `index`, which must be below the count.
     static func element(_ index: Int, of array: Node) -> Node
 
-    /// The string as UTF-8 that the parser has validated. It may contain NUL, so only the length marks its end.
+    /// Returns the bytes of a string as UTF-8, which the parser has validated. The string may contain NUL, so use its
+    /// length to find its end.
     static func bytes(ofString string: Node) -> UnsafePointer<UInt8>
     static func length(ofString string: Node) -> Int
 
     static func integer(_ node: Node) -> Int64
-    /// The value of a real number. Always finite, because the parser rejects overflow.
+    /// Returns the value of a real number. It is always finite, because the parser rejects numbers that overflow.
     static func real(_ node: Node) -> Double
 }
 
-/// A member during iteration over its object: jansson's iterator, for both access methods.
+/// A member of an object during an iteration: jansson's iterator, which both access methods use.
 typealias Entry = UnsafeMutableRawPointer
 
 extension NodeAccess {
@@ -41,42 +42,42 @@ extension NodeAccess {
     }
 }
 
-/// The access method of a schema's evaluation.
+/// The access method that a schema uses for values.
 public enum NodeAccessChoice: String, Sendable, CaseIterable {
-    /// jansson's structures if the self-check succeeded, otherwise its functions.
+    /// Uses jansson's structures directly if the self-check has succeeded; otherwise its documented functions.
     case automatic = "auto"
-    /// jansson's documented functions.
+    /// Uses jansson's documented functions.
     case `public`
-    /// Same as `automatic`. Tests and statistics use this name for direct access.
+    /// Has the same effect as `automatic`. Tests and statistics use this name for direct access.
     case layout
 
-    /// True when the structures are read directly, which requires a successful self-check.
+    /// True when jansson's structures are read directly. This requires a successful self-check.
     var readsLayout: Bool { self != .public && LayoutAccess.isTrusted }
 }
 
-/// A node of a parsed tree, borrowed from a `JSONValue` that the caller keeps alive. Evaluation changes no reference
-/// counts.
+/// A node of a parsed tree. The caller must keep the `JSONValue` of the tree alive, because an evaluation does not
+/// retain nodes.
 typealias Node = UnsafeMutablePointer<json_t>
 
-/// The kind of a node. The raw values are jansson's (`json_type`, jansson.h), so a set of kinds is a mask of `1 <<
-/// rawValue`.
+/// The kind of a node. The raw values are those of jansson (`json_type`, jansson.h). A set of kinds is a mask with the
+/// bits `1 << rawValue`.
 enum NodeKind: UInt8 {
     case object, array, string, integer, real, `true`, `false`, null
 
-    /// The bit of this kind in a set of kinds.
+    /// The bit of this kind in a set.
     @inline(__always) var bit: UInt8 { 1 << rawValue }
 }
 
 extension Node {
     @inline(__always) var kind: NodeKind {
-        // The cases have jansson's order, and an enum without payloads is represented by the number of its case. A
-        // `switch` would compile to a jump table wherever the kind is used as a number.
+        // The conversion is valid, because the cases are in jansson's order and an enum without payloads is represented
+        // by the number of its case. A `switch` would compile to a slower jump table.
         unsafeBitCast(UInt8(truncatingIfNeeded: min(pointee.type.rawValue, 7)), to: NodeKind.self)
     }
 }
 
-/// Reads a tree through jansson's documented functions. Correct with every version, at the cost of a library call per
-/// access.
+/// Reads a tree through jansson's documented functions. This works with every version of jansson but needs a library
+/// call for each access.
 enum PublicAccess: NodeAccess {
     @inline(__always) static func size(ofObject object: Node) -> Int { json_object_size(object) }
 
@@ -86,8 +87,8 @@ enum PublicAccess: NodeAccess {
         json_object_iter_next(object, entry)
     }
 
-    // jansson returns null only for a null argument or a wrong kind, which the rules of `NodeAccess` exclude. Hence the
-    // unchecked unwrapping here and below.
+    // The results are unwrapped without a check here and below. jansson returns null only for a null argument or a
+    // wrong kind, which `NodeAccess` excludes.
     @inline(__always) static func name(of entry: Entry) -> UnsafePointer<UInt8> {
         UnsafeRawPointer(json_object_iter_key(entry).unsafelyUnwrapped).assumingMemoryBound(to: UInt8.self)
     }

@@ -3,7 +3,7 @@ enum Number: Sendable, Equatable {
     case integer(Int64)
     case real(Double)
 
-    /// Returns nil for a node that is not a number.
+    /// Creates the number of a node. Returns nil if the node is not a number.
     init?(_ node: Node) {
         switch node.kind {
         case .integer: self = .integer(PublicAccess.integer(node))
@@ -12,27 +12,27 @@ enum Number: Sendable, Equatable {
         }
     }
 
-    /// Returns a negative value when `integer` is smaller, and zero when both are equal. Exact, whereas converting the
-    /// integer to a double would make 2^53 + 1 equal to 2^53.
+    /// Compares two numbers exactly. Returns a negative value if `integer` is smaller, zero if both are equal, and
+    /// otherwise a positive value. The integer is not converted to a double, because 2^53 + 1 would then equal 2^53.
     @inline(__always) static func compare(_ integer: Int64, _ real: Double) -> Int {
         if real >= 0x1p63 { return -1 }
         if real < -0x1p63 { return 1 }
-        // Rounds towards zero. The fraction matters only when the integer parts are equal.
+        // The conversion rounds towards zero. The fraction is relevant only if the integer parts are equal.
         let whole = Int64(real)
         if integer != whole { return integer < whole ? -1 : 1 }
         let rounded = Double(whole)
         return rounded == real ? 0 : rounded < real ? -1 : 1
     }
 
-    /// True for a double without a fraction, which is an `integer` since draft-06. Avoids rounding, which is a library
-    /// call on the oldest x86-64 processors.
+    /// True for a double without a fraction, which is an `integer` since draft-06. The function does not use rounding,
+    /// which is a library call on old x86-64 processors.
     @inline(__always) static func isWhole(_ real: Double) -> Bool {
         real.magnitude >= 0x1p52 || Double(Int64(real)) == real
     }
 }
 
-/// The range that `minimum`, `maximum` and their exclusive forms permit, for both representations of numbers. A check
-/// is two exact comparisons. All four ends are inclusive.
+/// The range that `minimum`, `maximum` and their exclusive forms allow, for integers and for doubles. All four ends are
+/// inclusive. A check needs two exact comparisons.
 struct NumberRange: Sendable {
     private(set) var lowest = Int64.min
     private(set) var highest = Int64.max
@@ -52,7 +52,8 @@ struct NumberRange: Sendable {
             low = max(low, order > 0 || (order == 0 && exclusively) ? near.nextUp : near)
         case .real(let bound):
             low = max(low, exclusively ? bound.nextUp : bound)
-            // The smallest integer in the range: the next higher one, or one more when it is the excluded bound itself.
+            // The smallest allowed integer is the next integer that is at least the bound, or above the bound if the
+            // bound is exclusive.
             let whole = exclusively ? bound.rounded(.down) : bound.rounded(.up)
             if whole >= 0x1p63 { return raise(to: (0, true)) }
             guard whole >= -0x1p63 else { return }
@@ -76,7 +77,7 @@ struct NumberRange: Sendable {
         }
     }
 
-    /// An end beyond 64 bits excludes all integers.
+    /// Raises the lower end for integers. If the end is above 64 bits, the range contains no integers.
     private mutating func raise(to end: (partialValue: Int64, overflow: Bool)) {
         if end.overflow { return leaveNoInteger() }
         lowest = max(lowest, end.partialValue)

@@ -1,33 +1,39 @@
 import Glibc
 
-/// Working memory of evaluations. Memory is taken from the front of a block and released all at once.
+/// The working memory of evaluations: an arena. Memory is allocated from the front of a block, and all memory is
+/// released together.
 ///
-/// The block is kept for the next evaluation, so a thread that keeps its scratch allocates nothing for documents of the
-/// usual size. The size is limited; a document that needs more ends with the verdict `exhausted`.
+/// The block is used again for the next evaluation. A thread that uses the same scratch for all evaluations therefore
+/// allocates no memory for documents of a usual size. The size is limited. A document that needs more memory has the
+/// verdict `exhausted`.
 public struct Scratch: ~Copyable, @unchecked Sendable {
-    // Safe to pass to another thread, because the blocks have a single owner.
+    // `@unchecked Sendable` is safe, because the blocks have a single owner.
     private var block: UnsafeMutableRawPointer?
     private var capacity = 0
     private var used = 0
-    /// Bytes of all blocks of this run. The older blocks are linked from the newest (`Header`).
+    /// The size of all blocks of this run in bytes. The blocks form a linked list that starts at the newest block
+    /// (`Header`).
     private var total = 0
     private let limitBytes: Int
 
-    /// Makes the hashes of values unpredictable to senders.
+    /// The secret that makes the hashes of values unpredictable to senders.
     let seed: HashSeed
 
-    /// The header of a block, so that the list of blocks needs no separate memory.
+    /// The header of a block. It links the blocks, so that the list of blocks needs no memory of its own.
     private struct Header {
         var older: UnsafeMutableRawPointer?
-        /// Aligns the following data to 16 bytes.
+        /// Padding that aligns the following data to 16 bytes.
         var padding = 0
     }
 
     private static let firstBlockBytes = 16 << 10
-    /// Largest block that is kept after a run, so that one large document does not occupy memory permanently.
+    /// The size in bytes of the largest block that is not freed after a run. Larger blocks are freed, so that one large
+    /// document does not use memory permanently.
     private static let keptBytes = 1 << 20
 
-    /// - Parameter limitBytes: the most bytes one run may use, including a few bytes per block.
+    /// Creates empty working memory. The first block is allocated when memory is needed.
+    ///
+    /// - Parameter limitBytes: the maximum number of bytes that one run may use, including a few bytes for each block.
     public init(limitBytes: Int = 16 << 20) { self.init(limitBytes: limitBytes, seed: .random) }
 
     init(limitBytes: Int, seed: HashSeed) {
@@ -37,8 +43,8 @@ public struct Scratch: ~Copyable, @unchecked Sendable {
 
     deinit { Self.free(from: block) }
 
-    /// Returns uninitialized memory for `count` values; nil when the run has used its limit. The memory is valid until
-    /// `release(to:)` an earlier mark, or `reset`.
+    /// Returns uninitialized memory for `count` values; nil when the limit of the run is reached. The memory is valid
+    /// until `release(to:)` with an earlier mark, or until `reset`.
     mutating func allocate<Value: BitwiseCopyable>(
         _ count: Int, of type: Value.Type
     ) -> UnsafeMutablePointer<Value>? {
@@ -51,7 +57,7 @@ public struct Scratch: ~Copyable, @unchecked Sendable {
         return (start + used).bindMemory(to: type, capacity: count)
     }
 
-    /// A position to which memory can be released. Marks nest: the last one is released first.
+    /// A position to which memory can be released. The last mark must be released first.
     struct Mark {
         let block: UnsafeMutableRawPointer?
         fileprivate let used: Int
@@ -59,13 +65,14 @@ public struct Scratch: ~Copyable, @unchecked Sendable {
 
     @inline(__always) var mark: Mark { Mark(block: block, used: used) }
 
-    /// Releases the memory allocated since `mark`. If a block was added since then, it releases nothing: that memory
-    /// stays in use until `reset`. A loop therefore keeps unreleased memory at most once for each added block.
+    /// Releases the memory that was allocated after `mark`. If a block was added after `mark`, releases nothing, and
+    /// the memory stays in use until `reset`. In a loop, this happens at most once for each added block.
     @inline(__always) mutating func release(to mark: Mark) {
         if mark.block == block { used = mark.used }
     }
 
-    /// Releases everything. Called before each run. Keeps the newest block, which is the largest.
+    /// Releases all memory before a run. Keeps only the newest block, which is the largest, unless it is larger than
+    /// `keptBytes`.
     mutating func reset() {
         guard let newest = block else { return }
         if capacity > Self.keptBytes {
@@ -79,8 +86,9 @@ public struct Scratch: ~Copyable, @unchecked Sendable {
         (used, total) = (MemoryLayout<Header>.stride, capacity)
     }
 
-    /// Allocates a block at least twice as large as the previous one, so that after a run of any size the newest block
-    /// alone suffices for the next run but one of that size.
+    /// Allocates a new block that is at least twice as large as the previous one, within the limit. Repeated runs of
+    /// the same size therefore soon need only one block. Returns false when the limit is reached or memory cannot be
+    /// allocated.
     private mutating func grow(by bytes: Int) -> Bool {
         let needed = bytes + MemoryLayout<Header>.stride
         let size = min(max(needed, 2 * capacity, Self.firstBlockBytes), limitBytes - total)

@@ -1,14 +1,14 @@
 /// The result of `uniqueItems`.
 enum Uniqueness: Equatable {
     case unique
-    /// The first element that equals an earlier one, and that earlier element.
+    /// The index of the first element that equals an earlier element, and the index of the earlier element.
     case repeated(Int, of: Int)
-    /// The table did not fit into the scratch memory.
+    /// The scratch memory was not sufficient.
     case exhausted
 }
 
 extension NodeAccess {
-    /// Checks an array in linear time. Restores the scratch memory.
+    /// Checks if all elements of an array are different, in linear time. Releases the scratch memory that it uses.
     static func uniqueness(ofArray array: Node, scratch: inout Scratch) -> Uniqueness {
         let count = count(ofArray: array)
         if count <= comparedPairwise { return pairwiseUniqueness(array, count) }
@@ -17,7 +17,7 @@ extension NodeAccess {
         return hashedUniqueness(array, count, scratch: &scratch)
     }
 
-    /// Up to this count, comparing all pairs costs less than a table.
+    /// The maximum number of elements for which all pairs are compared, because that costs less than a table.
     private static var comparedPairwise: Int { 8 }
 
     private static func pairwiseUniqueness(_ array: Node, _ count: Int) -> Uniqueness {
@@ -29,9 +29,9 @@ extension NodeAccess {
         return .unique
     }
 
-    /// Uses a table with open addressing that is at most half full. A slot holds the upper half of an element's hash
-    /// and the element's number, from one. Elements are therefore compared only when 32 bits of a keyed hash are equal,
-    /// which senders cannot cause.
+    /// Checks an array with a hash table with open addressing that is at most half full. A slot contains the upper half
+    /// of an element's hash and the element's number, starting at one. Elements are compared only if 32 bits of their
+    /// keyed hashes are equal, which senders cannot cause on purpose.
     private static func hashedUniqueness(_ array: Node, _ count: Int, scratch: inout Scratch) -> Uniqueness {
         guard count <= Int(UInt32.max) / 4 else { return .exhausted }
         let capacity = 2 << (Int.bitWidth - (count - 1).leadingZeroBitCount)

@@ -1,15 +1,15 @@
-/// The secret of the hashes. Do not store hashes, because each process uses another secret.
+/// The secret key of the hashes. Do not store hashes, because each process uses a different key.
 struct HashSeed: Sendable {
     let start: UInt64
     let multiplier: UInt64
 
     init(start: UInt64, multiplier: UInt64) {
         self.start = start
-        // Odd, so that multiplication loses no bits.
+        // The multiplier is odd, so that the multiplication loses no bits.
         self.multiplier = multiplier | 1
     }
 
-    /// One seed per process is enough, because nothing visible to senders depends on it.
+    /// The seed of this process. One seed is sufficient, because no visible result depends on the hashes.
     static let random = HashSeed(start: .random(in: .min ... .max), multiplier: .random(in: .min ... .max))
 
     @inline(__always) func mix(_ state: UInt64, _ word: UInt64) -> UInt64 {
@@ -19,11 +19,11 @@ struct HashSeed: Sendable {
 }
 
 extension NodeAccess {
-    /// Hashes a value. Equal values (`areEqual`) have equal hashes: numbers are hashed by value, objects regardless of
-    /// their order.
+    /// Returns the hash of a value. Equal values (`areEqual`) have equal hashes: numbers are hashed by their value, and
+    /// objects regardless of the order of their members.
     static func hash(_ node: Node, seed: HashSeed) -> UInt64 {
         let kind = node.kind
-        // Includes the kind, so that `[]`, `{}` and `""`, or `1` and `"1"`, have different hashes.
+        // The hash includes the kind, so that `[]`, `{}` and `""`, or `1` and `"1"`, have different hashes.
         let state = seed.mix(seed.start, UInt64(kind.rawValue))
         switch kind {
         case .integer: return hash(integer(node), seed: seed)
@@ -46,7 +46,7 @@ extension NodeAccess {
         return seed.mix(state, UInt64(bitPattern: integer))
     }
 
-    /// A sum does not depend on the order of members.
+    /// Returns the sum of the hashes of all members, which does not depend on their order.
     private static func sumOfMembers(_ object: Node, from state: UInt64, seed: HashSeed) -> UInt64 {
         var sum: UInt64 = 0
         var position = firstEntry(in: object)

@@ -2,7 +2,9 @@ import JSON
 
 /// Checks `contentEncoding` base64 and `contentMediaType` JSON, if these assertions are enabled.
 enum Content {
-    /// - Parameter demand: 1 for base64, 2 for JSON, 3 for JSON in base64.
+    /// Returns true if the text is valid base64, valid JSON, or both, as required.
+    ///
+    /// - Parameter requirement: 1 for base64, 2 for JSON, 3 for JSON in base64.
     static func accepts(_ text: UnsafeBufferPointer<UInt8>, _ requirement: UInt32) -> Bool {
         guard requirement & 1 != 0 else { return isJSON(Array(text)) }
         guard let bytes = base64Decoded(text) else { return false }
@@ -10,11 +12,11 @@ enum Content {
     }
 
     private static func isJSON(_ bytes: [UInt8]) -> Bool {
-        // Only successful parsing matters.
+        // The result is only used to find out if the text can be parsed.
         (try? JSONDocument(bytes, numbers: .lenient, duplicates: .lastWins)) != nil
     }
 
-    /// Decodes base64 with padding (RFC 4648 section 4).
+    /// Decodes base64 with padding (RFC 4648 section 4). Returns nil for an invalid text.
     private static func base64Decoded(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 4) else { return nil }
         let padding = text.suffix(2).count { $0 == UInt8(ascii: "=") }
@@ -69,12 +71,12 @@ extension Evaluator {
         return found
     }
 
-    /// True when a value of that kind can pass the branch.
+    /// True when a value of this kind can pass the branch.
     @inline(__always) static func isPossible(_ branch: Branch, _ node: Node) -> Bool {
         node.kind == .real ? !branch.kinds.isDisjoint(with: .real) : branch.kinds.contains(node.kind.set)
     }
 
-    /// Selects and evaluates the branch that the member's value identifies.
+    /// Runs the branch that the string of the switch's member selects.
     @inline(never) mutating func select(_ now: Instruction, _ node: Node) -> Bool {
         let table = plan.row(now.a, as: SwitchTable.self)
         guard node.kind == .object else { return check(table.pointee.otherwise, node) }
@@ -85,15 +87,15 @@ extension Evaluator {
         return check(slot.pointee.program, node)
     }
 
-    /// The strings of a switch, which are its first field.
+    /// Returns the table of a switch's strings, which is the first field of the switch.
     @inline(__always) private static func values(of table: UnsafePointer<SwitchTable>) -> UnsafePointer<TextTable> {
         UnsafeRawPointer(table).assumingMemoryBound(to: TextTable.self)
     }
 }
 
 extension Evaluator {
-    /// Runs a program on a member's name (`propertyNames`), which is a string without a node. Instructions that are not
-    /// about strings pass, or fail when they are typed.
+    /// Runs a program on the name of a member (`propertyNames`), which is a string without a node. An instruction for
+    /// another kind of value fails if it is typed and passes otherwise.
     mutating func runName(_ program: UInt32, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard enter() else { return false }
         var at = plan.code(program)
@@ -138,7 +140,7 @@ extension Evaluator {
         return count
     }
 
-    // A name has an address even when it is empty, because it is in the parser's memory.
+    // An empty name also has an address, because it is in the parser's memory.
     private func equals(_ wanted: UnsafePointer<PlanText>, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard text.count == Int(wanted.pointee.length), let bytes = text.baseAddress else { return false }
         return NameWords(bytes, text.count) == wanted.pointee.words

@@ -1,17 +1,19 @@
-/// The remaining work of evaluations, shared by all values of a request, so that many values cost no more than one.
+/// The remaining budget of evaluations. All values of a request share one budget, so that the cost of a request is
+/// limited regardless of the number of values.
 public struct EvaluationBudget: Sendable, Equatable {
-    /// Evaluation steps granted per byte of a value's text.
+    /// The number of evaluation steps that each byte of a value's text adds to the budget.
     private static let stepsPerByte = 10
-    /// Report steps granted per byte.
+    /// The number of report steps that each byte of a value's text adds.
     private static let reportStepsPerByte = 2
 
-    /// Remaining steps: loops and calls of evaluations.
+    /// The remaining steps of evaluations, which are loops and calls.
     public var steps: Int
-    /// Bytes of values that still grant steps, ten each.
+    /// The remaining number of bytes of values that add steps to the budget, ten for each byte.
     public var bytes: Int
-    /// Remaining steps of backtracking patterns.
+    /// The remaining steps of backtracking patterns.
     public var patternSteps: Int
-    /// Remaining steps of reports. Each takes about a microsecond, a hundred times as long as an evaluation step.
+    /// The remaining steps of reports. A step takes about a microsecond, which is a hundred times as long as an
+    /// evaluation step.
     public var reportSteps: Int
 
     /// Creates a budget.
@@ -22,19 +24,20 @@ public struct EvaluationBudget: Sendable, Equatable {
         self.reportSteps = reportSteps
     }
 
-    /// Converts the bytes of a value into steps.
+    /// Adds the evaluation steps for a value of `count` bytes, as far as `bytes` allows.
     mutating func pay(for count: Int) {
         let paid = min(bytes, count)
         bytes -= paid
         steps += Self.stepsPerByte * paid
     }
 
-    /// The steps of the report on one value, limited by its size so that steps remain for other values.
+    /// Returns the maximum number of steps for the report on one value. It depends on the size of the value, so that
+    /// steps remain for other values.
     func reportSteps(for bytes: Int, limits: SchemaLimits) -> Int {
         min(reportSteps, Self.reportSteps(for: bytes, limits: limits))
     }
 
-    /// The steps of a report on a single value, outside a shared budget.
+    /// Returns the maximum number of steps for the report on a single value, without a shared budget.
     static func reportSteps(for bytes: Int, limits: SchemaLimits) -> Int {
         reportStepsPerByte * bytes + limits.steps / 5
     }

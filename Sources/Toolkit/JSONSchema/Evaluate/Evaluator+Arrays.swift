@@ -14,8 +14,8 @@ extension Evaluator {
         return !table.pointee.isUnique || isUnique(node)
     }
 
-    /// Checks the elements after the tuple. Has one loop for each strategy, so that nothing is decided again for each
-    /// element.
+    /// Checks the elements after the tuple. There is one loop for each strategy, so that the strategy is not selected
+    /// again for each element.
     @inline(__always) private mutating func rest(
         _ table: UnsafePointer<ArrayTable>, from start: Int, to end: Int, _ node: Node
     ) -> Bool {
@@ -61,7 +61,7 @@ extension Evaluator {
         return true
     }
 
-    /// Checks `contains`. With `marks` every element is tried, because each match counts.
+    /// Checks `contains`. With `marks`, every element is checked, because every matching element must be marked.
     mutating func contains(_ row: ContainsRow, _ node: Node, marks: UnsafeMutablePointer<Marks>?) -> Bool {
         let count = Access.count(ofArray: node)
         guard spend(count) else { return false }

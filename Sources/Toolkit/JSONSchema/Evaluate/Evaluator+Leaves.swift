@@ -1,6 +1,6 @@
 import Glibc
 
-/// Checks of one value that need only the plan, so that they can be inlined in loops.
+/// Checks of a single value (leaves). They need only the plan and can be inlined in loops.
 extension Evaluator {
     @inline(__always) static func leaf(_ plan: PlanBase, _ at: UnsafePointer<Instruction>, _ node: Node) -> Bool {
         let now = at.pointee
@@ -22,8 +22,8 @@ extension Evaluator {
         return now.c != 0 && kind == .real && !now.kinds.isDisjoint(with: KindSet(real: Access.real(node)))
     }
 
-    /// Most strings are decided by their byte count: the number of code points is at most that, and at least a quarter
-    /// of it.
+    /// Checks the length of a string. The number of bytes is usually sufficient: a string has at most this number of
+    /// code points, and at least a quarter of it.
     @inline(__always) static func isString(_ now: Instruction, _ node: Node) -> Bool {
         guard node.kind == .string else { return !now.isTyped }
         let bytes = Access.length(ofString: node)
@@ -65,7 +65,7 @@ extension Evaluator {
         return NameWords(bytes, length) == text.pointee.words && (length <= 16 || hasBytes(plan, text, bytes))
     }
 
-    /// Compares the middle of a long text, which the two words do not cover.
+    /// Compares the middle of a long text, which the two words of the comparison do not contain.
     @inline(never) static func hasBytes(
         _ plan: PlanBase, _ text: UnsafePointer<PlanText>, _ bytes: UnsafePointer<UInt8>
     ) -> Bool {
@@ -80,7 +80,8 @@ extension Evaluator {
         return find(plan, table, NameWords(bytes, length), bytes, length)
     }
 
-    /// Finds the slot of a text. At most half of the slots are used, so the search terminates.
+    /// Returns the slot of a text in a table; nil when there is none. The search ends, because at most half of the
+    /// slots are used.
     @inline(__always) static func find(
         _ plan: PlanBase, _ table: UnsafePointer<TextTable>, _ words: NameWords, _ bytes: UnsafePointer<UInt8>,
         _ length: Int

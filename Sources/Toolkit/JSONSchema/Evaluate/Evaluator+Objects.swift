@@ -1,5 +1,6 @@
 extension Evaluator {
-    /// Checks an object in one pass: each member is found in the table by name, its program is run, and its bit is set.
+    /// Checks an object in one pass. Finds each member in the table by its name, runs its program, and sets its bit if
+    /// the member is required.
     mutating func members(_ table: UnsafePointer<ObjectTable>, _ node: Node) -> Bool {
         let size = Access.size(ofObject: node)
         guard size >= Int(table.pointee.minimum), size <= Int(table.pointee.maximum), spend(members: size) else {
@@ -20,7 +21,7 @@ extension Evaluator {
             if let slot = Self.find(plan, Self.texts(of: table), words, name, length) {
                 seen |= slot.pointee.required
                 let value = Access.value(of: entry)
-                // The common checks are inlined here, because a call would cost more than the checks.
+                // The common checks are inlined, because a call would take longer than the check.
                 switch slot.pointee.way {
                 case .pass: break
                 case .kinds: if slot.pointee.kinds &>> value.kind.rawValue & 1 == 0 { return false }
@@ -43,25 +44,25 @@ extension Evaluator {
         return seen & table.pointee.required == table.pointee.required
     }
 
-    /// A program that is one object table.
+    /// Runs a program that consists of one object table.
     @inline(__always) mutating func nested(object program: UInt32, _ node: Node) -> Bool {
         guard node.kind == .object, enter() else { return false }
         return leave(members(plan.row(plan.code(program).pointee.a), node))
     }
 
-    /// A program that is one array table.
+    /// Runs a program that consists of one array table.
     @inline(__always) mutating func nested(array program: UInt32, _ node: Node) -> Bool {
         guard node.kind == .array, enter() else { return false }
         return leave(elements(plan.row(plan.code(program).pointee.a), node))
     }
 
-    /// A program that is one switch.
+    /// Runs a program that consists of one switch.
     @inline(__always) private mutating func nested(switch program: UInt32, _ node: Node) -> Bool {
         guard enter() else { return false }
         return leave(select(plan.code(program).pointee, node))
     }
 
-    /// The names of a table, which are its first field.
+    /// Returns the names of an object table, which are its first field.
     @inline(__always) static func texts(of table: UnsafePointer<ObjectTable>) -> UnsafePointer<TextTable> {
         UnsafeRawPointer(table).assumingMemoryBound(to: TextTable.self)
     }
@@ -74,8 +75,8 @@ extension Evaluator {
         return spend(size)
     }
 
-    /// Checks a member that the table does not know by name: first against the patterns, then with the program for
-    /// other members.
+    /// Checks a member whose name is not in the table: first with the patterns, then with the program for other
+    /// members.
     @inline(never) private mutating func other(_ table: UnsafePointer<ObjectTable>, _ entry: Entry) -> Bool {
         let value = Access.value(of: entry)
         if table.pointee.patternCount == 0 { return check(table.pointee.additional, value) }
@@ -90,7 +91,8 @@ extension Evaluator {
         return isCovered || check(table.pointee.additional, value)
     }
 
-    /// Looks up the table's own names. For an open object with far more members than the schema knows.
+    /// Checks an object by looking up each name of the table. Used when the schema allows other members and the object
+    /// has many more members than the table.
     @inline(never) private mutating func lookups(_ table: UnsafePointer<ObjectTable>, _ node: Node) -> Bool {
         let slots = plan.row(table.pointee.members.first, as: Slot.self)
         for position in 0...Int(table.pointee.members.mask) {

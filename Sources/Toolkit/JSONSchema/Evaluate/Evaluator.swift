@@ -1,7 +1,8 @@
-/// Runs a plan on one value and returns true or false, without allocating and without backtracking.
+/// Runs a plan on one value. The result is true or false. The evaluator allocates no memory and does not backtrack.
 ///
-/// Generic over the access method, and specialized for both. When a budget is exhausted every further check returns
-/// false, which an enclosing `not` may invert. Callers must therefore check `exhausted` before the result.
+/// The type is generic over the access method and specialized for both methods. When a budget is exhausted, every
+/// further check returns false, and an enclosing `not` may invert this result. Callers must therefore check `exhausted`
+/// before they use the result.
 struct Evaluator<Access: PlanAccess> {
     let plan: PlanBase
     let scratch: UnsafeMutablePointer<Scratch>
@@ -10,29 +11,29 @@ struct Evaluator<Access: PlanAccess> {
     var depth: Int
     let membersPerObject: Int
     var exhausted: Verdict.Budget?
-    /// The marks of the innermost value whose evaluated parts are tracked.
+    /// The marks of the innermost value whose evaluated parts are tracked; nil when none are tracked.
     var marks: UnsafeMutablePointer<Marks>?
 
-    /// Runs the program of a whole value.
+    /// Runs the program of the root value.
     @inline(__always) mutating func begin(_ program: UInt32, _ way: MatchStrategy, _ node: Node) -> Bool {
         way == .object ? nested(object: program, node) : run(program, node)
     }
 
-    /// Runs a program.
+    /// Runs a program on a value. Returns true if the value passes.
     @inline(never) mutating func run(_ program: UInt32, _ node: Node) -> Bool {
         guard enter() else { return false }
         var at = plan.code(program)
         while true {
             guard step(at.pointee, node) else { return leave(false) }
             if at.pointee.isLast { return leave(true) }
-            // Thousands of checks on each element are work that no loop or call would count. The limit is checked at
-            // loops and calls, because a single program always terminates.
+            // Each instruction counts as a step, because a program may have thousands of instructions. The limit is
+            // checked only at loops and calls, because a single program always ends.
             steps &-= 1
             at += 1
         }
     }
 
-    /// Counts a call. Calls nest as deep as the schema and the value.
+    /// Counts a call. Returns false when the steps or the nesting of calls are exhausted.
     @inline(__always) mutating func enter() -> Bool {
         steps &-= 1
         depth &-= 1
@@ -46,7 +47,7 @@ struct Evaluator<Access: PlanAccess> {
         return answer
     }
 
-    /// Counts work that is not a call.
+    /// Counts `count` steps of work that is not a call. Returns false when the steps are exhausted.
     @inline(__always) mutating func spend(_ count: Int) -> Bool {
         steps &-= count
         if steps >= 0 { return true }
@@ -54,7 +55,7 @@ struct Evaluator<Access: PlanAccess> {
         return false
     }
 
-    /// Runs a program, inline when it is a single leaf.
+    /// Runs a program on a value. A program of a single leaf runs inline.
     @inline(__always) mutating func check(_ program: UInt32, _ node: Node) -> Bool {
         let first = plan.code(program)
         return first.pointee.isSimple ? Self.leaf(plan, first, node) : run(program, node)
@@ -83,7 +84,8 @@ struct Evaluator<Access: PlanAccess> {
         }
     }
 
-    /// Runs the rarer instructions, separately from the common ones.
+    /// Runs the less frequent instructions. They are in a separate function, so that the code for the frequent
+    /// instructions is small.
     @inline(never) private mutating func choose(_ now: Instruction, _ node: Node) -> Bool {
         switch now.operation {
         case .required: return node.kind != .object || hasAll(node, now.a, now.b)
@@ -112,8 +114,8 @@ struct Evaluator<Access: PlanAccess> {
         }
     }
 
-    /// Matches a pattern and counts steps, because thousands of patterns on a long text are work that no loop or call
-    /// would count.
+    /// Matches a pattern and counts steps, because matching thousands of patterns with a long text would otherwise not
+    /// be limited.
     @inline(never) mutating func matches(_ pattern: UInt32, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard spend(text.count >> 4) else { return false }
         let matcher = plan.row(pattern, as: Unmanaged<Pattern>.self)
@@ -127,7 +129,7 @@ struct Evaluator<Access: PlanAccess> {
         return Format(rawValue: UInt8(truncatingIfNeeded: number)).map { $0.accepts(text) } ?? true
     }
 
-    /// Checks content, which reads the text once for each content keyword.
+    /// Checks the content keywords of a text and counts one step for each byte.
     @inline(never) private mutating func isContent(_ requirement: UInt32, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard spend(text.count) else { return false }
         return Content.accepts(text, requirement)
@@ -167,7 +169,7 @@ struct Evaluator<Access: PlanAccess> {
     }
 }
 
-/// Counts code points.
+/// Counts the code points of UTF-8 texts.
 enum CodePoints {
     static func count(_ text: UnsafeBufferPointer<UInt8>) -> Int {
         text.count { $0 & 0xC0 != 0x80 }
@@ -178,22 +180,22 @@ enum CodePoints {
 public enum Verdict: Sendable, Equatable {
     case valid
     case invalid
-    /// Undecided: the evaluation was stopped at a limit.
+    /// The result is undecided, because the evaluation was stopped at a limit.
     case exhausted(Budget)
 
     /// The limit at which an evaluation stopped.
     public enum Budget: UInt8, Sendable, CaseIterable {
-        /// Steps: loops and calls of the evaluation.
+        /// The number of steps, which are loops and calls of the evaluation.
         case steps
-        /// Steps of backtracking patterns.
+        /// The number of steps of backtracking patterns.
         case patternSteps
-        /// Nested calls of the evaluation.
+        /// The nesting of calls of the evaluation.
         case depth
-        /// Members of one object.
+        /// The number of members of one object.
         case members
-        /// Scratch memory.
+        /// The scratch memory.
         case memory
-        /// Bytes of the value's text.
+        /// The length of the value's text in bytes.
         case bytes
     }
 }

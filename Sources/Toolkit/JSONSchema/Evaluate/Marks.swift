@@ -1,12 +1,13 @@
-/// The evaluated members (by their position in the object) or elements of one value.
+/// The marks of one value: the indexes of its evaluated members or elements.
 ///
-/// The first 64 are bits of one word. The others are in scratch memory, which the owner of the marks reserves.
+/// The first 64 marks are bits of one word. Further marks are in scratch memory, which the owner of the marks
+/// allocates.
 struct Marks {
     var all = false
-    /// Marks everything before this position.
+    /// All indexes before this one are marked.
     var below = 0
     var bits: UInt64 = 0
-    /// Marks for positions from 64 on; nil when the value has no more.
+    /// The marks for the indexes from 64 on; nil when the value has at most 64 parts.
     var more: UnsafeMutablePointer<UInt64>?
     var moreCount = 0
 
@@ -34,7 +35,7 @@ struct Marks {
 }
 
 extension Evaluator {
-    /// Runs the instructions that set marks, and those that check them.
+    /// Runs an instruction that sets or checks marks.
     @inline(never) mutating func marking(_ now: Instruction, _ node: Node) -> Bool {
         switch now.operation {
         case .region: return region(now, node)
@@ -49,7 +50,7 @@ extension Evaluator {
         }
     }
 
-    /// The number of positions of a value that can be marked.
+    /// Returns the number of members or elements of a value, which can be marked.
     private func places(of node: Node) -> Int {
         switch node.kind {
         case .object: Access.size(ofObject: node)
@@ -58,7 +59,7 @@ extension Evaluator {
         }
     }
 
-    /// Allocates the marks after the first 64; nil when the scratch memory is exhausted.
+    /// Returns empty marks for this number of parts; nil when the scratch memory is exhausted.
     private mutating func makeMarks(_ places: Int) -> Marks? {
         var marks = Marks()
         guard places > 64 else { return marks }
@@ -136,7 +137,7 @@ extension Evaluator {
     private mutating func markArray(_ now: Instruction, _ node: Node) -> Bool {
         guard node.kind == .array else { return !now.isTyped }
         let table = plan.row(now.a, as: ArrayTable.self)
-        // Evaluates `contains` again below, this time marking every match.
+        // `contains` is evaluated again below, where every match is marked.
         guard elements(table, node) else { return false }
         if table.pointee.hasRest { marks?.pointee.all = true }
         if let marks { marks.pointee.below = max(marks.pointee.below, Int(table.pointee.prefixCount)) }
@@ -149,8 +150,8 @@ extension Evaluator {
 
     // MARK: - Branches
 
-    /// Evaluates every branch, because each one that passes sets marks, and returns the number that passed. Removes the
-    /// marks of a failed branch.
+    /// Evaluates all branches, because each branch that passes sets marks. Removes the marks of branches that fail.
+    /// Returns the number of branches that passed.
     private mutating func markBranches(_ now: Instruction, _ node: Node) -> Int {
         guard spend(Int(now.b)) else { return 0 }
         let branches = plan.row(now.a, as: Branch.self)

@@ -1,4 +1,4 @@
-/// Dates and times of RFC 3339 section 5.6, and the durations of its appendix A.
+/// Checks of dates and times (RFC 3339 section 5.6) and durations (RFC 3339 appendix A).
 extension Format {
     static func isDate(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard text.count == 10 else { return false }
@@ -16,8 +16,8 @@ extension Format {
         return scanner.parseDate() && scanner.skipLetter("T") && scanner.parseTime() && scanner.isAtEnd
     }
 
-    /// Checks a duration. The grammar nests each unit in the previous one, so years reach days only through months
-    /// (`P1Y2D` is rejected).
+    /// Checks a duration. The grammar allows no gaps between units: years and days require months between them, so
+    /// `P1Y2D` is rejected.
     static func isDuration(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         var scanner = Scanner(text)
         guard scanner.skipLetter("P") else { return false }
@@ -52,11 +52,11 @@ extension Format.Scanner {
         else { return false }
         if accept("."), skip(.digits) == 0 { return false }
         guard let offset = parseOffset() else { return false }
-        // A leap second is the last second of a day in UTC, whatever the local time.
+        // A leap second is always the last second of a day in UTC.
         return second < 60 || (hour * 60 + minute - offset + 1440) % 1440 == 1439
     }
 
-    /// Reads an offset, in minutes east of UTC.
+    /// Parses a time zone offset. Returns minutes east of UTC, or nil when the offset is invalid.
     private mutating func parseOffset() -> Int? {
         if skipLetter("Z") { return 0 }
         let isWest = isNext("-")
@@ -68,9 +68,9 @@ extension Format.Scanner {
         return (hour * 60 + minute) * (isWest ? -1 : 1)
     }
 
-    /// Reads numbers with consecutive `units` in their order, or one number with the unit `alone`.
+    /// Skips numbers with consecutive `units`, in the order of the units, or one number with the unit `alone`.
     ///
-    /// - Returns: the last unit.
+    /// - Returns: the last unit; nil when the text is invalid.
     fileprivate mutating func skipUnits(of units: StaticString, alone: Unicode.Scalar?) -> Unicode.Scalar? {
         guard skip(.digits) > 0 else { return nil }
         if let alone, skipLetter(alone) { return alone }

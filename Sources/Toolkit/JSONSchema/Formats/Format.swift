@@ -1,20 +1,20 @@
-/// A string format of JSON Schema, checked by a scanner over the bytes.
+/// A string format of JSON Schema, with functions that check if a text has the format.
 ///
-/// A check reads valid UTF-8 once, allocates nothing and does not depend on a locale. It follows the grammar of the
-/// format's RFC exactly. Literals in an ABNF grammar match in any case, so `P1D` and `p1d` are both valid.
+/// A check reads the UTF-8 bytes once, allocates no memory and does not depend on a locale. It follows the grammar of
+/// the format's RFC exactly. Literals in an ABNF grammar are case-insensitive, so `P1D` and `p1d` are both valid.
 enum Format: UInt8, Sendable, CaseIterable {
     case date, time, dateTime, duration
     case email, idnEmail
-    /// Letters, digits and hyphens: the meaning of `hostname` up to draft-06.
+    /// A host name of letters, digits and hyphens: the meaning of `hostname` up to draft-06.
     case plainHostname
-    /// As above, with `xn--` labels decoded and checked: the meaning of `hostname` from draft-07 on.
+    /// A host name whose `xn--` labels are decoded and checked: the meaning of `hostname` from draft-07 on.
     case hostname
     case idnHostname
     case ipv4, ipv6
     case uri, uriReference, iri, iriReference
     case uuid, uriTemplate, jsonPointer, relativeJSONPointer, regex
 
-    /// The format of this name in a dialect; nil for an unknown name, which never fails a document.
+    /// Creates the format with this name in a dialect. Returns nil for an unknown name; unknown formats never fail.
     init?(name: some StringProtocol, in dialect: Dialect) {
         guard let format = Format.known(in: dialect).first(where: { $0.name == name }) else { return nil }
         self = format
@@ -23,7 +23,7 @@ enum Format: UInt8, Sendable, CaseIterable {
 
     static func known(in dialect: Dialect) -> [Format] { allCases.filter { $0.isKnown(in: dialect) } }
 
-    /// The name in a schema.
+    /// The name of the format in a schema.
     var name: String {
         switch self {
         case .date: "date"

@@ -1,9 +1,10 @@
-/// Host names (RFC 1123 section 2.1).
+/// Checks of host names (RFC 1123 section 2.1).
 extension Format {
     private static let labelBytes = ByteSet.alphanumerics + ByteSet("-")
 
     static func isHostname(_ text: UnsafeBufferPointer<UInt8>, checksALabels: Bool) -> Bool {
-        // RFC 1035 allows 255 octets on the wire, of which the first length and the empty root label take two.
+        // RFC 1035 allows 255 octets in messages. Two of them are the first length and the empty root label, which are
+        // not part of the text.
         guard text.count <= 253 else { return false }
         var scanner = Scanner(text)
         repeat {
@@ -28,14 +29,14 @@ extension Format {
 }
 
 extension IDNA {
-    /// The properties of a valid label that matter to the whole name.
+    /// The properties of a valid label that are needed to check the whole name.
     struct Label {
-        /// The length of its encoded form, in octets.
+        /// The length of the encoded label in octets.
         let encodedLength: Int
         let isRightToLeft: Bool
         let obeysBidiRule: Bool
 
-        /// Reads a plain label, an A-label or a U-label; nil for anything else.
+        /// Parses a plain label, an A-label or a U-label. Returns nil for any other text.
         init?(_ bytes: UnsafeBufferPointer<UInt8>) {
             if !bytes.allSatisfy({ $0 < 0x80 }) {
                 self.init(uLabel: bytes, inNormalForm: true)
@@ -55,8 +56,8 @@ extension IDNA {
             obeysBidiRule = Format.ByteSet.letters.contains(bytes[0])
         }
 
-        /// Reads Punycode after `xn--`, which must be the canonical encoding of the decoded text (RFC 5891 section
-        /// 5.4).
+        /// Parses an A-label. The Punycode after `xn--` must be the canonical encoding of the decoded text (RFC 5891
+        /// section 5.4).
         init?(aLabel bytes: UnsafeBufferPointer<UInt8>) {
             guard Format.isPlainLabel(bytes), hasALabelPrefix(bytes) else { return nil }
             let code = UnsafeBufferPointer(rebasing: bytes[4...])
@@ -68,7 +69,7 @@ extension IDNA {
             self = label
         }
 
-        /// Reads a label of unencoded characters.
+        /// Parses a U-label, which contains unencoded characters.
         init?(uLabel bytes: UnsafeBufferPointer<UInt8>, inNormalForm: Bool) {
             let label: Label? = withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Label.capacity) { scalars in
                 var scanner = Format.Scanner(bytes)
@@ -85,8 +86,8 @@ extension IDNA {
             self = label
         }
 
-        /// The maximum number of characters in a label: of 63 octets four are the prefix, and each character takes at
-        /// least one.
+        /// The maximum number of characters in a label. An encoded label has 63 octets: four are the prefix, and each
+        /// character takes at least one.
         static let capacity = 59
 
         private init?(_ text: Characters.Text, spelled code: UnsafeBufferPointer<UInt8>?, inNormalForm: Bool) {
@@ -103,7 +104,8 @@ extension IDNA {
 }
 
 extension IDNA.Characters.Text {
-    /// Checks hyphens and leading marks (RFC 5891 section 4.2.3).
+    /// True when the positions of hyphens are valid and the first character is not a combining mark (RFC 5891 section
+    /// 4.2.3).
     fileprivate var isWellFormed: Bool {
         let hyphen = UInt32(UInt8(ascii: "-"))
         guard let first, let last, first != hyphen, last != hyphen else { return false }
@@ -121,7 +123,7 @@ extension IDNA.Characters.Text {
         }
     }
 
-    /// Checks the Bidi rule (RFC 5893 section 2).
+    /// True when the label satisfies the Bidi rule (RFC 5893 section 2).
     fileprivate var obeysBidiRule: Bool {
         guard let first, let start = IDNA.Characters.traits(of: first)?.direction else { return false }
         var end = start

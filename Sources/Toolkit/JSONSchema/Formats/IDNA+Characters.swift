@@ -1,5 +1,5 @@
 extension IDNA {
-    /// The characters that a label may contain. All others are disallowed by RFC 5892.
+    /// The table of characters that a label may contain. RFC 5892 disallows all other characters.
     struct Characters: Sendable {
         typealias Text = UnsafeBufferPointer<UInt32>
 
@@ -40,7 +40,7 @@ extension IDNA {
         }
     }
 
-    /// The properties of a character that the rules use, packed as in the generated data.
+    /// The properties of a character that the rules use. They are packed in the same way as in the generated data.
     struct Traits: Sendable {
         private let bits: UInt32
 
@@ -51,22 +51,23 @@ extension IDNA {
 
         enum ConstraintJoin: UInt32 { case none, left, dual, right, transparent }
 
-        /// The scripts of the contextual rules, which treat Hiragana, Katakana and Han alike.
+        /// The scripts that the contextual rules use. `eastAsian` stands for Hiragana, Katakana and Han, which the
+        /// rules treat in the same way.
         enum Script: UInt32 { case other, greek, hebrew, eastAsian }
 
         var direction: Direction { Direction(rawValue: bits & 7) ?? .neutral }
         var joining: ConstraintJoin { ConstraintJoin(rawValue: bits >> 3 & 7) ?? .none }
         var script: Script { Script(rawValue: bits >> 6 & 3) ?? .other }
-        /// General category M.
+        /// True for a combining mark (general category M).
         var isMark: Bool { bits >> 8 & 1 == 1 }
-        /// True when normal form C may depend on the preceding character.
+        /// True when the character may combine with the preceding character in normal form C.
         var mayCombine: Bool { bits >> 9 & 1 == 1 }
         var combiningClass: UInt32 { bits >> 10 }
         var isVirama: Bool { combiningClass == 9 }
     }
 
-    /// Reads numbers in groups of five bits, lowest group first, one character each: A to Z, a to z, 0 to 9, - and _.
-    /// The upper half of these characters means that the number continues.
+    /// Decodes numbers from a text. Each character (A to Z, a to z, 0 to 9, - and _) contains five bits of a number,
+    /// lowest bits first. The upper half of these characters means that the number continues.
     struct Digits {
         private let text: StaticString
         private var offset = 0
@@ -98,7 +99,8 @@ extension IDNA {
     }
 }
 
-/// Checks the characters of a label, including those permitted only in context (RFC 5892 and its appendix A).
+/// Checks of the characters of a label, including those that are allowed only in certain contexts (RFC 5892 and its
+/// appendix A).
 extension IDNA.Characters.Text {
     var obeysContextRules: Bool { indices.allSatisfy { isAllowed(at: $0) } }
 
@@ -128,7 +130,8 @@ extension IDNA.Characters.Text {
         neighbour(of: index, by: -1).flatMap { IDNA.Characters.traits(of: $0)?.isVirama } == true
     }
 
-    /// True when the nearest non-transparent letters on both sides join towards `index` (appendix A.1).
+    /// True when the nearest non-transparent characters on both sides are letters that join towards `index` (appendix
+    /// A.1).
     private func joinsLetters(around index: Int) -> Bool {
         let before = joining(from: index, by: -1)
         let after = joining(from: index, by: 1)

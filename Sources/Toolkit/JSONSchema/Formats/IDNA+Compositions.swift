@@ -1,5 +1,5 @@
 extension IDNA {
-    /// Unicode normal form C, as far as labels need it.
+    /// Unicode normal form C, for the characters of labels.
     struct Compositions: Sendable {
         private struct Pair: Sendable {
             let whole: UInt32
@@ -28,8 +28,7 @@ extension IDNA {
 
         static func isInNormalForm(_ text: Characters.Text) -> Bool {
             guard text.contains(where: { Characters.traits(of: $0)?.mayCombine == true }) else { return true }
-            // A character decomposes into at most three (a letter and two marks); the pairs of the table nest no
-            // deeper.
+            // A character decomposes into at most three characters: a letter and two marks.
             return withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Label.capacity * 3) { buffer in
                 var form = Form(buffer: buffer, table: table)
                 guard text.allSatisfy({ form.appendParts(of: $0) }) else { return false }
@@ -88,8 +87,8 @@ extension IDNA.Compositions {
             return true
         }
 
-        /// Puts the text in canonical order: sorts the marks between two letters by combining class, and keeps the
-        /// order of equal ones.
+        /// Puts the text in canonical order: sorts the marks between two letters by their combining class. Marks of the
+        /// same class keep their order.
         func sortMarks() {
             for index in 0..<count {
                 let mark = combiningClass(buffer[index])

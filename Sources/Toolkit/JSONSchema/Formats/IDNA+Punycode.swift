@@ -1,13 +1,13 @@
 extension IDNA {
-    /// Punycode (RFC 3492), applied to the digits after `xn--`.
+    /// Punycode (RFC 3492): the encoding of the text after `xn--`.
     enum Punycode {
         private static let base = 36
         private static let shortest = 1
         private static let longest = 26
-        /// Above this value a number cannot become a character, whatever follows.
+        /// The limit of numbers. A larger number cannot represent a character.
         private static let ceiling = 0x7FFF_FFFF
 
-        /// Decodes Punycode. Capital letters are equivalent to small ones, as in DNS.
+        /// Decodes Punycode. Upper- and lower-case letters are equivalent, as in DNS.
         ///
         /// - Returns: the number of characters; nil for invalid code.
         static func decode(_ code: UnsafeBufferPointer<UInt8>, into scalars: UnsafeMutableBufferPointer<UInt32>) -> Int?
@@ -63,7 +63,8 @@ extension IDNA {
             return nil
         }
 
-        /// The length of `text` in Punycode. Nil when it is too long for a label, or `code` is a different encoding.
+        /// Returns the length of `text` in Punycode. Returns nil when it is too long for a label, or when `code` is
+        /// given and differs from the encoding.
         static func length(of text: Characters.Text, spelled code: UnsafeBufferPointer<UInt8>?) -> Int? {
             var output = Output(code: code)
             for scalar in text where scalar < 0x80 { output.put(UInt8(scalar)) }
@@ -122,7 +123,7 @@ extension IDNA {
             byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
         }
 
-        /// Adapts the thresholds from one number to the next (RFC 3492 section 6.1).
+        /// The bias of the encoding, which is adapted after each number (RFC 3492 section 6.1).
         private struct Bias {
             private var value = 72
 
@@ -143,7 +144,7 @@ extension IDNA {
 }
 
 extension IDNA.Punycode {
-    /// Counts the output and compares it with a given encoding.
+    /// Counts the characters of the output, and compares them with a given encoding.
     private struct Output {
         let code: UnsafeBufferPointer<UInt8>?
         private(set) var count = 0

@@ -1,12 +1,13 @@
 /// Internationalized domain names: IDNA 2008 (RFC 5890 to RFC 5893).
 enum IDNA {
-    /// Decodes the tables, so that later checks do not allocate.
+    /// Decodes the Unicode tables, so that later checks allocate no memory.
     static func prepare() {
         _ = Characters.table
         _ = Compositions.table
     }
 
-    /// Checks a name of U-labels, A-labels and plain labels, separated by any of the four full stops of RFC 3490.
+    /// Returns true for a host name of U-labels, A-labels and plain labels. They are separated by any of the four full
+    /// stops of RFC 3490.
     static func isHostname(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         var scanner = Format.Scanner(text)
         var length = 0
@@ -19,15 +20,17 @@ enum IDNA {
             isBidirectional = isBidirectional || label.isRightToLeft
             obeysBidiRule = obeysBidiRule && label.obeysBidiRule
             guard length <= 253 else { return false }
-            // A right-to-left label applies the Bidi rule to every label of the name (RFC 5893 section 2).
+            // If one label is a right-to-left label, every label of the name must satisfy the Bidi rule (RFC 5893
+            // section 2).
             if isLast { return scanner.isAtEnd && (obeysBidiRule || !isBidirectional) }
         }
     }
 
-    /// Checks a mail domain of U-labels and plain labels, separated by ASCII full stops only (RFC 6531 section 3.3).
+    /// Returns true for a mail domain of U-labels and plain labels, separated by ASCII full stops (RFC 6531 section
+    /// 3.3).
     ///
-    /// The test suite requires labels outside normal form C to pass here, although RFC 5890 does not call them
-    /// U-labels.
+    /// Labels that are not in normal form C also pass, because the test suite requires it, although they are not
+    /// U-labels according to RFC 5890.
     static func isMailDomain(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         var scanner = Format.Scanner(text)
         var length = 0

@@ -1,4 +1,5 @@
-/// The `Mailbox` of RFC 5321 section 4.1.2, and its internationalized form of RFC 6531 section 3.3.
+/// Checks of mail addresses: the `Mailbox` of RFC 5321 section 4.1.2, and its internationalized form of RFC 6531
+/// section 3.3.
 extension Format {
     private static let atom = ByteSet.alphanumerics + ByteSet("!#$%&'*+-/=?^_`{|}~")
     private static let quotable = ByteSet.printable.subtracting(ByteSet("\"\\"))
@@ -32,7 +33,8 @@ extension Format {
         return true
     }
 
-    /// Skips bytes of `set`, and in international mail also all characters outside ASCII.
+    /// Skips bytes of `set`, and in internationalized addresses also all characters outside ASCII. Returns the number
+    /// of bytes skipped.
     private static func skip(_ set: ByteSet, in scanner: inout Scanner, international: Bool) -> Int {
         let start = scanner.offset
         scanner.skip(set)
@@ -43,7 +45,8 @@ extension Format {
         return scanner.offset - start
     }
 
-    /// Checks `[127.0.0.1]` or `[IPv6:::1]`. No other kind of literal is registered.
+    /// Returns true for an address literal such as `[127.0.0.1]` or `[IPv6:::1]`. No other kinds of literals are
+    /// registered.
     private static func isAddressLiteral(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         var scanner = Scanner(text)
         guard scanner.accept("["), text.last == UInt8(ascii: "]") else { return false }

@@ -1,4 +1,4 @@
-/// IPv4 addresses in the notation of RFC 2673, and IPv6 addresses in that of RFC 4291.
+/// Checks of IPv4 addresses in the notation of RFC 2673 and IPv6 addresses in the notation of RFC 4291.
 extension Format {
     static func isIPv4(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         var scanner = Scanner(text)
@@ -21,7 +21,7 @@ extension Format.Scanner {
         return true
     }
 
-    /// Reads 0 to 255 without a leading zero, which some parsers interpret as octal.
+    /// Skips a number from 0 to 255. Leading zeros are rejected, because some parsers interpret them as octal.
     private mutating func skipOctet() -> Bool {
         let start = offset
         let width = skip(.digits)
@@ -29,7 +29,8 @@ extension Format.Scanner {
         return bytes[start..<offset].reduce(0) { $0 * 10 + Int($1 & 0x0F) } <= 255
     }
 
-    /// Reads the 16-bit groups. Returns their number, and whether `::` stands for more.
+    /// Skips the 16-bit groups of an IPv6 address. Returns their number, and true if `::` represents further groups;
+    /// nil when the text is invalid.
     fileprivate mutating func skipIPv6Groups() -> (count: Int, isElided: Bool)? {
         var count = 0
         var isElided = false

@@ -1,8 +1,8 @@
 extension Format {
-    /// A reading position in borrowed bytes.
+    /// A position in bytes that belong to the caller, with functions that skip or parse parts of them.
     ///
-    /// Every operation checks for the end first. Text that is not UTF-8 is accepted or rejected by its bytes, and never
-    /// read past its end.
+    /// Every operation checks for the end first, so no bytes after the end are read, even if the text is not valid
+    /// UTF-8.
     struct Scanner {
         let bytes: UnsafeBufferPointer<UInt8>
         private(set) var offset = 0
@@ -23,7 +23,7 @@ extension Format {
             return true
         }
 
-        /// Reads a letter in either case; `capital` is the letter from A to Z.
+        /// Skips a letter in upper or lower case. `capital` is the upper-case letter.
         mutating func skipLetter(_ capital: Unicode.Scalar) -> Bool {
             guard offset < bytes.count, UInt32(bytes[offset] & 0xDF) == capital.value else { return false }
             offset += 1
@@ -44,7 +44,7 @@ extension Format {
             return offset - start
         }
 
-        /// Reads a number of exactly `width` digits.
+        /// Parses a number of exactly `width` digits. Returns nil when there are fewer.
         mutating func parseNumber(width: Int) -> Int? {
             guard bytes.count - offset >= width else { return nil }
             var number = 0
@@ -56,7 +56,7 @@ extension Format {
             return number
         }
 
-        /// Reads a percent sign and two hexadecimal digits.
+        /// Skips a percent sign and two hexadecimal digits.
         mutating func skipPercentTriplet() -> Bool {
             guard bytes.count - offset >= 3, bytes[offset] == UInt8(ascii: "%"),
                 ByteSet.hexadecimal.contains(bytes[offset + 1]), ByteSet.hexadecimal.contains(bytes[offset + 2])
@@ -65,7 +65,7 @@ extension Format {
             return true
         }
 
-        /// Reads one scalar of any length. Returns nil at the end and for bytes that are not UTF-8.
+        /// Parses one Unicode scalar. Returns nil at the end, and for bytes that are not UTF-8.
         mutating func parseScalar() -> UInt32? {
             guard offset < bytes.count else { return nil }
             let lead = bytes[offset]
@@ -91,7 +91,7 @@ extension Format {
 
         mutating func move(to offset: Int) { self.offset = offset }
 
-        /// The distance to the next `character` at or after the position, or to the end.
+        /// Returns the number of bytes from the position to the next `character`, or to the end if there is none.
         func distance(to character: Unicode.Scalar) -> Int {
             var end = offset
             while end < bytes.count, UInt32(bytes[end]) != character.value { end += 1 }
@@ -99,7 +99,7 @@ extension Format {
         }
     }
 
-    /// A set of ASCII characters, one bit each. Other bytes are never members.
+    /// A set of ASCII characters, with one bit for each. Bytes outside ASCII are never members.
     struct ByteSet {
         private var low: UInt64 = 0
         private var high: UInt64 = 0
@@ -128,8 +128,8 @@ extension Format {
             return sum
         }
 
-        // Defined by masks instead of characters, so that the compiler folds them into constants: sets are tested for
-        // every byte.
+        // The sets are defined by masks, so that the compiler treats them as constants. This is faster, because sets
+        // are tested for every byte.
         static var digits: ByteSet { ByteSet(low: 0x3FF << 48, high: 0) }
         static var letters: ByteSet { ByteSet(low: 0, high: 0x7FF_FFFE << 32 | 0x7FF_FFFE) }
         static var hexadecimal: ByteSet { digits + ByteSet(low: 0, high: 0x7E << 32 | 0x7E) }
@@ -146,7 +146,7 @@ extension Format {
     }
 }
 
-/// JSON Pointers (RFC 6901) and relative JSON Pointers (draft-handrews-relative-json-pointer-01).
+/// Checks of JSON Pointers (RFC 6901) and relative JSON Pointers (draft-handrews-relative-json-pointer-01).
 extension Format {
     static func isJSONPointer(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let first = text.first else { return true }

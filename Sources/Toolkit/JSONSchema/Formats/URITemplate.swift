@@ -1,4 +1,5 @@
-/// URI templates of every level (RFC 6570). Its grammar includes the reserved operators, so they are accepted.
+/// Checks of URI templates of all levels (RFC 6570). Reserved operators are accepted, because they are part of the
+/// grammar.
 extension Format {
     private static let templateLiteral = ByteSet.printable.subtracting(ByteSet(" \"%<>\\^`{|}"))
     private static let templateOperators = ByteSet("+#./;?&=,!@|")
@@ -34,7 +35,8 @@ extension Format {
         return scanner.accept("}")
     }
 
-    /// Reads a name with dots between its parts, followed by `*` or a length below 10,000.
+    /// Skips a variable: a name whose parts are separated by dots, which may be followed by `*` or by a length below
+    /// 10,000.
     private static func skipVariable(_ scanner: inout Scanner) -> Bool {
         repeat {
             guard skipNamePart(&scanner) else { return false }

@@ -1,4 +1,4 @@
-/// URIs (RFC 3986), and IRIs (RFC 3987), which have the same grammar with more characters.
+/// Checks of URIs (RFC 3986) and IRIs (RFC 3987). IRIs have the same grammar with more characters.
 extension Format {
     static func isURI(_ text: UnsafeBufferPointer<UInt8>, relative: Bool, international: Bool) -> Bool {
         var reader = URIReader(text, international: international)
@@ -25,7 +25,7 @@ extension Format {
             self.international = international
         }
 
-        /// Reads a scheme. Restores the position when there is none.
+        /// Skips a scheme and its colon. If there is no scheme, returns false and does not move the position.
         mutating func skipScheme() -> Bool {
             if scanner.accept(in: .letters) {
                 scanner.skip(Self.schemeTail)
@@ -38,10 +38,10 @@ extension Format {
         mutating func skipHierarchy(afterScheme: Bool) -> Bool {
             if scanner.accept("/") {
                 guard scanner.accept("/") else { return skip(Self.path) }
-                // The authority ends only before a path, which is empty or starts with a slash.
+                // After an authority, the path must be empty or start with a slash.
                 return skipAuthority() && skip(Self.path)
             }
-            // A colon here would have ended a scheme.
+            // The first segment of a path without a scheme must not contain a colon.
             if !afterScheme { guard skip(Self.firstSegment), !scanner.isNext(":") else { return false } }
             return skip(Self.path)
         }
@@ -56,7 +56,7 @@ extension Format {
             return ByteSet("/?#").contains(next)
         }
 
-        /// Reads an IPv6 address or a literal for later versions (RFC 3986), in brackets.
+        /// Skips an IP literal in brackets: an IPv6 address or an address of a future version (RFC 3986).
         private mutating func skipLiteral() -> Bool {
             guard scanner.accept("[") else { return false }
             let end = scanner.distance(to: "]")
@@ -97,8 +97,8 @@ extension Format {
         }
     }
 
-    /// True for `ucschar` of RFC 3987, which excludes controls, surrogates, private use and noncharacters. RFC 6570
-    /// uses the same set.
+    /// True for a character of `ucschar` (RFC 3987), which excludes control characters, surrogates, private use
+    /// characters and noncharacters. RFC 6570 uses the same set.
     static func isIRICharacter(_ scalar: UInt32) -> Bool {
         switch scalar {
         case 0xA0...0xD7FF, 0xF900...0xFDCF, 0xFDF0...0xFFEF, 0xE1000...0xEFFFD: true
@@ -107,7 +107,7 @@ extension Format {
         }
     }
 
-    /// True for `iprivate` of RFC 3987.
+    /// True for a character of `iprivate` (RFC 3987).
     static func isPrivateUse(_ scalar: UInt32) -> Bool {
         switch scalar {
         case 0xE000...0xF8FF, 0xF0000...0xFFFFD, 0x100000...0x10FFFD: true

@@ -1,14 +1,14 @@
 import JSON
 
 extension Observation {
-    /// Prints the keywords that describe the observed values into an open object.
+    /// Prints the keywords that describe the observed values. The writer must be inside an object.
     func print(into writer: inout JSONWriter, _ options: InferenceOptions) {
         printType(into: &writer)
         if sorts.isSubset(of: [.string, .null]), strings.isEnumeration(options) {
             writer.key("enum")
             writer.beginArray()
             for word in strings.words { writer.string(word.text) }
-            // An `enum` covers all types, so null must be listed as well.
+            // An `enum` restricts values of all types, so null must also be listed.
             if sorts.contains(.null) { writer.null() }
             writer.endArray()
         } else if let format = strings.format {
@@ -24,11 +24,11 @@ extension Observation {
     }
 
     private func printType(into writer: inout JSONWriter) {
-        // `number` includes integers.
+        // `integer` is omitted if `number` is listed, because `number` includes integers.
         let names = Sort.allCases.filter { sorts.contains($0) && !($0 == .integer && sorts.contains(.number)) }
             .map { "\($0)" }
         if names.count == 1 { return writer.member("type", names[0]) }
-        // When no type or every type was observed, `type` says nothing.
+        // `type` is omitted when no types were observed.
         if !names.isEmpty { writer.member("type", names) }
     }
 

@@ -1,6 +1,6 @@
 public import JSON
 
-/// The observed values at one place of the documents.
+/// The observed values at one location of the documents.
 struct Observation {
     /// The types, in the order in which a schema lists them.
     enum Sort: CaseIterable { case object, array, string, integer, number, boolean, null }
@@ -10,9 +10,9 @@ struct Observation {
     private(set) var objects = 0
     private(set) var members: [Member] = []
     private var positions: [Name: Int] = [:]
-    /// True when a member was omitted, so that the object must stay open.
+    /// True when an observed member is not described in the draft. The object must then allow other members.
     private(set) var isPartial = false
-    /// The observation of all elements; contains at most one item.
+    /// The observation of all elements together. The array contains at most one observation.
     private(set) var items: [Observation] = []
 
     struct Member {
@@ -22,10 +22,10 @@ struct Observation {
         var count = 0
     }
 
-    /// The maximum number of places in a draft, which keeps drafts from hostile documents within the limits of a
-    /// schema.
+    /// The maximum number of locations in a draft. It keeps drafts of hostile documents within the limits of a schema.
     static let placeLimit = 1_000
-    /// Largest depth: each level of a document is two levels of a schema, which may be nested 100 deep.
+    /// The maximum depth of a document. Each level of a document takes two levels of a schema, and a schema may have
+    /// 100 levels.
     private static let depthLimit = 40
     private static let nameBytes = 256
 
@@ -34,7 +34,7 @@ struct Observation {
         case .null: sorts.insert(.null)
         case .boolean: sorts.insert(.boolean)
         case .integer: sorts.insert(.integer)
-        // Includes 1.0, because this notation suggests a number that may have a fraction.
+        // 1.0 also counts as a number, because this notation suggests that the number may have a fraction.
         case .real: sorts.insert(.number)
         case .string:
             sorts.insert(.string)
@@ -82,7 +82,7 @@ struct Observation {
     }
 }
 
-/// The observed strings at one place.
+/// The observed strings at one location.
 struct StringObservation {
     private(set) var count = 0
     private(set) var words: [Name] = []
@@ -90,7 +90,7 @@ struct StringObservation {
     private(set) var hasTooMany = false
     private var formats = Self.recognised
 
-    /// Longest string that may be an `enum` value, in bytes.
+    /// The maximum length in bytes of a string that can become an `enum` value.
     private static let wordBytes = 40
     private static let recognised: [Format] = [.dateTime, .uuid, .ipv4, .email, .uri]
 
@@ -106,7 +106,7 @@ struct StringObservation {
         }
     }
 
-    /// The format of all observed strings.
+    /// The format of all observed strings; nil when they have no common format.
     var format: Format? { count > 0 ? formats.first : nil }
 
     func isEnumeration(_ options: InferenceOptions) -> Bool {
@@ -115,7 +115,8 @@ struct StringObservation {
 }
 
 extension Format {
-    /// True when a text has the format and hardly by accident: `note:x` is also a URI, but probably not meant as one.
+    /// True when a text has the format and probably not by accident. `note:x`, for instance, is a valid URI but
+    /// probably not intended as one.
     fileprivate func isUnmistakable(_ text: [UInt8]) -> Bool {
         guard text.withUnsafeBufferPointer(accepts) else { return false }
         guard self == .uri else { return true }
@@ -123,19 +124,20 @@ extension Format {
     }
 }
 
-/// Creates a first draft of a schema from documents that it should describe.
+/// Creates a draft of a schema from sample documents.
 ///
-/// The draft accepts every document it was made from. It describes what they have in common and guesses little: no
-/// bounds, no patterns, and lists of words or formats only when the documents leave little doubt. It should be read
-/// before it is declared.
+/// The draft accepts every document from which it was created. It describes the common structure of the documents. It
+/// contains no bounds and no patterns, and an `enum` or `format` only if the documents leave little doubt. Review a
+/// draft before using it as a schema.
 public enum SchemaInference {
-    /// The draft (2020-12) for these values, with members in the order of their first appearance. The same values in
-    /// the same order always give the same text.
+    /// Returns a draft (2020-12) for these values, with members in the order of their first occurrence. The same values
+    /// in the same order always result in the same text.
     public static func draft(of values: [JSONValue], options: InferenceOptions = InferenceOptions()) -> JSONText {
         var places = Observation.placeLimit
         while true {
             let text = draft(of: values, options, places: places)
-            // With long names a draft may still exceed the limit of a schema; fewer places are described then.
+            // Because of long names, a draft may still exceed the limit of a schema. Then a draft with fewer locations
+            // is created.
             if places == 1 || text.count <= SchemaLimits().schemaBytes { return text }
             places /= 2
         }
@@ -154,17 +156,17 @@ public enum SchemaInference {
     }
 }
 
-/// Thresholds for the conclusions of a draft.
+/// Options for creating a draft of a schema.
 public struct InferenceOptions: Sendable, Equatable {
     /// True to reject members that appear in no document.
     public var closesObjects: Bool
-    /// The maximum number of different strings that become an `enum`; 0 for never.
+    /// The maximum number of different strings that become an `enum`. With 0, no `enum` is created.
     public var enumLimit: Int
-    /// Least number of strings at a place before an `enum` is concluded. There must also be at least four times as many
-    /// as different strings.
+    /// The minimum number of strings at a location for an `enum`. The number must also be at least four times the
+    /// number of different strings.
     var enumEvidence: Int
 
-    /// Creates thresholds.
+    /// Creates options.
     public init(closesObjects: Bool = false, enumLimit: Int = 8, enumEvidence: Int = 20) {
         self.closesObjects = closesObjects
         self.enumLimit = enumLimit

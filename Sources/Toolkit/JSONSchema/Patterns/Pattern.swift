@@ -1,25 +1,24 @@
-/// A regular expression of ECMA-262 with the `u` flag, over UTF-8.
+/// A compiled regular expression of ECMA-262 with the `u` flag, for UTF-8 texts.
 ///
-/// It answers only the question of JSON Schema: does the pattern match anywhere in the text? This excludes most
-/// features of a regular expression engine, and permits a pattern to use the cheapest of four strategies, chosen once:
-/// - *direct*: literals, sets of words and runs of classes, which nearly all schemas use;
-/// - *automaton*: a table built in advance, for patterns without lookaround and back references;
-/// - *simulation*: the same patterns when the table would become too large; also linear, but slower;
-/// - *backtracking*: all others, in the order of attempts of ECMA-262.
+/// JSON Schema only needs to know if a pattern matches anywhere in a text. A pattern can therefore use the cheapest of
+/// four strategies, which is chosen when the pattern is compiled:
+/// - *direct*: for literals, sets of words and runs of character classes, which nearly all schemas use;
+/// - *automaton*: a table that is built at compilation, for patterns without lookaround and back references;
+/// - *simulation*: for the same patterns if the table would be too large. It also takes linear time but is slower;
+/// - *backtracking*: for all other patterns. It tries alternatives in the order of ECMA-262.
 ///
-/// The first two never allocate and need no budget, because the length of the text bounds their time.
+/// The first two strategies allocate no memory and need no budget, because the length of the text limits their time.
 ///
-/// `@unchecked` because the tables are raw memory, which is written in `init`, freed in `deinit`, and only read in
-/// between.
+/// `@unchecked Sendable` is safe, because the raw memory of the tables is written only in `init` and freed in `deinit`.
 final class Pattern: @unchecked Sendable {
-    /// The strategies; tests request each of them.
+    /// The matching strategies. Tests request a specific strategy.
     enum Matcher: Sendable, CaseIterable { case direct, automaton, simulation, backtracking }
 
     private let plan: Plan
     private let memory: PatternMemory
 
-    /// Compiles a pattern. `engine` requests one strategy, and the pattern is rejected if that strategy cannot handle
-    /// it.
+    /// Compiles a pattern. `engine` requests a strategy; the pattern is rejected if the strategy does not support it.
+    /// With nil, the cheapest strategy is chosen.
     init(
         _ source: UnsafeBufferPointer<UInt8>, limits: PatternLimits = .standard, engine: Matcher? = nil
     ) throws(PatternError) {
@@ -43,10 +42,10 @@ final class Pattern: @unchecked Sendable {
         }
     }
 
-    /// Returns whether the pattern matches anywhere in the text, which must be valid UTF-8.
+    /// Checks if the pattern matches anywhere in the text, which must be valid UTF-8.
     ///
-    /// `steps` is the remaining budget of the document. Only simulation and backtracking use it; a step is about ten to
-    /// fifty nanoseconds of work. When it is exhausted the result is `.exhausted`, never a guess.
+    /// `steps` is the remaining budget of the document. Only simulation and backtracking use it. A step takes about ten
+    /// to fifty nanoseconds. When the budget is exhausted, the result is `.exhausted`.
     func matches(_ text: UnsafeBufferPointer<UInt8>, steps: inout Int) -> PatternVerdict {
         let text = Text(text)
         switch plan {
@@ -57,10 +56,10 @@ final class Pattern: @unchecked Sendable {
         }
     }
 
-    /// True when a text is a valid pattern (the `regex` format). Limits on repetitions are ignored.
+    /// True when a text is a valid pattern (format `regex`). The limits on repetitions are not checked.
     static func isSyntacticallyValid(_ source: UnsafeBufferPointer<UInt8>) -> Bool {
         var parser = Parser(source, limits: .standard)
-        // The format check has no use for the reason.
+        // The reason of an error is not needed.
         return (try? parser.parse()) != nil
     }
 }
@@ -72,25 +71,26 @@ enum PatternVerdict: Sendable, Equatable {
     case exhausted
 }
 
-/// A regular expression of ECMA-262 that must match a whole text. Matching never exceeds its budget of a few
-/// milliseconds; a text that would take longer does not match.
+/// A regular expression of ECMA-262 that must match a whole text. Matching takes at most a few milliseconds. If it
+/// would take longer, the result is that the text does not match.
 public struct WholePattern: Sendable {
-    /// The step budget: at most several milliseconds.
+    /// The step budget of a match, which takes at most a few milliseconds.
     private static let steps = 100_000
 
     private let pattern: Pattern
 
-    /// Returns nil for an invalid pattern, or one that exceeds the limits.
+    /// Compiles a pattern. Returns nil if the pattern is invalid or exceeds the limits.
     public init?(_ text: String) {
         var (own, whole) = (text, "^(?:\(text))$")
-        // Checked alone first, because an unbalanced bracket could close the enclosing group.
+        // The pattern is first checked alone, because an unbalanced parenthesis could close the group that is added
+        // around it.
         guard own.withUTF8({ Pattern.isSyntacticallyValid($0) }),
             let pattern = whole.withUTF8({ try? Pattern($0) })
         else { return nil }
         self.pattern = pattern
     }
 
-    /// Returns true when the pattern matches the whole text within the budget.
+    /// Returns true if the pattern matches the whole text within the budget.
     public func matches(_ text: String) -> Bool {
         var (text, steps) = (text, Self.steps)
         return text.withUTF8 { pattern.matches($0, steps: &steps) } == .match

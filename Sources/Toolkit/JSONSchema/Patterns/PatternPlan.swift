@@ -1,5 +1,5 @@
 extension Pattern {
-    /// The chosen strategy. Trivial, so that matching retains nothing.
+    /// The chosen strategy with its tables. It contains no references, so that matching retains no objects.
     enum Plan {
         case direct(DirectForm)
         case automaton(Automaton)
@@ -9,7 +9,7 @@ extension Pattern {
 }
 
 extension Pattern.Plan {
-    /// Chooses the cheapest strategy that can handle the pattern, or uses the requested one.
+    /// Chooses the cheapest strategy that supports the pattern, or uses the requested strategy.
     init(
         _ syntax: Pattern.Syntax, limits: PatternLimits, engine: Pattern.Matcher?, memory: Pattern.PatternMemory
     ) throws(PatternError) {
@@ -32,8 +32,9 @@ extension Pattern.Plan {
         }
     }
 
-    /// Returns a table, or a simulation if the table would be too large. Nil when the pattern has too many repetitions
-    /// to expand. The backtracker counts runs of one class instead, so it may still accept such a pattern.
+    /// Returns an automaton, or a simulation if the table would be too large. Returns nil when the pattern has too many
+    /// repetitions to expand. The backtracker may still support such a pattern, because it counts runs of one class
+    /// instead of expanding them.
     private static func linear(
         _ syntax: Pattern.Syntax, _ limits: PatternLimits, _ engine: Pattern.Matcher?, _ memory: Pattern.PatternMemory
     ) throws(PatternError) -> Pattern.Plan? {
@@ -60,12 +61,12 @@ extension Pattern.Plan {
 }
 
 extension Pattern {
-    /// Owns the tables of a pattern, so that matching reads plain pointers and retains nothing.
+    /// The owner of a pattern's tables. Matching uses plain pointers to the tables and retains no objects.
     final class PatternMemory {
         private var blocks: [UnsafeMutableRawPointer] = []
         private(set) var byteCount = 0
 
-        /// Stores a copy that lives as long as the pattern. `Element` is trivial and is never deinitialized.
+        /// Stores a copy of the elements that exists as long as the pattern, and returns its address.
         func keep<Element: BitwiseCopyable>(_ elements: [Element]) -> UnsafePointer<Element> {
             let size = max(1, elements.count) * MemoryLayout<Element>.stride
             let block = UnsafeMutableRawPointer.allocate(
@@ -85,31 +86,32 @@ extension Pattern {
     }
 }
 
-/// The reason why a pattern cannot be used, and the position.
+/// The error for a pattern that cannot be used, with its position.
 struct PatternError: Error, Equatable, CustomStringConvertible {
-    /// One clause without a full stop, for the author of the schema.
+    /// A message for the author of the schema, without a full stop.
     let message: String
-    /// The byte offset in the pattern to which the message refers.
+    /// The position of the error, as a byte offset in the pattern.
     let offset: Int
 
     var description: String { "\(message) (at byte \(offset))" }
 }
 
-/// The limits of one pattern. They apply when the pattern is compiled; steps belong to the document that is checked.
+/// The limits for compiling a pattern. The number of steps for matching is limited for each document instead.
 struct PatternLimits: Sendable {
-    /// Nested groups. Code that walks over a tree recurses once or twice per level. At this depth, a debug build was
-    /// measured to use 192 KiB of stack.
+    /// The maximum nesting of groups. Functions on the syntax tree recurse once or twice for each level. At this depth,
+    /// a debug build uses 192 KiB of stack (measured).
     var nesting = 100
-    /// Instructions of one expanded repetition.
+    /// The maximum number of instructions of one expanded repetition.
     var statesPerRepeat = 1_000
-    /// Instructions of the whole pattern.
+    /// The maximum number of instructions of the whole pattern.
     var states = 10_000
-    /// Ranges in all character classes of a pattern together (`\p{L}` has about 680).
+    /// The maximum number of ranges in all character classes of a pattern together (`\p{L}` has about 680).
     var ranges = 50_000
-    /// Cells in the table of an automaton, two bytes each. A pattern that needs more is simulated.
+    /// The maximum number of cells in the table of an automaton. A cell has two bytes. A pattern that needs more cells
+    /// is simulated.
     var automatonCells = 32_768
-    /// Instructions visited while an automaton is built, at about 10 ns each. Prevents a hostile pattern from using the
-    /// time of a whole schema.
+    /// The maximum number of instructions that are visited while an automaton is built. Each takes about 10 ns. The
+    /// limit prevents a hostile pattern from using all the time for compiling a schema.
     var automatonWork = 100_000
 
     static let standard = PatternLimits()

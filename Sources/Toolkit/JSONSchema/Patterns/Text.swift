@@ -1,22 +1,22 @@
 extension Pattern {
-    /// The text to match, as two pointers.
+    /// The text to match, as pointers to its start and end.
     struct Text {
         let start: UnsafePointer<UInt8>
         let end: UnsafePointer<UInt8>
 
         @inline(__always)
         init(_ bytes: UnsafeBufferPointer<UInt8>) {
-            // An empty buffer may have no address. Nothing is read through this pointer, because start equals end.
+            // An empty buffer may have no address. The replacement is never read, because the text is empty.
             start = bytes.baseAddress ?? ("" as StaticString).utf8Start
             end = start + bytes.count
         }
     }
 }
 
-/// UTF-8 decoding for patterns. The text must be valid. For other bytes the results are arbitrary, but nothing outside
-/// the text is read and every step advances.
+/// UTF-8 decoding for patterns. The text must be valid UTF-8. For other bytes, the results are undefined, but no bytes
+/// outside the text are read and every call moves forward.
 enum UTF8Reading {
-    /// The length of the sequence that starts with this byte.
+    /// Returns the length of the UTF-8 sequence that starts with this byte.
     @inline(__always)
     static func length(_ lead: UInt8) -> Int {
         lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4
@@ -41,7 +41,7 @@ enum UTF8Reading {
         }
     }
 
-    /// The start of the sequence that ends at `place`, which must be after `start`.
+    /// Returns the start of the UTF-8 sequence that ends at `place`. `place` must be after `start`.
     @inline(__always)
     static func before(_ place: UnsafePointer<UInt8>, _ start: UnsafePointer<UInt8>) -> UnsafePointer<UInt8> {
         var place = place - 1

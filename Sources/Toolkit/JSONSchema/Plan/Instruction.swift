@@ -1,69 +1,70 @@
-/// The operation of an instruction on a node.
+/// The operation of an instruction, which checks a value. The comments describe the operands `a`, `b` and `c`.
 ///
 /// A *typed* instruction fails for a value of another kind; other instructions pass it.
 enum Operation: UInt8 {
     case pass, fail
 
-    // Leaves: checks of one value without calls. A program of a single leaf is run inline.
-    /// `a`: the set of permitted kinds; `b`: the same as bits of `NodeKind`, with doubles only when all of them pass;
-    /// `c`: 1 when only some doubles pass.
+    // The following operations up to `inValues` are leaves: checks of one value without calls. A program of a single
+    // leaf runs inline.
+    /// The kind of the value. `a`: the allowed kinds. `b`: the allowed kinds as bits of `NodeKind`, where doubles are
+    /// included only if all doubles pass. `c`: 1 when only some doubles pass.
     case kinds
-    /// `a`, `b`: the least and the greatest number of code points. Typed by `isTyped`.
+    /// The length of a string. `a`, `b`: the minimum and maximum number of code points. Typed if `isTyped`.
     case string
-    /// Typed: an integer in range `a`.
+    /// An integer in a range. `a`: the range. Typed.
     case integer
-    /// A number in range `a`; typed by `isTyped`.
+    /// A number in a range. `a`: the range. Typed if `isTyped`.
     case number
-    /// Typed: equal to string `a`.
+    /// A string that equals a text. `a`: the text. Typed.
     case equalsString
-    /// Typed: one of the strings of set `a`.
+    /// One of several strings. `a`: the set of strings. Typed.
     case inStrings
 
     case multipleOf
-    /// `a`: the pattern.
+    /// A string that matches a pattern. `a`: the pattern.
     case pattern
     case format
-    /// `a`: 1 for base64, 2 for JSON, 3 for both.
+    /// A string with encoded content. `a`: 1 for base64, 2 for JSON, 3 for JSON in base64.
     case content
-    /// One of the values `a` to `a + b`.
+    /// One of several values. `a`: the first value. `b`: the number of values.
     case inValues
 
-    /// `a`: object table; typed by `isTyped`.
+    /// The members of an object. `a`: the object table. Typed if `isTyped`.
     case object
-    /// `a`: the first of `b` required names, for those that exceed a word of bits.
+    /// Required members that exceed the 64 bits of an object table. `a`: the first name. `b`: the number of names.
     case required
-    /// If member `a` is present, so must be the `c` names from `b` on.
+    /// Dependent members: if member `a` is present, the `c` names from `b` on are required.
     case dependentRequired
-    /// If member `a` is present, the object must pass program `b`.
+    /// A dependent schema: if member `a` is present, the object must pass program `b`.
     case dependentSchema
-    /// `a`: array table; typed by `isTyped`.
+    /// The elements of an array. `a`: the array table. Typed if `isTyped`.
     case array
 
-    /// The same value must pass program `a`.
+    /// A call: the same value must pass program `a`.
     case call
-    /// Branches `a` to `a + b`.
+    /// At least one of several branches. `a`: the first branch. `b`: the number of branches.
     case anyOf
     case oneOf
-    /// `a`: switch table. The value of one member determines the branch that can pass.
+    /// A switch: the string of one member determines the branch that can pass. `a`: the switch table.
     case selectBranch
     case not
-    /// `a`: test, `b`: then, `c`: else.
+    /// A condition. `a`: the program of `if`. `b`: `then`. `c`: `else`.
     case conditional
 
-    // The following operations track evaluated members and elements.
-    /// Runs program `a` with new marks; `b`: 1 when its marks count outside as well.
+    // The following operations set or check the marks of evaluated members and elements.
+    /// Runs program `a` with new marks. `b`: 1 when the marks are also set outside.
     case region
     case markObject
     case markArray
     case markAnyOf
     case markOneOf
     case markConditional
-    /// Unmarked members or elements must pass program `a`.
+    /// Members or elements without a mark must pass program `a`.
     case unevaluatedMembers
     case unevaluatedElements
 }
 
-/// One instruction of a program: sixteen bytes without references.
+/// One instruction of a program. It has 16 bytes and contains no references.
 struct Instruction: BitwiseCopyable {
     var operation: Operation
     /// True for the last instruction of a program.
@@ -90,7 +91,7 @@ struct Instruction: BitwiseCopyable {
             .kinds, a: Int(kinds.rawValue), b: Int(bits), c: !allReal && !kinds.isDisjoint(with: .real) ? 1 : 0)
     }
 
-    /// The kinds of a `kinds` instruction.
+    /// The allowed kinds of a `kinds` instruction.
     var kinds: KindSet { KindSet(rawValue: UInt16(truncatingIfNeeded: a)) }
 }
 

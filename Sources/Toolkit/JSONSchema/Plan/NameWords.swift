@@ -1,6 +1,6 @@
-/// The first and the last eight bytes of a text, for fast comparison. In a text shorter than 16 bytes they overlap. A
-/// text shorter than 8 bytes fills the high bytes of both words. Two texts of at most 16 bytes are equal if their
-/// lengths and both words are equal.
+/// The first and the last eight bytes of a text as words, for fast comparison. The words of a text shorter than 16
+/// bytes overlap. A text shorter than 8 bytes is in the high bytes of both words. Two texts of at most 16 bytes are
+/// equal if their lengths and both words are equal.
 struct NameWords: BitwiseCopyable, Equatable {
     var first: UInt64 = 0
     var last: UInt64 = 0
@@ -12,7 +12,7 @@ struct NameWords: BitwiseCopyable, Equatable {
         self.last = last
     }
 
-    /// Reads no byte outside the text.
+    /// Creates the words of a text. Reads no bytes outside the text.
     @inline(__always) init(_ bytes: UnsafePointer<UInt8>, _ length: Int) {
         let raw = UnsafeRawPointer(bytes)
         if length >= 8 {
@@ -54,8 +54,9 @@ extension PublicAccess: PlanAccess {
 }
 
 extension LayoutAccess: PlanAccess {
-    /// Works without a branch on the length. A member's name directly follows its length, a little-endian word whose
-    /// upper bytes are zero. Eight bytes up to the end of a short name are therefore the name preceded by zeros.
+    /// Returns the words of a member's name without a branch on the length. In memory, the name directly follows its
+    /// length, which is a little-endian word whose upper bytes are zero. Therefore the eight bytes before the end of a
+    /// short name are zeros followed by the name.
     @inline(__always) static func words(ofName name: UnsafePointer<UInt8>, length: Int) -> NameWords {
         let raw = UnsafeRawPointer(name) + (length &- 8)
         let last = raw.loadUnaligned(as: UInt64.self)

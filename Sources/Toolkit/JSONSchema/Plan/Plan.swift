@@ -1,16 +1,16 @@
-/// A compiled schema: programs of small instructions and their tables, all plain bytes in one block. Immutable after
-/// creation, so any number of threads may read it.
+/// The plan of a schema: programs of small instructions and their tables, as plain bytes in one block of memory. A plan
+/// does not change after its creation, so all threads may read it.
 ///
 /// Every operand that refers to a program or a table row is a byte offset from the start of the block, so an evaluation
 /// needs only one address.
 final class Plan: @unchecked Sendable {
-    // `@unchecked` because of the raw memory, which is written in `init`, freed in `deinit`, and only read in between.
-    // The values of `enum` are nodes of documents that `Schema` keeps.
+    // `@unchecked Sendable` is safe, because the raw memory is written only in `init` and freed in `deinit`. The values
+    // of `enum` are nodes of documents that `Schema` keeps alive.
     let base: PlanBase
     let instructionCount: Int
     let byteCount: Int
     private let block: UnsafeMutableRawPointer
-    /// Keeps the patterns alive, which the block references without counting.
+    /// The patterns of the plan. The block contains unretained references to them.
     private let patterns: [Pattern]
 
     init(_ tables: PlanTables, patterns: [Pattern]) {
@@ -29,9 +29,9 @@ final class Plan: @unchecked Sendable {
     deinit { block.deallocate() }
 }
 
-/// The start of a plan's block.
+/// The start of the memory block of a plan.
 struct PlanBase: @unchecked Sendable {
-    // The block is not written after its creation. The owner of this value keeps the `Plan`.
+    // The block is not changed after its creation. The owner of this value must keep the `Plan` alive.
     let start: UnsafeRawPointer
 
     @inline(__always) func row<Row>(_ offset: UInt32, as type: Row.Type = Row.self) -> UnsafePointer<Row> {
@@ -41,7 +41,7 @@ struct PlanBase: @unchecked Sendable {
     @inline(__always) func code(_ program: UInt32) -> UnsafePointer<Instruction> { row(program) }
 }
 
-/// The tables under construction. Operands are row numbers until `place`.
+/// The tables of a plan while it is built. Until `place`, operands are row numbers and not offsets.
 struct PlanTables {
     var code: [Instruction] = []
     var slots: [Slot] = []
@@ -51,7 +51,7 @@ struct PlanTables {
     var contains: [ContainsRow] = []
     /// The programs of tuple elements.
     var programs: [UInt32] = []
-    /// Required names, as texts.
+    /// Lists of required names, as numbers of texts.
     var lists: [UInt32] = []
     var branches: [Branch] = []
     var switches: [SwitchTable] = []
@@ -62,7 +62,7 @@ struct PlanTables {
     var values: [Node] = []
     var bytes: [UInt8] = []
 
-    /// The number of rows that counts against the limit of a plan.
+    /// The number of rows of all tables, which counts against the limit of a plan.
     var rows: Int {
         code.count + slots.count + patternRows.count + programs.count + lists.count + branches.count + texts.count
             + values.count

@@ -1,4 +1,4 @@
-/// The position of each table in a plan's block.
+/// The layout of a plan's block: the offset of each table.
 struct PlanLayout {
     private(set) var size = 0
 
@@ -19,7 +19,8 @@ struct PlanLayout {
         }
     }
 
-    /// At the start of the block, so that the program that passes everything is 0 both as a number and as an offset.
+    /// The table of instructions is at the start of the block. Therefore the program that accepts every value has the
+    /// number 0 and the offset 0.
     let code: Place<Instruction>
     let slots: Place<Slot>
     let objects: Place<ObjectTable>
@@ -41,7 +42,7 @@ struct PlanLayout {
     init(_ tables: PlanTables, patterns count: Int) {
         var size = 0
         func next<Row>(_ count: Int, _ type: Row.Type) -> Place<Row> {
-            // Aligned, so that tables do not share cache lines.
+            // Each table is aligned to 64 bytes, so that tables do not share cache lines.
             let offset = (size + 63) & ~63
             size = offset + count * MemoryLayout<Row>.stride
             return Place(offset: offset)
@@ -68,7 +69,7 @@ struct PlanLayout {
 }
 
 extension PlanTables {
-    /// Converts every row number into an offset.
+    /// Converts all row numbers in the tables into offsets.
     mutating func place(by layout: PlanLayout) {
         for at in arrays.indices { arrays[at].restWay = MatchStrategy(code[Int(arrays[at].rest)]) }
         for at in slots.indices {

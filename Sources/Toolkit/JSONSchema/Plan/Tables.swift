@@ -1,47 +1,47 @@
-/// The numbers of the two programs at the start of every plan. In the finished block programs are offsets; the first
-/// stays zero.
+/// The numbers of the two programs at the start of every plan: one accepts every value, and the other rejects every
+/// value. In the finished block, programs are offsets; the offset of the first one is also zero.
 enum Programs {
     static let pass: UInt32 = 0
     static let fail: UInt32 = 1
 }
 
-/// A name or string in a plan. The length and two words decide nearly every comparison.
+/// A name or string in a plan. Nearly all comparisons need only the length and the two words.
 struct PlanText: BitwiseCopyable {
     var words = NameWords()
     var length: UInt32 = .max
-    /// The offset in the plan's bytes.
+    /// The offset of the text in the plan's bytes.
     var offset: UInt32 = 0
 
-    /// Marks a free slot; no string has this length.
+    /// The value of a free slot. No string has this length.
     static let free = PlanText()
 }
 
-/// A member in an object table.
+/// The entry of a member in an object table.
 struct Slot: BitwiseCopyable {
-    /// The first field, so that a slot's address is that of its name.
+    /// The name must be the first field, so that the address of a slot is the address of its name.
     var name = PlanText.free
-    /// The bit to set when the member is present; zero when it is not required.
+    /// The bit that is set when the member is present; zero if the member is not required.
     var required: UInt64 = 0
     var program = Programs.pass
-    /// True when the member counts as evaluated; false when the table contains it only because it is required.
+    /// True when the member counts as evaluated; false if the table contains the member only because it is required.
     var marks = false
     var way = MatchStrategy.run
-    /// For `kinds`: the permitted kinds, by `NodeKind`.
+    /// For the strategy `kinds`: the allowed kinds, as bits of `NodeKind`.
     var kinds: UInt8 = 0
 }
 
-/// The fastest way to run a program, determined from its first instruction.
+/// The fastest way to run a program. It is determined from the first instruction of the program.
 enum MatchStrategy: UInt8 {
     case pass
-    /// A single check of the value's kind against a mask.
+    /// The program is a single check of the value's kind.
     case kinds
-    /// A single check of a string's length, or of an integer's range.
+    /// The program is a single check of a string's length, or of an integer's range.
     case string, integer
-    /// Another single leaf.
+    /// The program is another single leaf (a check without calls).
     case leaf
-    /// A single table for values of one kind.
+    /// The program is a single object table or array table.
     case object, array
-    /// A single switch on a member's string.
+    /// The program is a single switch on the string of a member.
     case selectBranch
     case run
 
@@ -60,7 +60,8 @@ enum MatchStrategy: UInt8 {
     }
 }
 
-/// A set of texts with open addressing. The number of slots is a power of two, and at most half of them are used.
+/// A hash table of texts with open addressing. The number of slots is a power of two, and at most half of the slots are
+/// used.
 struct TextTable: BitwiseCopyable {
     var multiplier: UInt64 = 0
     var shift: UInt64 = 63
@@ -72,10 +73,10 @@ struct TextTable: BitwiseCopyable {
     }
 }
 
-/// The keywords `properties`, `patternProperties`, `additionalProperties`, `required`, `propertyNames` and the counts,
-/// checked in one pass.
+/// The requirements on the members of an object, which are checked in one pass: `properties`, `patternProperties`,
+/// `additionalProperties`, `required`, `propertyNames` and the number of members.
 struct ObjectTable: BitwiseCopyable {
-    /// The first field, so that a table's address is that of its names.
+    /// The members must be the first field, so that the address of a table is the address of its names.
     var members = TextTable()
     var required: UInt64 = 0
     var minimum: UInt32 = 0
@@ -84,13 +85,13 @@ struct ObjectTable: BitwiseCopyable {
     var declared: UInt32 = 0
     var patterns: UInt32 = 0
     var patternCount: UInt32 = 0
-    /// The program for members that are neither named nor matched.
+    /// The program for members whose name is not in the table and matches no pattern.
     var additional = Programs.pass
-    /// The program for each name.
+    /// The program that checks the name of each member (`propertyNames`).
     var names = Programs.pass
     /// True when there is a schema for other members, even one that passes everything.
     var hasAdditional = false
-    /// True when members that are not named here are unrestricted.
+    /// True when members whose names are not in the table are not restricted.
     var isOpen = true
 }
 
@@ -98,17 +99,17 @@ struct ObjectTable: BitwiseCopyable {
 struct PatternRow: BitwiseCopyable {
     var pattern: UInt32
     var program: UInt32
-    /// True when a match excludes the member from `additional`.
+    /// True when a matching member is not checked by the program `additional`.
     var covers: Bool
 }
 
 struct ArrayTable: BitwiseCopyable {
     var minimum: UInt32 = 0
     var maximum: UInt32 = .max
-    /// The programs of the first elements.
+    /// The first of the programs for the elements of the prefix (tuple).
     var prefix: UInt32 = 0
     var prefixCount: UInt32 = 0
-    /// The program for the other elements.
+    /// The program for the elements after the prefix.
     var rest = Programs.pass
     var restWay = MatchStrategy.run
     var contains: UInt32 = 0
@@ -125,15 +126,15 @@ struct ContainsRow: BitwiseCopyable {
     var marks: Bool
 }
 
-/// A branch, with the kinds of values that can pass it.
+/// A branch of `anyOf` or `oneOf`, with the kinds of values that can pass it.
 struct Branch: BitwiseCopyable {
     var program: UInt32
     var kinds: KindSet
 }
 
-/// Branches that are distinguished by the string in one member.
+/// A switch: branches that are selected by the string of one member.
 struct SwitchTable: BitwiseCopyable {
-    /// The first field, so that a switch's address is that of its strings.
+    /// The strings must be the first field, so that the address of a switch is the address of its strings.
     var values = TextTable()
     var member: UInt32
     /// The program for values that are not objects.

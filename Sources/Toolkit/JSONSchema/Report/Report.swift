@@ -2,7 +2,7 @@ public import JSON
 
 /// The reasons why a value does not satisfy a schema.
 public struct Report: Sendable, Equatable {
-    /// The violations in the order of the value; those at one place in the order of the schema.
+    /// The violations, in the order of the value. Violations at the same location are in the order of the schema.
     public var violations: [Violation]
     /// True when there are more violations than listed, because the limit was reached or a budget was exhausted.
     public var isTruncated: Bool
@@ -16,17 +16,18 @@ public struct Report: Sendable, Equatable {
 
 /// One violation of a schema.
 public struct Violation: Sendable, Equatable {
-    /// The location in the value, as in `#/items/0/name`.
+    /// The location in the value, for instance `#/items/0/name`.
     public var pointer: String
     /// The keyword that rejects the value; empty for the schema `false`.
     public var keyword: String
-    /// One sentence without a full stop. Quotes at most 64 characters of the value, and no redacted values.
+    /// One sentence about the violation, without a full stop. It quotes at most 64 characters of the value and no
+    /// redacted values.
     public var detail: String
-    /// A description of valid values, when it is short.
+    /// A description of valid values; nil when it would be long.
     public var expected: String?
-    /// The path to the keyword through references (2020-12 core 12.3.1).
+    /// The path to the keyword through the references of the schema (2020-12 core 12.3.1).
     public var keywordLocation: String
-    /// The absolute location of the keyword: the resource's URI and a pointer (2020-12 core 12.3.2).
+    /// The absolute location of the keyword: the URI of the resource and a JSON Pointer (2020-12 core 12.3.2).
     public var absoluteKeywordLocation: String
 }
 
@@ -40,31 +41,32 @@ extension Violation {
 public struct ReportOptions: Sendable {
     /// The maximum number of violations listed.
     public var limit = 50
-    /// The maximum number of bytes of all locations together; the first violation is always listed. A long name is part
-    /// of the location of every value below it, and could turn a small value into a large report.
+    /// The maximum length of all locations together, in bytes. The first violation is always listed. The limit is
+    /// needed because a long name is part of the location of every value below it, so a small value could result in a
+    /// large report.
     public var placeBytes = 64 << 10
-    /// Names of members whose content is never quoted. Compared case-insensitively.
+    /// The names of members whose content is never quoted. Names are compared case-insensitively.
     var redacted: Set<String> = ["password", "passwd", "secret", "token", "authorization", "api_key", "apikey"]
-    /// True to list the violations of every branch of `anyOf` and `oneOf`, instead of only the branch that was probably
-    /// meant.
+    /// True to list the violations of all branches of `anyOf` and `oneOf`. False to list only those of the branch that
+    /// was probably intended.
     public var listsEveryBranch = false
 
-    /// The default options.
+    /// Creates the default options.
     public init() {}
 }
 
 extension Schema {
-    /// Returns the violations of a value, which are empty for a valid one. Intended for values with the verdict
-    /// `invalid`, because a report costs far more than the verdict.
+    /// Returns the violations of a value. There are none for a valid value. Use it only for values with the verdict
+    /// `invalid`, because a report takes much longer than the verdict.
     ///
-    /// - Parameter bytes: as for the verdict.
+    /// - Parameter bytes: the length of the value's text in bytes; see ``verdict(on:bytes:scratch:)``.
     public func report(on value: JSONValue, bytes: Int? = nil, limit: Int = 50) -> Report {
         var options = ReportOptions()
         options.limit = limit
         return report(on: value, bytes: bytes, options: options)
     }
 
-    /// As above, with options.
+    /// Returns the violations of a value, with these options. There are none for a valid value.
     public func report(on value: JSONValue, bytes: Int? = nil, options: ReportOptions) -> Report {
         var scratch = Scratch()
         switch verdict(on: value, bytes: bytes, scratch: &scratch) {
@@ -81,8 +83,8 @@ extension Schema {
         placed(collected(on: value, bytes: bytes, options: options))
     }
 
-    /// As above, within the remaining budget that the value shares with others. When nothing remains, the report says
-    /// only that the value is invalid.
+    /// Returns the violations of a value that is known to be invalid, within a budget that several values share. When
+    /// the budget is used up, the report contains only the information that the value is invalid.
     public func reasons(
         on value: JSONValue, bytes: Int? = nil, within budget: inout EvaluationBudget,
         options: ReportOptions = ReportOptions()
@@ -99,7 +101,7 @@ extension Schema {
         report.violations.isEmpty ? Report(violations: [Self.unplaced], isTruncated: true) : report
     }
 
-    /// Returns the violations according to the rules, independent of the plan. Tests compare the two.
+    /// Returns the violations according to the rules, without evaluating the plan. Tests compare both results.
     package func collected(
         on value: JSONValue, bytes: Int? = nil, options: ReportOptions = ReportOptions()
     ) -> Report {
@@ -112,7 +114,7 @@ extension Schema {
     private func collected(on value: JSONValue, by collector: inout ViolationCollector) -> Report {
         let options = collector.options
         let outcome = collector.apply(0, value, ViolationCollector.Place())
-        // A stable sort, which keeps violations of one place in the order of the schema.
+        // The sort is stable, so that violations at the same location keep the order of the schema.
         let sorted = outcome.found.enumerated().sorted { left, right in
             if left.element.order == right.element.order { return left.offset < right.offset }
             return left.element.order.lexicographicallyPrecedes(right.element.order)
@@ -132,7 +134,8 @@ extension Schema {
         return Array(listed)
     }
 
-    /// Reported for an invalid value whose violation the report's budget does not reach.
+    /// The violation that is reported for an invalid value when the budget of the report is used up before a violation
+    /// is found.
     private static let unplaced = Violation(
         pointer: "#", keyword: "", detail: "does not match the schema; it is too involved to say where",
         keywordLocation: "", absoluteKeywordLocation: "#")

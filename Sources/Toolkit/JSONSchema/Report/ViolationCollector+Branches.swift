@@ -34,7 +34,7 @@ extension ViolationCollector {
         _ test: Rule.ID, _ then: Rule.ID?, _ otherwise: Rule.ID?, _ value: JSONValue, _ place: Place
     ) -> Outcome {
         var outcome = Outcome()
-        // `then` and `else` are located beside `if`.
+        // `then` and `else` are at the same level as `if`, so the last part of the path is removed.
         var beside = place
         beside.path = String(place.path.dropLast("/if".count))
         let tested = apply(test, value, place)
@@ -78,7 +78,8 @@ extension ViolationCollector {
         rules.indices.map { apply(rules[$0], value, place.keyword(String($0))) }
     }
 
-    /// Explains why no branch passed. Listing the violations of every branch would hide the one actual error.
+    /// Returns the violations that explain why no branch has passed. If possible, returns only those of the branch that
+    /// was probably intended, because all violations together would hide the actual error.
     private func explain(
         _ rules: [Rule.ID], _ tried: [Outcome], _ check: Check, _ rule: Rule, _ value: JSONValue, _ place: Place
     ) -> Outcome {
@@ -99,7 +100,8 @@ extension ViolationCollector {
         return violation(rule, check.keyword, value, place, "matches none of the \(rules.count) alternatives")
     }
 
-    /// The only branch whose `const` or `enum` for some member accepts the value's member.
+    /// Returns the index of the only branch whose `const` or `enum` for a member accepts the member of the value; nil
+    /// when there is not exactly one.
     private func told(_ branches: [Rule.ID], _ value: JSONValue) -> Int? {
         guard value.kind == .object, branches.count > 1 else { return nil }
         let listed = branches.map { listedMembers(rules[$0]) }
@@ -113,7 +115,7 @@ extension ViolationCollector {
         return nil
     }
 
-    /// The members for which a rule, or the rules it refers to, lists values.
+    /// Returns the members for which a rule, or a rule to which it refers, lists values, with these values.
     private func listedMembers(_ rule: Rule) -> [Name: [JSONValue]] {
         var listed: [Name: [JSONValue]] = [:]
         var waiting = [rule]
@@ -138,12 +140,13 @@ extension ViolationCollector {
         return listed
     }
 
-    /// The branch that got deepest into the value before it failed, if one got deeper than the others.
+    /// Returns the index of the branch that failed at the deepest location of the value; nil when no branch failed
+    /// deeper than `depth`.
     private func deepest(_ tried: [Outcome], than depth: Int) -> Int? {
         let reached = tried.map { outcome in outcome.found.map(\.order.count).max() ?? 0 }
         guard let best = reached.max(), best > depth else { return nil }
         let candidates = reached.indices.filter { reached[$0] == best }
-        // Among equals, the one with the fewest violations.
+        // If several branches failed at the same depth, the one with the fewest violations is chosen.
         return candidates.min { tried[$0].found.count < tried[$1].found.count }
     }
 }

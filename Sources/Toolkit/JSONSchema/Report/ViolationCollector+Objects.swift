@@ -1,7 +1,7 @@
 import JSON
 
 extension ViolationCollector {
-    /// Checks a keyword about members; nil for other keywords.
+    /// Checks a keyword that concerns the members of an object. Returns nil for other keywords.
     mutating func validateObject(
         _ check: Check, of rule: Rule, _ value: JSONValue, _ place: Place, _ parts: EvaluatedParts
     ) -> Outcome? {
@@ -32,7 +32,8 @@ extension ViolationCollector {
         }
     }
 
-    /// The number of names and patterns of the schema that are checked for an object, however few members it has.
+    /// Returns the number of comparisons with names and patterns of the schema for an object with this number of
+    /// members.
     private static func names(in requirement: KeywordRequirement, for members: Int) -> Int {
         switch requirement {
         case .properties(let known): known.count
@@ -83,7 +84,7 @@ extension ViolationCollector {
 
     // MARK: - Names that may be misspelt
 
-    /// The members that a schema does not know. Only these can be misspellings of a missing member.
+    /// Returns the members that a schema does not know. Only these can be misspellings of a missing member.
     private mutating func unknownMembers(
         among members: [(name: String, value: JSONValue)], to rule: Rule
     ) -> NameSuggester {
@@ -92,7 +93,7 @@ extension ViolationCollector {
         return NameSuggester(members.lazy.map(\.name).filter { !known.contains(Name($0)) })
     }
 
-    /// The names that a schema knows and an object lacks.
+    /// Returns the names that a schema knows and that an object does not contain.
     private mutating func freeNames(
         of rule: Rule, beside members: [(name: String, value: JSONValue)]
     ) -> NameSuggester {
@@ -101,7 +102,8 @@ extension ViolationCollector {
         return NameSuggester(knownNames(rule).subtracting(given).sorted().lazy.map(\.text))
     }
 
-    /// The names that a rule, and the rules it applies in place, mention. Collecting them counts as comparisons.
+    /// Returns the names of members in a rule, and in the rules that it applies to the same value. Collecting them
+    /// reduces the number of remaining comparisons.
     private mutating func knownNames(_ rule: Rule) -> Set<Name> {
         var names: Set<Name> = []
         var waiting = [rule]
@@ -186,10 +188,10 @@ extension ViolationCollector {
         return outcome
     }
 
-    /// Checks a member that the schema does not know. When no such member is allowed, the message says so and suggests
-    /// the name that was probably meant.
+    /// Checks a member that the schema does not know. If unknown members are not allowed, the message suggests the name
+    /// that was probably intended.
     ///
-    /// - Parameter free: the names of which it may be a misspelling, collected once per object.
+    /// - Parameter free: the known names that the object does not contain, of which the member may be a misspelling.
     private mutating func unknownMember(
         _ other: Rule.ID, _ check: Check, _ rule: Rule, _ member: (name: String, value: JSONValue), _ position: Int,
         _ members: [(name: String, value: JSONValue)], _ free: inout NameSuggester?, _ place: Place
@@ -209,7 +211,7 @@ extension ViolationCollector {
         var outcome = Outcome()
         for (position, member) in members.enumerated() {
             if isFull(outcome) { break }
-            // A name from the parser can always be parsed again.
+            // Parsing cannot fail here, because the name comes from the parser.
             guard let name = try? JSONDocument(JSONText(string: member.name)) else { continue }
             let below = place.member(member.name, position, redacted: options.redacted)
             var found = apply(names, name.root, below)

@@ -6,7 +6,7 @@ extension ViolationCollector {
         var expected: String?
     }
 
-    /// The failure of a keyword that concerns a single value; nil when it passes, and for other keywords.
+    /// Checks a keyword that concerns a single value. Returns nil if the value passes, and for other keywords.
     mutating func scalarFailure(_ requirement: KeywordRequirement, _ value: JSONValue, _ place: Place) -> Failure? {
         switch requirement {
         case .kinds(let kinds):
@@ -70,7 +70,7 @@ extension ViolationCollector {
         }
     }
 
-    /// A number in the notation of a schema's author.
+    /// Returns a number as text, in the notation that an author of schemas would use.
     static func printed(_ number: JSONValue) -> String {
         if let integer = number.integer { return String(integer) }
         guard let double = number.double else { return "" }
@@ -130,12 +130,12 @@ extension NumberRange {
 }
 
 extension KindSet {
-    /// The kind of a value, which distinguishes 1 from 1.0 if `exactly`.
+    /// Creates the set that contains the kind of a value. If `exactly`, 1 and 1.0 have different kinds.
     init(of value: JSONValue, exactly: Bool) {
         self = value.kind == .real ? KindSet(real: value.double ?? 0) : KindSet(of: value)
     }
 
-    /// The kinds in words, such as `string` or `integer or null`.
+    /// The names of the kinds as text, such as `string` or `integer or null`.
     var words: String {
         var words: [String] = []
         for (kinds, word) in [
@@ -152,7 +152,7 @@ extension KindSet {
 }
 
 extension ViolationCollector {
-    /// The failure of `const` and `enum`, with the value that was probably meant.
+    /// Returns the failure of `const` or `enum`, with the value that was probably intended.
     mutating func listed(_ wanted: [JSONValue], _ value: JSONValue, _ place: Place) -> Failure {
         let shown = wanted.prefix(8).map { Self.quoted($0) ?? Self.word($0) }
         let all = shown.joined(separator: ", ") + (wanted.count > 8 ? ", …" : "")
@@ -165,7 +165,7 @@ extension ViolationCollector {
         return Failure(detail: detail, expected: all.count <= 256 ? all : nil)
     }
 
-    /// A value of the schema as text, when it is short.
+    /// Returns a value of the schema as text; nil when it would be too long.
     private static func quoted(_ value: JSONValue) -> String? {
         switch value.kind {
         case .string: value.string.flatMap { $0.unicodeScalars.count <= 64 ? "\"\($0)\"" : nil }

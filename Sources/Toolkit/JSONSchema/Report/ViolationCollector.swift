@@ -1,9 +1,10 @@
 import JSON
 
-/// Determines where and why a value is invalid: walks the rules, which still have their keywords, and collects every
-/// violation.
+/// Determines where and why a value is invalid. Evaluates the rules, which still contain their keywords, and collects
+/// all violations.
 ///
-/// Runs only after the plan has rejected the value, so speed matters less. Uses the same budget of steps.
+/// The collector runs only after the plan has rejected a value, so its speed is less important. Its number of steps is
+/// limited.
 struct ViolationCollector {
     let rules: [Rule]
     let index: SchemaIndex
@@ -12,8 +13,8 @@ struct ViolationCollector {
     let options: ReportOptions
     var steps: Int
     var patternSteps: Int
-    /// Remaining comparisons with misspelled names, the most expensive part of a report. The first violations use them
-    /// up, and later ones have no suggestions.
+    /// The remaining number of comparisons for suggesting names, which are the most expensive part of a report. When it
+    /// is used up, further violations contain no suggestions.
     var comparisons = 2_000
     private var depth = 0
     var isExhausted = false
@@ -28,10 +29,11 @@ struct ViolationCollector {
         self.patternSteps = patternSteps
     }
 
-    /// The current location in the value, and the path to the keyword.
+    /// The current location in the value, and the path to the current keyword.
     struct Place {
         var pointer = "#"
-        /// The indexes of the members and elements on the path, which sort violations by the order of the value.
+        /// The indexes of the members and elements on the path. They are used to sort violations in the order of the
+        /// value.
         var order: [Int] = []
         var isRedacted = false
         var path = ""
@@ -63,7 +65,7 @@ struct ViolationCollector {
         var order: [Int]
     }
 
-    /// The violations of a value under a rule, and the parts that were evaluated.
+    /// The result of checking a rule on a value: the violations, and the evaluated parts of the value.
     struct Outcome {
         var isValid = true
         var found: [Found] = []
@@ -75,27 +77,28 @@ struct ViolationCollector {
             parts.formUnion(other.parts)
         }
 
-        /// Adds the violations of values further down, without the evaluated parts.
+        /// Adds the violations of a member or element, without its evaluated parts.
         mutating func mergeBelow(_ other: Outcome) {
             isValid = isValid && other.isValid
             found += other.found
         }
     }
 
-    /// The maximum number of nested calls. A call takes more stack than one of the plan's evaluator.
+    /// The maximum number of nested calls. It is lower than for the plan's evaluator, because a call needs more stack.
     private static let nesting = 200
 
-    /// Uses steps of the budget. When none remain, every check passes and the report is marked as truncated.
+    /// Uses steps of the budget. Returns false when none remain. Every check then passes, and the report is marked as
+    /// truncated.
     mutating func spend(_ count: Int = 1) -> Bool {
         steps -= count
         if steps < 0 { isExhausted = true }
         return !isExhausted
     }
 
-    /// True when further violations would not be listed. The verdict is known then.
+    /// True when further violations would not be listed. The check can then stop.
     func isFull(_ outcome: Outcome) -> Bool { outcome.found.count > options.limit }
 
-    /// The name that was probably meant; nil if none is similar, or no comparisons remain.
+    /// Returns the name that was probably intended; nil if no name is similar or no comparisons remain.
     mutating func nearest(to given: String, among names: NameSuggester) -> String? {
         guard names.count <= comparisons, spend(names.count) else { return nil }
         comparisons -= names.count
@@ -117,7 +120,7 @@ struct ViolationCollector {
             let place = place.keyword(check.keyword)
             outcome.merge(validate(check, of: rule, value, place, outcome.parts))
         }
-        // Parts evaluated by a failed schema do not count.
+        // The parts that a failed schema has evaluated do not count.
         if !outcome.isValid { outcome.parts = EvaluatedParts() }
         return outcome
     }
@@ -151,7 +154,7 @@ struct ViolationCollector {
     }
 }
 
-/// The evaluated members and elements, by index.
+/// The evaluated members or elements of a value, by index.
 struct EvaluatedParts {
     var all = false
     var below = 0

@@ -1,11 +1,13 @@
 import JSON
 
-/// The original metaschemas of all dialects and their vocabularies. References to them resolve like those to preloaded
-/// documents, without a network.
+/// The original metaschemas of all dialects and their vocabularies. They are part of the program, so references to them
+/// need no network.
 enum Metaschemas {
     static let all = draft202012 + draft201909 + draft07 + draft06 + draft04
 
-    /// - Parameter uri: with or without the empty fragment that some URIs have.
+    /// Returns the text of a metaschema; nil when there is no metaschema with this URI.
+    ///
+    /// - Parameter uri: the URI of a metaschema, with or without an empty fragment.
     static func text(for uri: String) -> StaticString? {
         let key = uri.hasSuffix("#") ? String(uri.dropLast()) : uri
         return all.first { $0.uri == key }?.text
@@ -15,8 +17,8 @@ enum Metaschemas {
         parsed[uri.hasSuffix("#") ? String(uri.dropLast()) : uri]
     }
 
-    /// All metaschemas, parsed at first use (less than a millisecond). One that does not parse would be missing here,
-    /// which a test detects.
+    /// All metaschemas, which are parsed at the first use (in less than a millisecond). A metaschema that cannot be
+    /// parsed would be missing here, which a test detects.
     private static let parsed = Dictionary(
         uniqueKeysWithValues: all.compactMap { metaschema in
             (try? parse(metaschema.text)).map { (metaschema.uri, $0) }

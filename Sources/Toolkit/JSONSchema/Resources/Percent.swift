@@ -1,12 +1,13 @@
-/// Percent escapes (RFC 3986 section 2.1) of schema URIs: their normalization, and decoding to bytes that need not be
-/// UTF-8. Texts that are only encoded or decoded use `PercentEncoding` of the module Text.
+/// Percent-encoding (RFC 3986 section 2.1) for the URIs of schemas: normalization, and decoding to bytes that need not
+/// be UTF-8. For other purposes, use `PercentEncoding` of the module Text.
 enum Percent {
-    /// Decodes a text. Returns nil for a `%` that starts no escape, and for invalid UTF-8.
+    /// Decodes the percent escapes of a text. Returns nil for a `%` that does not begin an escape, and for invalid
+    /// UTF-8.
     static func decoded(_ text: some StringProtocol) -> String? {
         bytes(of: text).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// Decodes a text into bytes. Returns nil for a `%` that starts no escape.
+    /// Decodes the percent escapes of a text into bytes. Returns nil for a `%` that does not begin an escape.
     static func bytes(of text: some StringProtocol) -> [UInt8]? {
         var bytes: [UInt8] = []
         var rest = Substring(text).utf8
@@ -22,7 +23,7 @@ enum Percent {
         return bytes
     }
 
-    /// Escapes every byte that `allowed` rejects.
+    /// Returns the text with an escape for each byte for which `allowed` returns false.
     static func encoded(_ text: some StringProtocol, allowed: (UInt8) -> Bool) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {
@@ -31,8 +32,8 @@ enum Percent {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Normalizes escapes: upper case, none where unnecessary, one for each byte outside ASCII and for a `%` that
-    /// starts no escape. Everything else is unchanged.
+    /// Normalizes the escapes of a text. Escapes are in upper case, and unnecessary escapes are decoded. Each byte
+    /// outside ASCII is escaped, and so is a `%` that does not begin an escape. All other characters are unchanged.
     static func normalised(_ text: some StringProtocol) -> String {
         var bytes: [UInt8] = []
         var rest = Substring(text).utf8

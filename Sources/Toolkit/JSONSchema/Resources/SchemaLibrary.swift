@@ -1,27 +1,28 @@
 import Glibc
 public import JSON
 
-/// Documents that references may name, loaded before any schema is compiled. Nothing is ever fetched: a reference to a
-/// document that is neither here nor a metaschema fails the compilation.
+/// The documents to which the references of schemas may refer. They are loaded before a schema is compiled; documents
+/// are never fetched from the network. A reference to a document that is not in the library and is not a metaschema is
+/// an error.
 public struct SchemaLibrary: Sendable {
     private var documents: [String: JSONDocument] = [:]
 
-    /// An empty library; the metaschemas are always known.
+    /// Creates an empty library. The metaschemas are always known.
     public init() {}
 
     /// The identifiers of the documents, sorted.
     var identifiers: [String] { documents.keys.sorted() }
 
-    /// Adds a document that was, or would be, loaded from `uri`. It can be found by this URI and by the identifier at
-    /// its root.
+    /// Adds a document with the URI `uri`. References can use this URI or the identifier at the root of the document.
     ///
-    /// - Throws: when the URI is not absolute, or one of the identifiers already belongs to another document.
+    /// - Throws: ``SchemaLibraryError`` when the URI is not absolute, or when the URI or the identifier already belongs
+    ///   to another document.
     public mutating func add(_ document: JSONDocument, at uri: String) throws(SchemaLibraryError) {
         guard let (place, fragment) = URIText.resolve(uri, against: ""), URIReference(place).scheme != nil,
             fragment ?? "" == ""
         else { throw SchemaLibraryError("'\(uri)' is not an absolute URI") }
         try add(document, place)
-        // The `id` of draft-04 counts only in a document that declares this dialect; elsewhere `id` may mean anything.
+        // `id` is an identifier only in a document that declares draft-04. In other documents, it may have any meaning.
         let isDraft04 = document.root["$schema"]?.string.map { $0.contains("draft-04") } ?? false
         if let name = document.root[isDraft04 ? "id" : "$id"]?.string,
             let (own, _) = URIText.resolve(name, against: place), own != place
@@ -35,7 +36,9 @@ public struct SchemaLibrary: Sendable {
         documents[uri] = document
     }
 
-    /// - Parameter uri: an absolute URI; its fragment is ignored.
+    /// Returns the document with this URI; nil when the library contains none.
+    ///
+    /// - Parameter uri: an absolute URI. Its fragment is ignored.
     func document(at uri: String) -> JSONDocument? { documents[uri] ?? documents[Self.key(uri)] }
 
     private static func key(_ uri: String) -> String { URIReference(uri).withoutFragment.normalised.text }
@@ -43,34 +46,35 @@ public struct SchemaLibrary: Sendable {
 
 /// The reason why a document cannot be added to a library.
 public struct SchemaLibraryError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// One sentence, with the path or URI.
+    /// One sentence about the error, which contains the path or URI.
     public let description: String
 
     init(_ description: String) { self.description = description }
 }
 
-/// Limits for loading a folder.
+/// Limits for loading the documents of a folder.
 public struct SchemaFolderLimits: Sendable, Equatable {
-    /// Files and folders visited, of any type.
+    /// The maximum number of files and folders of any type that are visited.
     public var entries = 2_000
-    /// Bytes of one document.
+    /// The maximum length of one document in bytes.
     var fileBytes = 256 << 10
-    /// Bytes of all documents of the folder.
+    /// The maximum length of all documents of the folder together, in bytes.
     public var totalBytes = 16 << 20
-    /// Nested folders, which also bounds cycles of links.
+    /// The maximum nesting of folders. It also limits cycles of symbolic links.
     public var depth = 16
 
-    /// The default limits.
+    /// Creates the default limits.
     public init() {}
 }
 
 extension SchemaLibrary {
-    /// Adds each `.json` file of a folder and its subfolders, under `base` and its path in the folder. Names that start
-    /// with a dot are skipped.
+    /// Adds each `.json` file of a folder and its subfolders. The URI of a document is `base` followed by the path of
+    /// the file in the folder. Names that start with a dot are skipped.
     ///
-    /// - Parameter base: an absolute URI, to which a final slash is added if missing. The default is the folder's
-    ///   `file:` URI.
-    /// - Throws: for anything that cannot be read, is not JSON, or exceeds the limits. The library is then unchanged.
+    /// - Parameter base: an absolute URI. A slash is added at its end if it is missing. The default is the `file:` URI
+    ///   of the folder.
+    /// - Throws: ``SchemaLibraryError`` when a file cannot be read, is not JSON, or exceeds the limits. The library is
+    ///   then unchanged.
     public mutating func add(
         folder path: String, base: String? = nil, limits: SchemaFolderLimits = SchemaFolderLimits()
     ) throws(SchemaLibraryError) {
@@ -101,13 +105,15 @@ extension SchemaLibrary {
         Percent.encoded(path) { Percent.isUnreserved($0) || "!$&'()*+,;=:@/".utf8.contains($0) }
     }
 
-    /// The paths inside the folder, sorted so that errors do not depend on the order of the file system.
+    /// Returns the paths of the files in the folder. They are sorted, so that errors do not depend on the order of the
+    /// file system.
     private static func files(
         in root: String, _ limits: SchemaFolderLimits
     ) throws(SchemaLibraryError) -> [String] {
         var files: [String] = []
         var folders: [(path: String, depth: Int)] = [("", 0)]
-        // Counted over all folders, because a cycle of links branches before it becomes deep.
+        // The number of entries is counted for all folders together, because a cycle of links can contain very many
+        // entries before it reaches the maximum depth.
         var left = limits.entries
         while let (folder, depth) = folders.popLast() {
             guard depth <= limits.depth else { throw SchemaLibraryError("\(root)/\(folder) is nested too deep") }
@@ -132,7 +138,8 @@ extension SchemaLibrary {
         defer { closedir(handle) }
         var names: [String] = []
         while let entry = readdir(handle) {
-            // `d_name` is not copied, because an entry is only as long as its name and the declared type is longer.
+            // `d_name` is read through a pointer and not copied, because an entry is only as long as its name, and the
+            // declared type is longer.
             let start = MemoryLayout<dirent>.offset(of: \.d_name).map { UnsafeRawPointer(entry) + $0 }
             guard let start else { break }
             let name = String(cString: start.assumingMemoryBound(to: CChar.self))

@@ -1,7 +1,7 @@
-/// A URI or relative reference in its five parts (RFC 3986 section 3). Any text is accepted, and characters that no
-/// part forbids are unchanged, so internationalized identifiers are supported as well.
+/// A URI or relative reference, split into its five parts (RFC 3986 section 3). Any text is accepted and stored
+/// unchanged, so internationalized identifiers are also supported.
 ///
-/// The libraries of the platforms are not used, because they follow browsers or older RFCs and escape, reject or repair
+/// The URL types of the platform are not used. They follow browsers or older RFCs, and they escape, reject or repair
 /// references.
 struct URIReference: Sendable, Equatable {
     var scheme: String?
@@ -10,7 +10,7 @@ struct URIReference: Sendable, Equatable {
     var query: String?
     var fragment: String?
 
-    /// Splits a text like the expression in RFC 3986 appendix B.
+    /// Splits a text in the same way as the regular expression in RFC 3986 appendix B.
     init(_ text: some StringProtocol) {
         var rest = Substring(text).utf8
         fragment = Self.cutTail(of: &rest, at: "#")
@@ -44,8 +44,8 @@ struct URIReference: Sendable, Equatable {
         var text = ""
         if let scheme { text += scheme + ":" }
         if let authority { text += "//" + authority }
-        // Without this prefix the path would be parsed as an authority (section 3.3). Removed dot segments can cause
-        // such a path.
+        // Without this prefix, the path would be parsed as an authority (section 3.3). Such a path can result from
+        // removing dot segments.
         if authority == nil, path.hasPrefix("//") { text += "/." }
         text += path
         if let query { text += "?" + query }
@@ -59,7 +59,7 @@ struct URIReference: Sendable, Equatable {
         return copy
     }
 
-    /// Resolves this reference against `base` (RFC 3986 section 5.2.2, strict).
+    /// Returns this reference resolved against `base` (RFC 3986 section 5.2.2, strict).
     func resolved(against base: URIReference) -> URIReference {
         var target = self
         if scheme != nil || authority != nil {
@@ -77,15 +77,15 @@ struct URIReference: Sendable, Equatable {
         return target
     }
 
-    /// Merges a relative path with this path (RFC 3986 section 5.2.3).
+    /// Returns a relative path merged with the path of this reference (RFC 3986 section 5.2.3).
     private func merged(with relative: String) -> String {
         if authority != nil, path.isEmpty { return "/" + relative }
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return relative }
         return String(path[...slash]) + relative
     }
 
-    /// Removes dot segments (RFC 3986 section 5.2.4), segment by segment. One difference: a path without a leading
-    /// slash stays without one, whereas the RFC's algorithm turns `a/../b` into `/b`.
+    /// Returns a path without dot segments (RFC 3986 section 5.2.4). There is one difference to the RFC's algorithm: a
+    /// path without a leading slash does not get one. The RFC's algorithm changes `a/../b` to `/b`.
     static func withoutDots(_ path: String) -> String {
         var input = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map(Substring.init)
         let isRooted = input.count > 1 && input[0].isEmpty
@@ -95,7 +95,7 @@ struct URIReference: Sendable, Equatable {
             let isDots = segment == "." || segment == ".."
             if segment == ".." { _ = output.popLast() }
             if !isDots { output.append(segment) }
-            // A final dot segment leaves a folder: `/a/b/..` is `/a/`.
+            // A dot segment at the end leaves a slash: `/a/b/..` becomes `/a/`.
             if isDots, index == input.count - 1, isRooted || !output.isEmpty { output.append("") }
         }
         return (isRooted ? "/" : "") + output.joined(separator: "/")
@@ -108,10 +108,10 @@ extension UInt8 {
 }
 
 extension URIReference {
-    /// The normal form in which identifiers are compared (RFC 3986 section 6.2.2): scheme and host in lower case, no
-    /// dot segments, escapes in upper case and only where needed. Characters outside ASCII are escaped (RFC 3987
-    /// section 3.1), so that texts are equal only when their bytes are. The fragment is unchanged, since it is not part
-    /// of the named resource.
+    /// The normal form in which identifiers are compared (RFC 3986 section 6.2.2). Scheme and host are in lower case,
+    /// there are no dot segments, and there are only necessary escapes, in upper case. Characters outside ASCII are
+    /// escaped (RFC 3987 section 3.1), so that texts are equal only if their bytes are equal. The fragment is
+    /// unchanged, because it does not identify the resource.
     var normalised: URIReference {
         var copy = self
         copy.scheme = scheme.map(Self.lowercased)
@@ -120,13 +120,13 @@ extension URIReference {
             let start = host ?? authority.startIndex
             return Percent.normalised(authority[..<start]) + Self.lowercased(Percent.normalised(authority[start...]))
         }
-        // Dots may be escaped: `%2E` is a dot.
+        // Escapes are normalized first, because `%2E` is a dot.
         copy.path = Self.withoutDots(Percent.normalised(path))
         copy.query = query.map { Percent.normalised($0) }
         return copy
     }
 
-    /// Converts ASCII letters to lower case. The two digits of an escape stay in upper case.
+    /// Returns the text with ASCII letters in lower case, except the two digits of each escape.
     private static func lowercased(_ text: String) -> String {
         var escaped = 0
         let bytes = text.utf8.map { byte -> UInt8 in
@@ -137,10 +137,11 @@ extension URIReference {
     }
 }
 
-/// References in the form in which the compiler uses them, as texts.
+/// Functions on references in the form of texts, which the compiler uses.
 enum URIText {
-    /// Resolves `reference` in a document at `base`. Returns the URI in normal form, and the fragment as written. Nil
-    /// for an invalid reference: one with a control character or a `%` that starts no escape.
+    /// Resolves a reference in a document with the URI `base`. Returns the URI in normal form and the unchanged
+    /// fragment. Returns nil for an invalid reference, which contains a control character or a `%` that does not begin
+    /// an escape.
     static func resolve(_ reference: String, against base: String) -> (uri: String, fragment: String?)? {
         guard !reference.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }), Percent.bytes(of: reference) != nil
         else { return nil }
@@ -150,7 +151,7 @@ enum URIText {
 
     static func percentDecoded(_ text: String) -> String? { Percent.decoded(text) }
 
-    /// Encodes a JSON Pointer or anchor as a fragment (RFC 3986 section 3.5).
+    /// Returns a JSON Pointer or anchor encoded as a fragment (RFC 3986 section 3.5).
     static func fragment(_ text: String) -> String {
         Percent.encoded(text) { Percent.isUnreserved($0) || "!$&'()*+,;=:@/?".utf8.contains($0) }
     }

@@ -1,7 +1,7 @@
 import JSON
 
-/// Runs test files in the format of the official JSON Schema test suite: an array of cases with `description`, `schema`
-/// and `tests`, where each test has `description`, `data` and `valid`.
+/// Runs test files of the official JSON Schema test suite. A file is an array of cases with `description`, `schema` and
+/// `tests`. Each test has `description`, `data` and `valid`.
 public struct SuiteRun: Sendable {
     /// The failure of one test.
     public struct Failure: Sendable, Equatable {
@@ -9,13 +9,13 @@ public struct SuiteRun: Sendable {
         public enum Sort: String, Sendable {
             /// The verdict is wrong.
             case verdict
-            /// The schema was rejected; every test of the case counts as failed.
+            /// The schema was rejected. All tests of the case then count as failed.
             case schemaRefused
             /// A limit stopped the evaluation.
             case exhausted
-            /// The report is empty although the value is invalid, or the reverse.
+            /// The report is empty although the value is invalid, or contains violations although the value is valid.
             case report
-            /// The file is not a test file, or does not parse.
+            /// The file is not a test file or cannot be parsed.
             case file
         }
 
@@ -47,7 +47,10 @@ public struct SuiteRun: Sendable {
     private let options: SchemaOptions
     private var scratch = ScratchBox()
 
-    /// - Parameter options: include the library to which the schemas may refer.
+    /// Creates a run that has not run any file yet.
+    ///
+    /// - Parameter options: the options for compiling the schemas. They must include the library to which the schemas
+    ///   refer.
     public init(options: SchemaOptions) { self.options = options }
 
     /// Runs all cases of one file. Integers outside 64 bits are read as doubles.
@@ -63,7 +66,7 @@ public struct SuiteRun: Sendable {
         for text in cases { run(case: text, file) }
     }
 
-    /// Runs one case. Parses schema and data separately, as outside a test file.
+    /// Runs one case. The schema and the data are parsed separately, as in normal use.
     private mutating func run(case text: JSONText, _ file: String) {
         cases += 1
         guard let parts = try? Case(text) else {
@@ -141,9 +144,9 @@ public struct SuiteRun: Sendable {
     }
 }
 
-/// Scratch memory that can be part of a copyable value. Used from one thread, like that value.
+/// A reference to scratch memory, which can be part of a copyable value. Only one thread at a time may use it.
 private final class ScratchBox: @unchecked Sendable {
-    // Not shared: a run is created, used and discarded in one place.
+    // The box is not shared between threads, because a run is created, used and discarded by one function.
     private var scratch = Scratch()
 
     func verdict(of schema: Schema, on value: JSONValue) -> Verdict { schema.verdict(on: value, scratch: &scratch) }

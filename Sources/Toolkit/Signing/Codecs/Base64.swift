@@ -1,8 +1,8 @@
-/// Base 64 (RFC 4648, sections 4 and 5).
+/// Base64 encoding and decoding (RFC 4648, sections 4 and 5).
 ///
-/// Encodes with padding in the standard alphabet and without padding in the URL alphabet. Decodes with or without
-/// padding, but is otherwise strict: if one value had two spellings, a signature or a cursor could pass as a different
-/// one.
+/// Encodes the standard alphabet with padding and the URL alphabet without padding. Decoding accepts texts with or
+/// without padding but is otherwise strict. If several texts had the same value, a signature or a cursor could be
+/// changed without becoming invalid.
 public enum Base64 {
     private static let standard = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let url = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
@@ -10,20 +10,20 @@ public enum Base64 {
     private static let urlValues = values(of: url)
     private static let pad = UInt8(ascii: "=")
 
-    /// Encodes in the standard alphabet, with padding.
+    /// Encodes bytes in the standard alphabet, with padding.
     public static func encode(_ bytes: [UInt8]) -> String { encode(bytes, standard, padded: true) }
 
-    /// Encodes in the alphabet for URLs and file names, without padding.
+    /// Encodes bytes in the alphabet for URLs and file names, without padding.
     public static func encodeURL(_ bytes: [UInt8]) -> String { encode(bytes, url, padded: false) }
 
-    /// Decodes the standard alphabet, with complete padding or none. Returns `nil` for anything else, including white
-    /// space and bits set beyond the last byte.
+    /// Decodes a text in the standard alphabet, with complete padding or without padding. Returns `nil` for any other
+    /// text, also if it contains white space or if unused bits of the last digit are set.
     public static func decode(_ text: String) -> [UInt8]? { decode(text[...].utf8, standardValues) }
 
-    /// Decodes a part of a text, such as the part after a prefix.
+    /// Decodes a part of a text, such as the part after a prefix, in the standard alphabet.
     static func decode(_ text: Substring) -> [UInt8]? { decode(text.utf8, standardValues) }
 
-    /// Decodes the URL alphabet, as strictly as the standard one.
+    /// Decodes a text in the URL alphabet, with the same rules as ``decode(_:)``.
     public static func decodeURL(_ text: String) -> [UInt8]? { decode(text[...].utf8, urlValues) }
 
     private static func encode(_ bytes: [UInt8], _ alphabet: [UInt8], padded: Bool) -> String {
@@ -52,8 +52,8 @@ public enum Base64 {
     private static func decode(_ text: Substring.UTF8View, _ values: [UInt8]) -> [UInt8]? {
         let padding = text.suffix(2).reversed().prefix { $0 == pad }.count
         let digits = text.dropLast(padding)
-        // A single remaining digit has six bits, which is less than a byte. Padding, if any, completes the last group
-        // of four.
+        // A last group of one digit is invalid, because its six bits are less than a byte. Padding must complete the
+        // last group of four digits.
         guard digits.count % 4 != 1, padding == 0 || (digits.count + padding) % 4 == 0 else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(digits.count / 4 * 3 + 2)

@@ -1,5 +1,5 @@
-/// The validation handshake of CloudEvents: an `OPTIONS` request asks if an address accepts events, and response
-/// headers grant it.
+/// The validation handshake of CloudEvents: a sender asks with an `OPTIONS` request if an address accepts events, and
+/// the receiver consents with response headers.
 ///
 /// Source: CloudEvents, "HTTP 1.1 Web Hooks for Event Delivery" 1.0, section 4.
 public enum CloudEventsValidation {
@@ -8,7 +8,7 @@ public enum CloudEventsValidation {
         case unlimited
         case perMinute(Int)
 
-        /// Parses `*` or a whole number above zero.
+        /// Parses `*` or a whole number above zero. Returns `nil` for any other text.
         init?(_ text: String) {
             if text == "*" {
                 self = .unlimited
@@ -29,12 +29,12 @@ public enum CloudEventsValidation {
         }
     }
 
-    /// The reason why a receiver has not consented. The status of its response is not considered.
+    /// The reason why a receiver has not consented. The status of the receiver's response is not considered.
     public enum Refusal: Error, Sendable, Equatable, CustomStringConvertible {
         /// The response has no `WebHook-Allowed-Origin`.
         case notAnswered
         case otherOrigin(String)
-        /// A rate was requested, and the response contains no valid one.
+        /// A rate was requested, but the response contains no valid rate.
         case rateMissing
 
         /// One sentence about the reason.
@@ -49,12 +49,12 @@ public enum CloudEventsValidation {
 
     // MARK: Requesting consent
 
-    /// Returns the headers of the `OPTIONS` request to the exact address that will receive posts. Every later post
-    /// carries the first header, too.
+    /// Returns the headers of the `OPTIONS` request. Send the request to the exact address that will receive the posts,
+    /// and add the first header to every later post.
     ///
     /// - Parameters:
-    ///   - origin: the gateway's DNS name.
-    ///   - ratePerMinute: the requested number of posts per minute; `nil` requests none.
+    ///   - origin: the DNS name of the gateway.
+    ///   - ratePerMinute: the requested number of posts per minute; `nil` requests no specific rate.
     public static func request(origin: String, ratePerMinute: Int? = nil) -> [SignedMessage.Field] {
         [("WebHook-Request-Origin", origin)] + (ratePerMinute.map { [("WebHook-Request-Rate", String($0))] } ?? [])
     }
@@ -62,10 +62,10 @@ public enum CloudEventsValidation {
     /// Reads the consent from a receiver's response.
     ///
     /// - Parameters:
-    ///   - origin: the origin that was sent in the request.
+    ///   - origin: the origin that the request contained.
     ///   - asksRate: true when the request asked for a rate.
     ///   - header: returns the value of the response field with this name, compared case-insensitively.
-    /// - Returns: the rate that the receiver accepts; unlimited when it names none.
+    /// - Returns: the rate that the receiver accepts; unlimited when the response contains no rate.
     /// - Throws: ``Refusal`` when the receiver has not consented.
     public static func grant(
         origin: String, asksRate: Bool, header: (String) -> String?
@@ -84,8 +84,8 @@ public enum CloudEventsValidation {
 
     // MARK: Granting consent
 
-    /// Answers an `OPTIONS` request at an address of the gateway. Returns `nil` when it is not a validation request,
-    /// for instance a browser's. Every requested rate is granted.
+    /// Returns the response to an `OPTIONS` request at an address of the gateway; `nil` when the request is not a
+    /// validation request, for instance the preflight request of a browser. Every requested rate is granted.
     public static func answer(header: (String) -> String?) -> HandshakeResponse? {
         guard let origin = header("WebHook-Request-Origin")?[...].trimmingBlanks(), isName(origin) else { return nil }
         var headers = [
@@ -98,7 +98,7 @@ public enum CloudEventsValidation {
         return HandshakeResponse(headers: headers)
     }
 
-    /// True for a DNS name, optionally with a port. Nothing else is echoed in a header.
+    /// True for a DNS name, with or without a port. No other text is copied into a response header.
     private static func isName(_ text: Substring) -> Bool {
         (1...255).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in

@@ -1,4 +1,4 @@
-/// The response to a provider that verifies the ownership of an address before it posts there.
+/// The response to a provider that verifies who controls an address before it sends posts to the address.
 public struct HandshakeResponse: Sendable, Equatable {
     /// The HTTP status.
     public var status: Int
@@ -24,39 +24,44 @@ public struct HandshakeResponse: Sendable, Equatable {
         self.headers = headers
     }
 
-    /// Creates a response that echoes a text, as plain text, so that no browser treats it as a page.
+    /// Creates a response that returns `text`. The media type is plain text, so that no browser treats the body as a
+    /// page.
     static func echo(_ text: String) -> HandshakeResponse {
         HandshakeResponse(contentType: "text/plain; charset=utf-8", body: text)
     }
 }
 
-/// Verification requests of providers that are answered by echoing or signing a text.
+/// Creates the responses to providers' verification requests, which require that a text is returned or signed.
 ///
-/// Each function returns `nil` for any other request. None of them has side effects, so repeated requests do no harm.
+/// Each function returns `nil` for a request that is not a verification request. The functions have no side effects, so
+/// a provider may repeat its request.
 public enum Handshakes {
-    /// The longest text in bytes that is echoed.
+    /// The maximum length in bytes of a text that is returned.
     static let echoLimitBytes = 1024
 
-    /// Slack: a post with `{"type":"url_verification","challenge":…}`. The post is signed like any other: verify the
-    /// signature first.
+    /// Answers Slack's verification request: a post with the body `{"type":"url_verification","challenge":…}`. The post
+    /// is signed like any other post, so verify the signature first.
     ///
-    /// - Parameters: the members of the body, when they are texts.
+    /// - Parameters: the members `type` and `challenge` of the body, or `nil` if they are not strings.
     public static func slack(type: String?, challenge: String?) -> HandshakeResponse? {
         guard type == "url_verification", let challenge, challenge.utf8.count <= echoLimitBytes else { return nil }
         return .echo(challenge)
     }
 
-    /// Meta, and providers that verify in the same way: `GET ?hub.mode=subscribe&hub.verify_token=…&hub.challenge=…`.
+    /// Answers the verification request of Meta and of providers that use the same request: `GET
+    /// ?hub.mode=subscribe&hub.verify_token=…&hub.challenge=…`.
     ///
-    /// - Parameter tokens: the tokens that the owner has given to the provider; the request may contain any of them.
-    /// - Returns: 403 when the request contains none of the tokens.
+    /// - Parameter tokens: the tokens that the owner has entered at the provider. The request must contain one of them.
+    /// - Returns: the response that returns the challenge; 403 when the request contains none of the tokens; `nil` for
+    ///   another request.
     public static func hub(
         query: [SignedMessage.Field], tokens: [Secret]
     ) -> HandshakeResponse? {
         guard value("hub.mode", in: query) == "subscribe", let challenge = value("hub.challenge", in: query),
             challenge.utf8.count <= echoLimitBytes
         else { return nil }
-        // Digests have the same length, so the comparison does not reveal the length of the token.
+        // Digests are compared instead of tokens. All digests have the same length, so the comparison does not reveal
+        // the length of a token.
         let digest = sha256(Array((value("hub.verify_token", in: query) ?? "").utf8))
         guard tokens.contains(where: { constantTimeEqual(sha256($0.bytes), digest) }) else {
             return HandshakeResponse(status: 403)
@@ -64,9 +69,9 @@ public enum Handshakes {
         return .echo(challenge)
     }
 
-    /// X: `GET ?crc_token=…`, answered with the token's HMAC.
+    /// Answers X's verification request, `GET ?crc_token=…`, with the HMAC of the token.
     ///
-    /// Anyone can send this request and so obtain a signature of a token. The caller must therefore accept no post
+    /// Anyone can send this request and thus obtain a signature of a token. The caller must therefore reject every post
     /// whose body satisfies `isToken`.
     ///
     /// - Parameter secret: the consumer secret, which also signs the posts.
@@ -77,8 +82,8 @@ public enum Handshakes {
             contentType: "application/json", body: #"{"response_token":"sha256=\#(Base64.encode(code))"}"#)
     }
 
-    /// True when X could have sent this as its token: up to 128 characters of Base64, in either alphabet. No JSON
-    /// object, array or string qualifies.
+    /// True when the bytes could be a token of X: 1 to 128 characters of Base64, in the standard or URL alphabet. False
+    /// for every JSON object, array or string.
     public static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
         (1...128).contains(bytes.count)
             && bytes.allSatisfy { byte in

@@ -1,6 +1,7 @@
 import Text
 
-/// Creates HTTP Message Signatures (RFC 9421), one for each key, over method, URL and the body's digest (RFC 9530).
+/// Creates HTTP Message Signatures (RFC 9421), one for each key. They cover the method, the URL and the digest of the
+/// body (RFC 9530).
 struct MessageSigner: Sendable {
     private struct Key: Sendable {
         enum Material: Sendable {
@@ -9,7 +10,7 @@ struct MessageSigner: Sendable {
         }
 
         var material: Material
-        /// The end of the signature parameters, which is the same for every message.
+        /// The last part of the signature parameters, which is the same for every message.
         var parameters: String
     }
 
@@ -65,8 +66,8 @@ struct MessageSigner: Sendable {
         }
     }
 
-    /// Returns the URL as its receiver reconstructs it. The wire carries the host without a standard port, and a path
-    /// that is never empty.
+    /// Returns the URL in the form in which the receiver reconstructs it from the request: without the standard port of
+    /// the scheme, and with a path that is never empty.
     private static func target(_ url: String) -> String {
         guard let parts = URLParts(url) else { return url }
         let isStandard = parts.authority.hasSuffix(parts.scheme == "https" ? ":443" : ":80")
@@ -74,25 +75,25 @@ struct MessageSigner: Sendable {
         return "\(parts.scheme)://\(parts.component("@authority") ?? "")\(parts.component("@path") ?? "")\(parts.query)"
     }
 
-    /// Returns the id of a shared key: the beginning of its digest, which a receiver with several keys can compute for
-    /// each.
+    /// Returns the id of a shared key: the first 8 bytes of its digest. A receiver with several keys can compute the id
+    /// of each key.
     private static func id(of secret: Secret) -> String { Hex.encode(Array(sha256(secret.bytes).prefix(8))) }
 }
 
 extension Ed25519PublicKey {
-    /// The key as a JSON Web Key (RFC 8037) on one line, for a key set at `/.well-known/jwks.json`.
+    /// The public key as a JSON Web Key (RFC 8037) on one line, for the key set at `/.well-known/jwks.json`.
     public var jwk: String {
         #"{"kty":"OKP","crv":"Ed25519","x":"\#(Base64.encodeURL(bytes))","kid":"\#(thumbprint)","use":"sig","alg":"EdDSA"}"#
     }
 
-    /// The key's id, derived from the key itself (RFC 7638).
+    /// The id of the key: its JWK thumbprint (RFC 7638).
     public var thumbprint: String {
         Base64.encodeURL(sha256(Array(#"{"crv":"Ed25519","kty":"OKP","x":"\#(Base64.encodeURL(bytes))"}"#.utf8)))
     }
 }
 
 extension Ed25519PrivateKey {
-    /// Generates a key.
+    /// Generates a new key from random bytes.
     public static func generate(from random: some RandomSource) -> Ed25519PrivateKey {
         guard let key = Ed25519PrivateKey(random.bytes(32)) else { preconditionFailure("any 32 bytes are a seed") }
         return key

@@ -1,9 +1,9 @@
 import Text
 
-/// Signs the gateway's posts to one receiver, with every kind of signature that the webhook is configured for.
+/// Signs the gateway's posts to one webhook, with all kinds of signatures that are configured for the webhook.
 ///
-/// Created once for each version of a webhook: the keys are prepared here, so that a post costs only its own hash
-/// blocks.
+/// Create one signer for each version of a webhook's settings. The initializer prepares the keys, so that signing a
+/// post hashes only the content of the post.
 ///
 /// ```swift
 /// let signer = OutboundSigner([.standard, .stripe], keys: [current, previous])
@@ -13,19 +13,20 @@ public struct OutboundSigner: Sendable {
     /// A header field.
     public typealias Field = (name: String, value: String)
 
-    /// The kinds of signatures, by their names in documents. Several at once help a receiver that migrates from one to
-    /// another.
+    /// The kinds of signatures. The raw values are their names in JSON. A webhook may use several kinds at once, for
+    /// instance while its receiver migrates from one to another.
     public enum Signature: String, Sendable, CaseIterable {
         /// `webhook-signature: v1,…` of Standard Webhooks.
         case standard
-        /// `webhook-signature: v1a,…` of Standard Webhooks, with an app's key, whose public half is published.
+        /// `webhook-signature: v1a,…` of Standard Webhooks, with a private key of the app. The public key is published.
         case standardEd25519 = "standard_ed25519"
-        /// `x-hub-signature-256: sha256=…`, as GitHub signs, with the secret's text as the key. It contains one
-        /// signature: that of the oldest active secret, which the receiver is certain to know during a rotation.
+        /// `x-hub-signature-256: sha256=…`, the format of GitHub, with the secret's text as the key. The header
+        /// contains only one signature. It uses the oldest active secret, because the receiver certainly knows that one
+        /// during a rotation.
         case hub = "hub_sha256"
-        /// `stripe-signature: t=…,v1=…`, as Stripe signs, with the secret's text as the key.
+        /// `stripe-signature: t=…,v1=…`, the format of Stripe, with the secret's text as the key.
         case stripe
-        /// HTTP Message Signatures (RFC 9421) over method, URL and the body's digest (RFC 9530).
+        /// HTTP Message Signatures (RFC 9421) over the method, the URL and the digest of the body (RFC 9530).
         case rfc9421
     }
 
@@ -33,19 +34,21 @@ public struct OutboundSigner: Sendable {
     private let hub: HMAC<SHA256State>?
     private let stripe: [HMAC<SHA256State>]?
     private let message: MessageSigner?
-    /// True when a requested signature has no key.
+    /// True when there is no key for one of the requested kinds of signatures.
     private let lacksKey: Bool
 
+    /// Creates a signer and prepares its keys.
+    ///
     /// - Parameters:
-    ///   - keys: the secrets of the webhook, the current one first; each of them signs.
-    ///   - ed25519: the app's keys for `.standardEd25519`, the current one first; each of them signs. Message
-    ///     signatures are then made with them too.
+    ///   - keys: the secrets of the webhook, the current secret first. Each secret signs.
+    ///   - ed25519: the app's keys for `.standardEd25519`, the current key first. Each key signs. Message signatures
+    ///     (`.rfc9421`) then also use these keys.
     public init(_ signatures: [Signature], keys: [StandardSigningKey], ed25519: [Ed25519PrivateKey] = []) {
         let wanted = Set(signatures)
         let appKeys = wanted.contains(.standardEd25519) ? ed25519.map { StandardSigningKey.ed25519($0) } : []
         let standardKeys = (wanted.contains(.standard) ? keys : []) + appKeys
         standard = wanted.isDisjoint(with: [.standard, .standardEd25519]) ? nil : StandardSigner(standardKeys)
-        // The key in the receiver's form: the text with its prefix.
+        // The key is the text that the receiver has, including its prefix.
         let texts = keys.filter(\.isShared).map { HMAC<SHA256State>(key: Array($0.text.utf8)) }
         hub = wanted.contains(.hub) ? texts.last : nil
         stripe = wanted.contains(.stripe) ? texts : nil
@@ -55,12 +58,12 @@ public struct OutboundSigner: Sendable {
             || (texts.isEmpty && !wanted.isDisjoint(with: [.hub, .stripe])) || message?.isEmpty == true
     }
 
-    /// Returns the header fields to add, with names in lower case. In addition the receiver needs `webhook-id` and
-    /// `webhook-timestamp`, with the same values as here.
+    /// Returns the header fields to add to a post, with names in lower case. The caller must also send `webhook-id` and
+    /// `webhook-timestamp` with the values of `id` and `timestamp`.
     ///
     /// - Parameters:
-    ///   - id: the same for all attempts.
-    ///   - timestamp: Unix seconds of this attempt.
+    ///   - id: the id of the event. It must be the same for all attempts.
+    ///   - timestamp: the time of this attempt in Unix seconds.
     ///   - url: the exact URL of the post.
     ///   - body: the exact bytes that are sent.
     /// - Throws: ``StandardSigningError`` when a key is missing or a value cannot be signed.

@@ -1,14 +1,14 @@
 import Text
 
-/// A scheme that sends one header with an HMAC over the body and some text around it, which is the kind that most
-/// services use.
+/// A scheme in which one header contains an HMAC over the body, possibly with other text before and after it. Most
+/// services use a scheme of this kind.
 public struct HMACScheme: SignatureScheme {
     /// The encoding of the digest in the header.
     public enum Encoding: String, Sendable, CaseIterable {
         case hex
         case base64
 
-        /// Decodes the digest; `nil` when the text does not have this encoding.
+        /// Decodes the digest. Returns `nil` when the text does not have this encoding.
         func decode(_ digits: Substring) -> [UInt8]? {
             switch self {
             case .hex: Hex.decode(digits)
@@ -17,27 +17,30 @@ public struct HMACScheme: SignatureScheme {
         }
     }
 
-    /// The header that contains the signature; several values separated by commas are alternatives.
+    /// The header that contains the signature. It may contain several values, separated by commas, of which one must be
+    /// valid.
     var signatureHeader: String
-    /// The text before the digest, such as `sha256=`. A value without it is not a signature of this scheme.
+    /// The text before the digest, such as `sha256=`. Header values without this prefix are ignored.
     public var prefix: String
     /// The encoding of the digest.
     public var encoding: Encoding
     /// The hash function of the HMAC.
     public var algorithm: HashAlgorithm
-    /// The bytes that are signed.
+    /// The template of the bytes that are signed.
     var template: SignedTemplate
-    /// The header with the Unix seconds of the signature, for schemes that have one.
+    /// The header with the time of the signature in Unix seconds; `nil` for schemes without such a header.
     var timestampHeader: String?
-    /// The header with the sender's id of the delivery.
+    /// The header with the sender's id of the delivery; `nil` when there is none.
     var idHeader: String?
-    /// The place of the id in the body, for services that send it there.
+    /// The JSON Pointer to the sender's id of the delivery in the body; `nil` when the id is not in the body.
     var idPointer: String?
-    /// The allowed age of the timestamp.
+    /// The maximum difference between the timestamp and the current time.
     var window: ReplayWindow
     private let secrets: [Secret]
 
-    /// - Parameter secrets: the secrets, any of which may have signed.
+    /// Creates a scheme with these parameters.
+    ///
+    /// - Parameter secrets: the secrets. A signature with any of them is valid.
     public init(
         _ secrets: [Secret], signatureHeader: String, prefix: String = "", encoding: Encoding = .hex,
         algorithm: HashAlgorithm = .sha256, template: SignedTemplate = .body, timestampHeader: String? = nil,
@@ -55,11 +58,11 @@ public struct HMACScheme: SignatureScheme {
         self.window = window
     }
 
-    /// Creates the scheme that a source's owner has configured.
+    /// Creates the scheme that the owner of a source has configured.
     ///
-    /// - Throws: `.settingMissing` without a signature header, and for a header whose value the template signs;
-    ///   `.templateInvalid` for a template that omits the body, or the time that is checked: an attacker who can
-    ///   change what is not signed could send an old message again.
+    /// - Throws: `.settingMissing` if the signature header is not set, or if the template contains `{ts}` or `{id}` and
+    ///   the header for it is not set; `.templateInvalid` if the template omits the body, or omits a timestamp that is
+    ///   checked. An attacker could change an unsigned body or timestamp.
     init(_ secrets: [Secret], _ settings: SchemeSettings) throws(SignatureSchemeError) {
         guard let header = settings.header else { throw .settingMissing(.header) }
         var template = settings.timestampHeader == nil ? SignedTemplate.body : .timestampDotBody
@@ -73,10 +76,10 @@ public struct HMACScheme: SignatureScheme {
             idHeader: settings.idHeader, idPointer: settings.idPointer, window: settings.window)
     }
 
-    /// Verifies a message and returns the sender's id of the delivery.
+    /// Verifies a message and returns the sender's id of the delivery, or its place in the body.
     ///
-    /// - Throws: ``SignatureRejection`` when a header is missing or malformed, the time is outside the window, or no
-    ///   secret matches.
+    /// - Throws: ``SignatureRejection`` when a header is missing or malformed, the timestamp is outside the window, or
+    ///   no secret matches.
     public func verify(_ message: SignedMessage, at now: Int64) throws(SignatureRejection) -> DeliveryIdentity {
         let header = try message.required(signatureHeader)
         var timestamp: String?
@@ -111,11 +114,11 @@ public struct HMACScheme: SignatureScheme {
     }
 }
 
-// Services whose scheme is a set of parameters. Source: each service's own documentation.
+// The parameters of services that use an HMAC scheme. Source: the documentation of each service.
 
 extension HMACScheme {
-    /// GitHub: `X-Hub-Signature-256: sha256=<hex>` over the body. There is no timestamp: only the delivery id reveals
-    /// a replay, and it is not signed.
+    /// GitHub: `X-Hub-Signature-256: sha256=<hex>` over the body. There is no timestamp. A replay can be detected only
+    /// by the delivery id, which is not signed.
     static func github(_ secrets: [Secret]) -> HMACScheme {
         HMACScheme(secrets, signatureHeader: "X-Hub-Signature-256", prefix: "sha256=", idHeader: "X-GitHub-Delivery")
     }
@@ -133,7 +136,7 @@ extension HMACScheme {
             secrets, signatureHeader: "X-Shopify-Hmac-Sha256", encoding: .base64, idHeader: "X-Shopify-Webhook-Id")
     }
 
-    /// Sendbird: `x-sendbird-signature: <hex>` over the body; the key is the API token.
+    /// Sendbird: `x-sendbird-signature: <hex>` over the body. The key is the API token.
     static func sendbird(_ secrets: [Secret]) -> HMACScheme {
         HMACScheme(secrets, signatureHeader: "x-sendbird-signature")
     }

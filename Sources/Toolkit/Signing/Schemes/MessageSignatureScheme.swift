@@ -1,7 +1,8 @@
-/// HTTP Message Signatures (RFC 9421) over method, URL and the body's digest (RFC 9530), with HMAC-SHA256 or Ed25519.
+/// HTTP Message Signatures (RFC 9421) over the method, the URL and the digest of the body (RFC 9530), with HMAC-SHA256
+/// or Ed25519.
 ///
-/// A signature counts only if it covers all three and states its creation time. It may also cover plain header fields
-/// and the parts of the URL.
+/// A signature is valid only if it covers all three and contains its creation time. It may also cover header fields
+/// without parameters and the parts of the URL.
 struct MessageSignatureScheme: SignatureScheme {
     private enum Key: Sendable {
         case shared(Secret)
@@ -16,14 +17,17 @@ struct MessageSignatureScheme: SignatureScheme {
     }
 
     private static let required = ["@method", "@target-uri", "content-digest"]
-    /// The maximum number of components of one signature; each costs a header lookup.
+    /// The maximum number of covered components of one signature. Each component requires a header lookup.
     private static let mostComponents = 32
 
     private let keys: [Key]
     private let identity: IdentityPlace
     private let window: ReplayWindow
 
-    /// - Parameter secrets: `whsec_…` (bytes in base64) or any other text for a shared key, `whpk_…` for a public one.
+    /// Creates the scheme with these keys.
+    ///
+    /// - Parameter secrets: the keys. `whpk_…` is a public key. `whsec_…` (bytes in base64) or any other text is a
+    ///   shared key.
     init(_ secrets: [String], _ settings: SchemeSettings) throws(SignatureSchemeError) {
         keys = try secrets.map { text throws(SignatureSchemeError) in
             guard text.hasPrefix("whsec_") || text.hasPrefix("whpk_") else { return .shared(Secret(text: text)) }
@@ -46,8 +50,8 @@ struct MessageSignatureScheme: SignatureScheme {
         guard let signatures = StructuredField.dictionary(try message.required("Signature")) else {
             throw .headerMalformed("Signature")
         }
-        // A proxy may have signed as well: one valid signature is enough. If there is none, the last reason is
-        // reported.
+        // One valid signature is sufficient, because a proxy may have added another one. If no signature is valid, the
+        // reason of the last one is reported.
         var reason = SignatureRejection.mismatch
         for input in inputs {
             guard case .bytes(let signature)? = signatures.first(where: { $0.key == input.key })?.value else {
@@ -93,7 +97,8 @@ struct MessageSignatureScheme: SignatureScheme {
         }
     }
 
-    /// Checks the digests of the body. At least one must use a supported algorithm, and all of those must match.
+    /// Checks the digests of the body. At least one digest must use a supported algorithm, and all digests with a
+    /// supported algorithm must match.
     private func checkDigest(_ message: SignedMessage) throws(SignatureRejection) {
         guard let digests = StructuredField.dictionary(try message.required("Content-Digest")) else {
             throw .headerMalformed("Content-Digest")
@@ -101,7 +106,7 @@ struct MessageSignatureScheme: SignatureScheme {
         var isKnown = false
         for digest in digests {
             guard case .bytes(let bytes) = digest.value else { throw .headerMalformed("Content-Digest") }
-            // SHA-512 is allowed too; the older algorithms of that registry are not secure.
+            // SHA-256 and SHA-512 are supported. The other registered algorithms are not secure.
             guard digest.key == "sha-256" || digest.key == "sha-512" else { continue }
             let expected = digest.key == "sha-256" ? sha256(message.body) : sha512(message.body)
             guard constantTimeEqual(bytes, expected) else { throw .digestMismatch }
@@ -121,7 +126,7 @@ struct MessageSignatureScheme: SignatureScheme {
 
     private static func value(of name: String, in message: SignedMessage) throws(SignatureRejection) -> String {
         guard name.hasPrefix("@") else {
-            // Names must be in lower case, so that each has one spelling.
+            // Names must be in lower case, so that each name has only one spelling.
             guard HeaderName.isValid(name), name == name.lowercased() else { throw .headerMalformed("Signature-Input") }
             return try message.required(name)
         }

@@ -1,6 +1,7 @@
-/// Pusher: `X-Pusher-Signature: <hex>` over the body, whose member `time_ms` is the time of sending.
+/// Pusher: `X-Pusher-Signature: <hex>` over the body. The member `time_ms` of the body is the time of sending.
 ///
-/// `X-Pusher-Key` only names the app. The signature proves knowledge of the secret.
+/// `X-Pusher-Key` must be present, but its value, the name of the app, is not checked, because the signature already
+/// proves knowledge of the secret.
 struct PusherScheme: SignatureScheme {
     private let code: HMACScheme
     private let window: ReplayWindow
@@ -13,7 +14,7 @@ struct PusherScheme: SignatureScheme {
     func verify(_ message: SignedMessage, at now: Int64) throws(SignatureRejection) -> DeliveryIdentity {
         _ = try message.required("X-Pusher-Key")
         let identity = try code.verify(message, at: now)
-        // Read only after the signature was verified: before that, the body is not trusted.
+        // The time is read only after the signature was verified, because an unverified body must not be trusted.
         guard let milliseconds = TopLevelNumber.find("time_ms", in: message.body) else {
             throw .headerMissing("time_ms")
         }
@@ -22,11 +23,10 @@ struct PusherScheme: SignatureScheme {
     }
 }
 
-/// Reads one whole number from a JSON object without parsing the rest, because the signature is verified before
-/// anything is parsed.
+/// Reads one whole number from a JSON object without a complete JSON parser.
 enum TopLevelNumber {
-    /// Returns the value of a member of the outermost object; `nil` when there is none that is a plain number of
-    /// digits, or more than one.
+    /// Returns the value of a member of the outermost object. Returns `nil` when the member is missing, occurs more
+    /// than once, or is not a number that consists only of digits.
     static func find(_ name: StaticString, in body: [UInt8]) -> Int64? {
         let wanted = Array(name.description.utf8)
         var scanner = Scanner(bytes: body)
@@ -59,7 +59,7 @@ enum TopLevelNumber {
             return bytes[at]
         }
 
-        /// Returns the text from here, inside a string, to the closing quote, with its escapes unchanged.
+        /// Returns the rest of the current string, up to the closing quote, with its escapes unchanged.
         mutating func text() -> ArraySlice<UInt8> {
             let start = at
             while at < bytes.count, bytes[at] != UInt8(ascii: "\"") { at += bytes[at] == UInt8(ascii: "\\") ? 2 : 1 }
@@ -68,7 +68,7 @@ enum TopLevelNumber {
             return bytes[start..<end]
         }
 
-        /// Skips blanks and this byte. Returns false without moving when the byte does not follow.
+        /// Skips white space and then this byte. Returns false if another byte follows the white space.
         mutating func skip(_ byte: UInt8) -> Bool {
             skipBlanks()
             guard at < bytes.count, bytes[at] == byte else { return false }
@@ -77,7 +77,8 @@ enum TopLevelNumber {
             return true
         }
 
-        /// Reads a number that consists of digits only and is followed by another token.
+        /// Reads a number that consists only of digits and is followed by another token. Returns `nil` for any other
+        /// number.
         mutating func digits() -> Int64? {
             let start = at
             while at < bytes.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[at]) { at += 1 }

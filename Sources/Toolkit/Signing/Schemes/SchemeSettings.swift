@@ -1,7 +1,7 @@
-/// The settings that the owner of a source may choose for its scheme. `SignatureSchemes.members` lists those that a
-/// scheme uses.
+/// The settings of a signature scheme that the owner of a source may choose. ``SignatureSchemes/members`` lists the
+/// settings that a scheme uses.
 public struct SchemeSettings: Sendable, Equatable {
-    /// The settings, by their names in documents.
+    /// The settings. The raw values are their names in JSON.
     public enum Member: String, Sendable, CaseIterable {
         case header
         case prefix
@@ -14,7 +14,7 @@ public struct SchemeSettings: Sendable, Equatable {
         case window = "window_seconds"
     }
 
-    /// The header with the signature or the token; `nil` uses the scheme's own.
+    /// The header with the signature or the token; `nil` uses the default of the scheme.
     public var header: String?
     /// The text before the digest or the token, such as `sha256=` or `Bearer `.
     public var prefix: String?
@@ -22,22 +22,24 @@ public struct SchemeSettings: Sendable, Equatable {
     public var encoding = HMACScheme.Encoding.hex
     /// The hash function of the signature.
     public var algorithm = HashAlgorithm.sha256
-    /// A template of the signed text with `{id}`, `{ts}`, `{body}`, `{url}` and `{header:Name}`; `nil` signs the body
-    /// alone, or uses the scheme's own.
+    /// A template of the signed text with `{id}`, `{ts}`, `{body}`, `{url}` and `{header:Name}`. `nil` uses the default
+    /// of the scheme, or only the body if there is no default.
     public var template: String?
-    /// The header with the Unix seconds of the signature.
+    /// The header with the time of the signature in Unix seconds; `nil` when there is none.
     public var timestampHeader: String?
-    /// The header with the sender's id of the delivery.
+    /// The header with the sender's id of the delivery; `nil` when there is none.
     public var idHeader: String?
-    /// The place of that id in the body (JSON Pointer), for senders that put it there.
+    /// The JSON Pointer to the sender's id of the delivery in the body; `nil` when the id is not in the body.
     public var idPointer: String?
-    /// The allowed age of a signed timestamp.
+    /// The maximum difference between a signed timestamp and the current time.
     public var window = ReplayWindow.standard
 
-    /// Settings that leave every default of a scheme unchanged.
+    /// Creates settings that use all defaults of a scheme.
     public init() {}
 
-    /// - Throws: `.settingInvalid` for a header whose name is not valid.
+    /// Checks the names of all headers in the settings.
+    ///
+    /// - Throws: `.settingInvalid` if the name of a header is not valid.
     func check() throws(SignatureSchemeError) {
         let names: [(Member, String?)] = [
             (.header, header), (.timestampHeader, timestampHeader), (.idHeader, idHeader),
@@ -63,7 +65,7 @@ enum HeaderName {
     }
 }
 
-/// The place of the sender's id of a delivery: in a header, otherwise in the body.
+/// The place of the sender's id of a delivery: a header if it is set, otherwise a JSON Pointer into the body.
 struct IdentityPlace: Sendable {
     var header: String?
     var pointer: String?
@@ -78,14 +80,15 @@ struct IdentityPlace: Sendable {
 
 /// A secret that is sent unchanged in a header, without a signature.
 ///
-/// Many senders offer nothing better. The token proves that the sender knows the secret, but protects neither the body
-/// nor the time: an attacker who once sees a request can forge any other. Use it only over TLS, and only where the
-/// sender offers no signature.
+/// Many senders support only this method. The token proves that the sender knows the secret. It does not protect the
+/// body or the time, so an attacker who has seen one request can forge others. Use it only over TLS, and only if the
+/// sender supports no signature.
 struct TokenScheme: SignatureScheme {
     private let header: String
     private let prefix: String
     private let identity: IdentityPlace
-    /// Digests of the tokens. They have the same length, so the comparison does not reveal the length of a token.
+    /// The digests of the tokens. All digests have the same length, so a comparison does not reveal the length of a
+    /// token.
     private let digests: [[UInt8]]
 
     init(_ secrets: [Secret], _ settings: SchemeSettings) throws(SignatureSchemeError) {

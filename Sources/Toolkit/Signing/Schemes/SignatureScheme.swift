@@ -1,46 +1,48 @@
 import Text
 
-/// A service's way of signing its posts.
+/// A signature scheme: the method with which a service signs its posts.
 ///
-/// A scheme verifies raw bytes, before anything is parsed. To add one, add a file here and a case to
-/// ``SignatureSchemes``.
+/// A scheme verifies the raw bytes of a message before the body is parsed. To add a scheme, add a file to this
+/// directory and a case to ``SignatureSchemes``.
 public protocol SignatureScheme: Sendable {
-    /// Verifies a message. Returns the place of the sender's id of this delivery.
+    /// Verifies a message. Returns the sender's id of this delivery, or its place in the body.
     ///
-    /// - Parameter now: Unix seconds, for schemes that sign a timestamp.
+    /// - Parameter now: the current time in Unix seconds, for schemes that sign a timestamp.
     /// - Throws: ``SignatureRejection`` when the message is not authentic.
     func verify(_ message: SignedMessage, at now: Int64) throws(SignatureRejection) -> DeliveryIdentity
 }
 
-/// The place of the sender's own id of a delivery, by which a repeated delivery is recognised.
+/// The sender's id of a delivery, or its place in the body. A repeated delivery has the same id.
 public enum DeliveryIdentity: Sendable, Equatable {
     /// The scheme has no id, or the sender omitted it.
     case none
     /// The id itself.
     case value(String)
-    /// The id is in the body, at this JSON Pointer (RFC 6901). The body is authentic but not parsed yet.
+    /// The id is in the body, at this JSON Pointer (RFC 6901). The scheme has verified the body but not parsed it.
     case bodyPointer(String)
 }
 
-/// A received message, as input of a scheme.
+/// A received message, which a scheme verifies.
 public struct SignedMessage {
     /// A field with its name and value.
     public typealias Field = (name: String, value: String)
 
-    /// The body as received, after transfer coding and before any other processing.
+    /// The received body, after the transfer coding was removed and before any other processing.
     public let body: [UInt8]
-    /// The URL that the sender was given, from the configuration. Never derived from what the request says about
-    /// itself.
+    /// The URL that the sender uses, according to the gateway's configuration; `nil` when it is not configured. It is
+    /// never taken from the request itself.
     public let url: String?
-    /// The method as it appears in the request; methods are case-sensitive.
+    /// The method of the request, unchanged, because methods are case-sensitive.
     public let method: String
     private let lookUp: (String) -> String?
     private let readForm: () -> [Field]?
 
+    /// Creates a message whose header fields are looked up with a closure.
+    ///
     /// - Parameters:
     ///   - header: returns the value of the field with this name, compared case-insensitively.
-    ///   - form: returns the body as decoded fields; `nil` when it is not a form. Called only by schemes that sign
-    ///     fields.
+    ///   - form: returns the decoded fields of the body; `nil` when the body is not a form. Only schemes that sign form
+    ///     fields call it.
     public init(
         body: [UInt8], url: String? = nil, method: String = "POST", header: @escaping (String) -> String?,
         form: @escaping () -> [Field]? = { nil }
@@ -52,7 +54,8 @@ public struct SignedMessage {
         readForm = form
     }
 
-    /// Creates a message with these header fields. A repeated name counts as one list (RFC 9110, 5.3).
+    /// Creates a message with these header fields. Fields with the same name are combined into one list (RFC 9110,
+    /// 5.3).
     public init(
         body: [UInt8], url: String? = nil, method: String = "POST", headers: [Field],
         form: @escaping () -> [Field]? = { nil }
@@ -64,23 +67,23 @@ public struct SignedMessage {
         self.init(body: body, url: url, method: method, header: lookUp, form: form)
     }
 
-    /// The body as decoded fields; `nil` when it is not a form.
+    /// The decoded fields of the body; `nil` when the body is not a form.
     var form: [Field]? { readForm() }
 
-    /// The value of a header field, without surrounding white space; `nil` if absent or empty.
+    /// Returns the value of a header field, without surrounding white space; `nil` if the field is absent or empty.
     public func header(_ name: String) -> String? {
         guard let value = lookUp(name) else { return nil }
         let trimmed = value[...].trimmingBlanks()
         return trimmed.isEmpty ? nil : String(trimmed)
     }
 
-    /// Returns the value of a header field that the scheme requires.
+    /// Returns the value of a header field. Throws `.headerMissing` if the field is absent or empty.
     func required(_ name: String) throws(SignatureRejection) -> String {
         guard let value = header(name) else { throw .headerMissing(name) }
         return value
     }
 
-    /// Returns the URL, for schemes that sign it.
+    /// Returns the URL, for schemes that sign it. Throws `.urlUnknown` if the URL is not configured.
     func requiredURL() throws(SignatureRejection) -> String {
         guard let url else { throw .urlUnknown }
         return url
@@ -97,9 +100,11 @@ extension Substring {
     }
 }
 
-/// Stripe: `Stripe-Signature: t=<seconds>,v1=<hex>[,v1=…]` over `<t>.<body>`; the key is the whole secret string.
+/// Stripe: `Stripe-Signature: t=<seconds>,v1=<hex>[,v1=…]` over `<t>.<body>`. The key is the text of the secret,
+/// including its prefix.
 ///
-/// Several `v1` values are alternatives, which Stripe uses for rotation. Other versions are ignored.
+/// Stripe sends several `v1` values while a secret is rotated. One of them must be valid. Values of other versions are
+/// ignored.
 struct StripeScheme: SignatureScheme {
     private static let header = "Stripe-Signature"
     private let secrets: [Secret]
@@ -117,7 +122,7 @@ struct StripeScheme: SignatureScheme {
         for part in header.split(separator: ",") {
             let item = part.trimmingBlanks()
             if item.hasPrefix("t=") {
-                // A second timestamp would leave open which one is signed.
+                // With a second timestamp, it would be unclear which one is signed.
                 guard timestamp == nil else { throw .headerMalformed(Self.header) }
                 timestamp = String(item.dropFirst(2))
             } else if item.hasPrefix("v1="), let signature = Hex.decode(item.dropFirst(3)) {

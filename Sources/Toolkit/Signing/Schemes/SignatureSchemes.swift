@@ -1,6 +1,6 @@
 import Text
 
-/// The schemes that a source can be configured with by name.
+/// The signature schemes that can be configured for a source. The raw values are their names.
 public enum SignatureSchemes: String, Sendable, CaseIterable {
     case github
     case standard
@@ -13,12 +13,12 @@ public enum SignatureSchemes: String, Sendable, CaseIterable {
     case stream
     case ed25519
     case rfc9421
-    /// An HMAC scheme that the source's owner describes with `SchemeSettings`; see ``HMACScheme``.
+    /// An HMAC scheme that the owner of the source defines with ``SchemeSettings``; see ``HMACScheme``.
     case generic
-    /// A secret sent unchanged in a header, without a signature.
+    /// A secret that is sent unchanged in a header, without a signature.
     case token
 
-    /// The members of `SchemeSettings` that this scheme uses; it ignores the others.
+    /// The members of ``SchemeSettings`` that this scheme uses. The scheme ignores all other members.
     public var members: Set<SchemeSettings.Member> {
         switch self {
         case .github, .shopify, .sendbird, .stream, .twilio: []
@@ -30,11 +30,12 @@ public enum SignatureSchemes: String, Sendable, CaseIterable {
         }
     }
 
-    /// Creates the scheme with these secrets, each in the form that the provider shows.
+    /// Creates the scheme with these secrets and settings.
     ///
     /// - Parameters:
-    ///   - secrets: any of them may have signed: the current one, and during a rotation the previous one.
-    ///   - settings: only those in `members` are used.
+    ///   - secrets: the secrets, each in the form that the provider shows. During a rotation, pass the current and the
+    ///     previous secret. A signature with any of them is valid.
+    ///   - settings: the settings. Only the settings in ``members`` are used.
     /// - Throws: ``SignatureSchemeError`` when a secret or a setting is not valid.
     public func scheme(
         secrets: [String], settings: SchemeSettings
@@ -60,9 +61,10 @@ public enum SignatureSchemes: String, Sendable, CaseIterable {
         }
     }
 
-    /// Creates the scheme with its own settings, except for the window.
+    /// Creates the scheme with its default settings, except for the window.
     ///
-    /// - Throws: ``SignatureSchemeError`` when a secret is not valid, or the scheme has a setting without a default.
+    /// - Throws: ``SignatureSchemeError`` when a secret is not valid, or when the scheme requires a setting that has no
+    ///   default.
     public func scheme(
         secrets: [String], window: ReplayWindow = .standard
     ) throws(SignatureSchemeError) -> any SignatureScheme {
@@ -74,20 +76,20 @@ public enum SignatureSchemes: String, Sendable, CaseIterable {
 
 /// The reason why a scheme could not be created.
 public enum SignatureSchemeError: Error, Sendable, Equatable {
-    /// There is no secret, so nothing can be verified.
+    /// No secret was passed.
     case noSecret
-    /// A secret is empty or does not have the form that the scheme requires.
+    /// A secret is empty or does not have the format that the scheme requires.
     case secretInvalid
-    /// A template has an unknown placeholder or an unclosed brace, or omits the body, or the time where a time is
+    /// The template has an unknown placeholder or an unclosed brace, omits the body, or omits a timestamp that is
     /// checked.
     case templateInvalid
-    /// The scheme has no default for this setting.
+    /// This setting is required, because the scheme has no default for it.
     case settingMissing(SchemeSettings.Member)
     case settingInvalid(SchemeSettings.Member)
 }
 
-/// An Ed25519 signature over a text around the body, as Discord makes it: `X-Signature-Ed25519: <hex>` over timestamp
-/// and body, with the timestamp in `X-Signature-Timestamp`.
+/// An Ed25519 signature over a text that contains the body. The defaults are those of Discord: `X-Signature-Ed25519:
+/// <hex>` over the timestamp and the body, with the timestamp in `X-Signature-Timestamp`.
 struct Ed25519Scheme: SignatureScheme {
     private let keys: [Ed25519PublicKey]
     private let signatureHeader: String
@@ -97,7 +99,9 @@ struct Ed25519Scheme: SignatureScheme {
     private let identity: IdentityPlace
     private let window: ReplayWindow
 
-    /// - Parameter keys: each 32 bytes in hex or base64, or `whpk_…`.
+    /// Creates the scheme with these public keys.
+    ///
+    /// - Parameter keys: the public keys, each as 32 bytes in hex or base64, or as `whpk_…`.
     init(_ keys: [String], _ settings: SchemeSettings) throws(SignatureSchemeError) {
         self.keys = try keys.map { text throws(SignatureSchemeError) in try Self.key(text) }
         signatureHeader = settings.header ?? "X-Signature-Ed25519"
@@ -106,7 +110,7 @@ struct Ed25519Scheme: SignatureScheme {
         template =
             try settings.template.map { text throws(SignatureSchemeError) in try SignedTemplate(text) }
             ?? .timestampAndBody
-        // Without the time in the signed text, an old message could be sent again under a new time.
+        // If the timestamp were not part of the signed text, an old message could be sent again with a new timestamp.
         guard template.signsTimestamp else { throw .templateInvalid }
         identity = IdentityPlace(header: settings.idHeader, pointer: settings.idPointer)
         window = settings.window
@@ -132,11 +136,14 @@ struct Ed25519Scheme: SignatureScheme {
     }
 }
 
-/// Standard Webhooks as an inbound scheme. Also accepts the `svix-` header names, which carry the same values.
+/// Standard Webhooks as a scheme for received messages. Also accepts header names that begin with `svix-` instead of
+/// `webhook-`.
 struct StandardScheme: SignatureScheme {
     private let verifier: StandardVerifier
 
-    /// - Parameter secrets: `whsec_…` or `whpk_…`.
+    /// Creates the scheme with these keys.
+    ///
+    /// - Parameter secrets: the keys, each as `whsec_…` or `whpk_…`.
     init(_ secrets: [String], window: ReplayWindow) throws(SignatureSchemeError) {
         var keys: [StandardVerificationKey] = []
         for secret in secrets {
@@ -146,7 +153,8 @@ struct StandardScheme: SignatureScheme {
     }
 
     func verify(_ message: SignedMessage, at now: Int64) throws(SignatureRejection) -> DeliveryIdentity {
-        // All three headers must come from one family: a mix would allow one party's id beside another's signature.
+        // All three headers must have the same prefix. Otherwise the id of one party could be combined with the
+        // signature of another.
         let family =
             message.header("webhook-signature") == nil && message.header("svix-signature") != nil ? "svix" : "webhook"
         let id = try message.required("\(family)-id")

@@ -1,4 +1,5 @@
-/// The signed text, as a template of `{id}`, `{ts}`, `{body}`, `{url}` and `{header:Name}`.
+/// A template of the text that a scheme signs, with the placeholders `{id}`, `{ts}`, `{body}`, `{url}` and
+/// `{header:Name}`.
 public struct SignedTemplate: Sendable {
     private enum Part: Sendable {
         case text(String)
@@ -13,13 +14,13 @@ public struct SignedTemplate: Sendable {
 
     private init(parts: [Part]) { self.parts = parts }
 
-    /// The body alone, which is what most services sign.
+    /// The template `{body}`. Most services sign only the body.
     public static let body = SignedTemplate(parts: [.body])
 
     /// Parses a template such as `v0:{ts}:{body}`.
     ///
-    /// - Throws: `.templateInvalid` for a placeholder that does not exist or a brace without its pair, and for a
-    ///   template without `{body}`, because it would accept any body.
+    /// - Throws: `.templateInvalid` if a placeholder is unknown, a brace is unmatched, or `{body}` is missing. A
+    ///   template without `{body}` would accept any body.
     public init(_ text: String) throws(SignatureSchemeError) {
         var parts: [Part] = []
         var hasBody = false
@@ -60,7 +61,7 @@ public struct SignedTemplate: Sendable {
         parts.contains { if case .id = $0 { true } else { false } }
     }
 
-    /// Appends the text of the template, with the message's values, to the code.
+    /// Appends the text of the template, filled with the values of the message, to the code.
     func feed(
         _ code: inout MessageAuthentication, _ message: SignedMessage, id: String?, timestamp: String?
     ) throws(SignatureRejection) {
@@ -73,7 +74,7 @@ public struct SignedTemplate: Sendable {
         }
     }
 
-    /// Returns the text of the template with the message's values.
+    /// Returns the text of the template, filled with the values of the message.
     func filled(_ message: SignedMessage, id: String?, timestamp: String?) throws(SignatureRejection) -> [UInt8] {
         var bytes: [UInt8] = []
         for part in parts {
@@ -82,8 +83,8 @@ public struct SignedTemplate: Sendable {
         return bytes
     }
 
-    /// Returns the text of a part other than the body. A value that the message lacks is an error: an empty text in
-    /// its place would sign something else.
+    /// Returns the text of a part other than the body. Throws if the message has no value for the part, because an
+    /// empty text would change the meaning of the signed text.
     private func text(
         _ part: Part, _ message: SignedMessage, _ id: String?, _ timestamp: String?
     ) throws(SignatureRejection) -> String {

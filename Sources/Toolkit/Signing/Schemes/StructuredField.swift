@@ -1,33 +1,34 @@
-/// The part of Structured Field Values (RFC 9651) that message signatures use: dictionaries of byte sequences and of
-/// inner lists of strings, with parameters.
+/// A parser of the part of Structured Field Values (RFC 9651) that message signatures use: dictionaries whose values
+/// are byte sequences or inner lists of strings, with parameters.
 ///
-/// The signed text is kept as it was written: printing it again could produce a different text.
+/// The result contains the signed text as it was received, because printing the parsed values again could produce a
+/// different text.
 struct StructuredField {
     /// One member of a dictionary.
     struct Member {
         enum Value {
             case bytes([UInt8])
-            /// The names of covered components, in order.
+            /// The names of the covered components, in order.
             case names([String])
         }
 
         var key: String
         var value: Value
         var parameters: [String: Parameter]
-        /// Value and parameters as received.
+        /// The text of the value and its parameters, as received.
         var text: String
     }
 
     enum Parameter: Equatable {
         case integer(Int64)
         case string(String)
-        /// A value of a type that is not needed here: a token, a flag, bytes.
+        /// A value of a type that is not needed here, for instance a token, a Boolean or bytes.
         case other
     }
 
-    /// Parses a dictionary; `nil` when the text is not one, or contains values of other types.
+    /// Parses a dictionary. Returns `nil` when the text is not a dictionary or contains values of other types.
     ///
-    /// - Parameter most: the most members; a dictionary with more is rejected.
+    /// - Parameter most: the maximum number of members. A dictionary with more members is rejected.
     static func dictionary(_ text: String, most: Int = 8) -> [Member]? {
         var reader = Reader(text)
         var members: [Member] = []
@@ -36,7 +37,8 @@ struct StructuredField {
             guard members.count < most, let key = reader.key(), reader.accept("=") else { return nil }
             let start = reader.at
             guard let value = reader.value(), let parameters = reader.parameters() else { return nil }
-            // RFC 9651, 4.2.2, lets the last of several equal keys count, but the sender's intention is then in doubt.
+            // A dictionary with equal keys is rejected. RFC 9651, 4.2.2, would use the last of them, but the sender's
+            // intention is unclear.
             guard !members.contains(where: { $0.key == key }) else { return nil }
             members.append(
                 Member(key: key, value: value, parameters: parameters, text: reader.text(from: start)))
@@ -82,7 +84,8 @@ struct StructuredField {
             return Base64.decode(String(decoding: bytes[at..<end], as: UTF8.self))
         }
 
-        /// Parses strings without parameters. A component with parameters is not supported.
+        /// Parses an inner list of strings. Returns `nil` if a string has parameters, because components with
+        /// parameters are not supported.
         private mutating func innerList() -> [String]? {
             guard accept("(") else { return nil }
             var names: [String] = []
@@ -141,7 +144,7 @@ struct StructuredField {
             let text = text(from: start)
             let isNumber = text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
             guard isNumber else { return .other }
-            // At most fifteen digits (RFC 9651, 3.3.1).
+            // An integer has at most fifteen digits (RFC 9651, 3.3.1).
             return text.utf8.count <= 15 ? Int64(text).map { .integer($0) } : nil
         }
 

@@ -1,9 +1,9 @@
 import Text
 
-/// Twilio: `X-Twilio-Signature: <base64>`, HMAC-SHA1 with the auth token.
+/// Twilio: `X-Twilio-Signature: <base64>`, an HMAC-SHA1 with the auth token as the key.
 ///
-/// For a form, the signature covers the URL followed by the fields, sorted by name, each name followed by its value.
-/// For any other body it covers the URL alone, whose query then contains the body's digest as `bodySHA256`. Source:
+/// For a form, the signature covers the URL, followed by the name and value of each field, sorted by name. For any
+/// other body, the signature covers only the URL, whose query contains the digest of the body as `bodySHA256`. Source:
 /// Twilio, "Validating Signatures from Twilio", and the verifier of its Python library.
 struct TwilioScheme: SignatureScheme {
     private static let header = "X-Twilio-Signature"
@@ -40,11 +40,12 @@ struct TwilioScheme: SignatureScheme {
         message.header("I-Twilio-Idempotency-Token").map { .value($0) } ?? .none
     }
 
-    /// Returns names and values as they are signed: sorted, with duplicates counted once, as in the provider's
-    /// library.
+    /// Returns the names and values of the form in the order in which they are signed. Equal fields are included only
+    /// once, as in Twilio's library.
     private static func fields(of message: SignedMessage) throws(SignatureRejection) -> [String] {
         if message.body.isEmpty { return [] }
-        // Without a digest in the URL, a body that is not a form would not be signed at all.
+        // A body that is not a form is rejected here, because the URL contains no digest of it and the body would not
+        // be signed.
         guard let form = message.form else { throw .headerMalformed("Content-Type") }
         var signed: [String] = []
         var last: SignedMessage.Field?
@@ -60,7 +61,7 @@ struct TwilioScheme: SignatureScheme {
         return signed
     }
 
-    /// Compares bytes: Swift orders strings differently.
+    /// Orders fields by the bytes of name and value, because Swift orders strings differently.
     private static func isBefore(_ left: SignedMessage.Field, _ right: SignedMessage.Field) -> Bool {
         if left.name.utf8.elementsEqual(right.name.utf8) {
             return left.value.utf8.lexicographicallyPrecedes(right.value.utf8)
@@ -68,12 +69,12 @@ struct TwilioScheme: SignatureScheme {
         return left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
     }
 
-    /// Returns the URL unchanged, with the standard port added, and without a port: the provider may sign any of
-    /// these, whatever it was given.
+    /// Returns the URL unchanged, with the standard port added, and without a port. Twilio may sign any of these forms,
+    /// regardless of the configured URL.
     private static func spellings(of url: String) -> [String] {
         guard let parts = URLParts(url) else { return [url] }
         let rest = "\(parts.path)\(parts.query)"
-        // A colon inside an IPv6 address has a bracket after it.
+        // The last colon is not before a port if a bracket follows: it is then part of an IPv6 address.
         if let colon = parts.authority.lastIndex(of: ":"), !parts.authority[colon...].contains("]") {
             return [url, "\(parts.scheme)://\(parts.authority[..<colon])\(rest)"]
         }
@@ -86,7 +87,7 @@ struct TwilioScheme: SignatureScheme {
     }
 }
 
-/// The parts of a URL that schemes sign.
+/// The parts of a URL that signature schemes use.
 struct URLParts {
     let scheme: Substring
     let authority: Substring
@@ -104,7 +105,7 @@ struct URLParts {
         query = rest[question...]
     }
 
-    /// Returns a derived component (RFC 9421, 2.2); `nil` for an unknown name.
+    /// Returns the value of a derived component (RFC 9421, 2.2); `nil` for an unknown name.
     func component(_ name: String) -> String? {
         switch name {
         case "@scheme": return scheme.lowercased()
@@ -113,7 +114,7 @@ struct URLParts {
             let standard = scheme.lowercased() == "https" ? ":443" : ":80"
             return name.hasSuffix(standard) ? String(name.dropLast(standard.count)) : name
         case "@path": return path.isEmpty ? "/" : String(path)
-        // An absent query is signed as the question mark alone.
+        // If there is no query, the value of the component is a single question mark.
         case "@query": return query.isEmpty ? "?" : String(query)
         default: return nil
         }

@@ -1,14 +1,14 @@
 internal import CCrypto
 
-/// An Ed25519 key that signs (RFC 8032).
+/// An Ed25519 private key, which creates signatures (RFC 8032).
 public struct Ed25519PrivateKey: Sendable {
     private let key: LibraryKey
     private let seed: Secret
-    /// The key with which signatures are verified.
+    /// The public key, which verifies the signatures of this key.
     public let publicKey: Ed25519PublicKey
 
-    /// Creates a key from its 32-byte seed, or from the 64 bytes of seed and public key. Returns `nil` for any other
-    /// length and when the two halves do not belong together.
+    /// Creates a key from its 32-byte seed, or from 64 bytes: the seed followed by the public key. Returns `nil` for
+    /// any other length, and if the public key does not belong to the seed.
     public init?(_ bytes: [UInt8]) {
         guard bytes.count == 32 || bytes.count == 64 else { return nil }
         seed = Secret(Array(bytes.prefix(32)))
@@ -20,7 +20,7 @@ public struct Ed25519PrivateKey: Sendable {
         guard bytes.count == 32 || Array(bytes.suffix(32)) == publicKey.bytes else { return nil }
     }
 
-    /// Seed and public key: the 64 bytes that other implementations expect.
+    /// The seed followed by the public key: the 64 bytes that other implementations expect.
     public var bytes: [UInt8] { seed.bytes + publicKey.bytes }
 
     /// Returns the 64-byte signature of a message.
@@ -30,14 +30,14 @@ public struct Ed25519PrivateKey: Sendable {
     }
 }
 
-/// An Ed25519 key that verifies.
+/// An Ed25519 public key, which verifies signatures.
 public struct Ed25519PublicKey: Sendable {
     private let key: LibraryKey
-    /// The key's 32 bytes.
+    /// The 32 bytes of the key.
     public let bytes: [UInt8]
 
-    /// Creates a key from its 32 bytes; `nil` for any other length. Bytes that are not a point of the curve make a key
-    /// that verifies nothing.
+    /// Creates a key from its 32 bytes. Returns `nil` for any other length. If the bytes are not a point of the curve,
+    /// no signature is valid for the key.
     public init?(_ bytes: [UInt8]) {
         guard bytes.count == 32,
             let key = LibraryKey(owning: EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, bytes, bytes.count))
@@ -46,10 +46,10 @@ public struct Ed25519PublicKey: Sendable {
         self.bytes = bytes
     }
 
-    /// Returns true when a 64-byte signature was made over this message with the private half of this key.
+    /// Returns true if the 64-byte signature of this message was created with the private key that belongs to this key.
     ///
-    /// A signature whose S is not below the order of the group is rejected (RFC 8032, 5.1.7): it would be a second
-    /// form of another signature.
+    /// A signature whose value S is not below the order of the group is rejected (RFC 8032, 5.1.7), because each
+    /// signature would otherwise have a second valid form.
     func isValid(_ signature: [UInt8], for message: [UInt8]) -> Bool {
         signature.count == 64 && key.verifies(signature, of: message, digest: nil)
     }

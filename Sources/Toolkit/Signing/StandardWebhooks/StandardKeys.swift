@@ -1,26 +1,27 @@
-/// The reason why a key's text was rejected.
+/// The reason why the text of a key was rejected.
 public enum StandardKeyError: Error, Sendable, Equatable {
-    /// The text has none of the prefixes that this kind of key may have.
+    /// The text does not begin with a prefix that is allowed for this kind of key.
     case unknownPrefix
     /// The part after the prefix is not base64.
     case notBase64
-    /// There are fewer bytes than required, or not the exact number of an Ed25519 key.
+    /// The key has fewer bytes than required, or does not have the length of an Ed25519 key.
     case wrongLength
-    /// The public half of an Ed25519 key does not belong to its seed.
+    /// The public key of an Ed25519 key does not belong to its seed.
     case mismatchedHalves
 }
 
-/// A key for signing Standard Webhooks: shared (`whsec_`, signature v1) or Ed25519 (`whsk_`, signature v1a).
+/// A key for signing Standard Webhooks: a shared secret (`whsec_`, for signatures v1) or an Ed25519 private key
+/// (`whsk_`, for signatures v1a).
 public enum StandardSigningKey: Sendable {
     case symmetric(Secret)
     case ed25519(Ed25519PrivateKey)
 
-    /// The minimum length in bytes of a secret that signs. Source: Standard Webhooks, "Signature scheme".
+    /// The minimum length in bytes of a shared secret. Source: Standard Webhooks, "Signature scheme".
     public static let minimumSecretBytes = 24
 
-    /// Parses the text of a key. A `whsk_` key may be the seed, or seed and public key.
+    /// Parses the text of a key. A `whsk_` key may contain only the seed, or the seed and the public key.
     ///
-    /// - Throws: ``StandardKeyError``, which says what is wrong.
+    /// - Throws: ``StandardKeyError`` when the text is not a valid key.
     public init(_ text: String) throws(StandardKeyError) {
         if let secret = try KeyText.bytes(of: text, after: "whsec_") {
             guard secret.count >= Self.minimumSecretBytes else { throw .wrongLength }
@@ -39,7 +40,8 @@ public enum StandardSigningKey: Sendable {
         .symmetric(Secret(random.bytes(minimumSecretBytes)))
     }
 
-    /// The key as given to its owner and as stored: `whsec_…`, or `whsk_…` with seed and public key.
+    /// The text of the key, which is stored and shown to the owner: `whsec_…`, or `whsk_…` with the seed and the public
+    /// key.
     public var text: String {
         switch self {
         case .symmetric(let secret): "whsec_" + Base64.encode(secret.bytes)
@@ -48,15 +50,15 @@ public enum StandardSigningKey: Sendable {
     }
 }
 
-/// A key for verifying Standard Webhooks: shared (`whsec_`) or Ed25519 (`whpk_`).
+/// A key for verifying Standard Webhooks: a shared secret (`whsec_`) or an Ed25519 public key (`whpk_`).
 public enum StandardVerificationKey: Sendable {
     case symmetric(Secret)
     case ed25519(Ed25519PublicKey)
 
-    /// Parses the text of a key. Base64 without a prefix is a shared secret, as some providers present it. Any length
-    /// except zero is accepted, because the provider chose it.
+    /// Parses the text of a key. Base64 without a prefix is a shared secret, because some providers show it in this
+    /// form. A secret of any length except zero is accepted, because the provider has chosen the length.
     ///
-    /// - Throws: ``StandardKeyError``, which says what is wrong.
+    /// - Throws: ``StandardKeyError`` when the text is not a valid key.
     public init(_ text: String) throws(StandardKeyError) {
         if let bytes = try KeyText.bytes(of: text, after: "whpk_") {
             guard let key = Ed25519PublicKey(bytes) else { throw .wrongLength }
@@ -70,7 +72,7 @@ public enum StandardVerificationKey: Sendable {
         self = .symmetric(Secret(secret))
     }
 
-    /// The key as given to a receiver.
+    /// The text of the key, which is given to a receiver.
     public var text: String {
         switch self {
         case .symmetric(let secret): "whsec_" + Base64.encode(secret.bytes)
@@ -80,7 +82,7 @@ public enum StandardVerificationKey: Sendable {
 }
 
 private enum KeyText {
-    /// Decodes the part of a text after this prefix; `nil` when the text does not have the prefix.
+    /// Decodes the part of a text after this prefix. Returns `nil` when the text does not have the prefix.
     static func bytes(of text: String, after prefix: String) throws(StandardKeyError) -> [UInt8]? {
         guard text.hasPrefix(prefix) else { return nil }
         guard let bytes = Base64.decode(text.dropFirst(prefix.count)) else { throw .notBase64 }

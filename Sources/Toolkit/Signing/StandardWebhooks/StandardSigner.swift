@@ -1,20 +1,20 @@
 /// The reason why a message could not be signed.
 public enum StandardSigningError: Error, Sendable, Equatable {
-    /// There is no key to sign with.
+    /// There is no key.
     case noKeys
-    /// The id is empty, or contains a dot or a character outside U+0021..U+007E. A dot would make the end of the id
-    /// ambiguous.
+    /// The id is empty, or contains a dot or a character outside U+0021..U+007E. With a dot, the end of the id in the
+    /// signed text would be ambiguous.
     case invalidID
     /// The time is before 1970.
     case invalidTimestamp
-    /// libcrypto could not sign.
+    /// libcrypto could not create the signature.
     case failed
 }
 
-/// Signs messages as Standard Webhooks requires: `id.timestamp.body`, with the tokens of all active keys in one
-/// header.
+/// Signs messages according to Standard Webhooks. The signed text is `id.timestamp.body`. One header contains the
+/// signatures of all active keys.
 ///
-/// During a rotation both the new and the previous key sign, so a receiver may change over at any moment. Source:
+/// During a rotation, the new and the previous key sign, so that a receiver can change its key at any time. Source:
 /// Standard Webhooks 1.0, "Webhook signatures".
 public struct StandardSigner: Sendable {
     private let keys: [Key]
@@ -24,7 +24,9 @@ public struct StandardSigner: Sendable {
         case ed25519(Ed25519PrivateKey)
     }
 
-    /// - Parameter keys: in the order in which their tokens appear, the current one first.
+    /// Creates a signer with these keys.
+    ///
+    /// - Parameter keys: the keys, in the order of their signatures in the header, the current key first.
     public init(_ keys: [StandardSigningKey]) {
         self.keys = keys.map { key in
             switch key {
@@ -37,11 +39,11 @@ public struct StandardSigner: Sendable {
     /// Returns the value of `webhook-signature`.
     ///
     /// - Parameters:
-    ///   - id: the value of `webhook-id`, the same for all attempts.
-    ///   - timestamp: the value of `webhook-timestamp`: Unix seconds of this attempt, not of the event.
+    ///   - id: the value of `webhook-id`. It must be the same for all attempts.
+    ///   - timestamp: the value of `webhook-timestamp`: the time of this attempt, not of the event, in Unix seconds.
     ///   - body: the exact bytes that are sent.
-    /// - Throws: ``StandardSigningError`` when there is no key, the id or the time is not valid, or libcrypto cannot
-    ///   sign.
+    /// - Throws: ``StandardSigningError`` when there is no key, the id or the timestamp is not valid, or libcrypto
+    ///   fails.
     public func signature(
         id: String, timestamp: Int64, body: [UInt8]
     ) throws(StandardSigningError) -> String {

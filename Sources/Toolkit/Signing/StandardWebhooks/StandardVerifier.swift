@@ -3,27 +3,30 @@ public struct StandardVerifier: Sendable {
     private let keys: [StandardVerificationKey]
     private let window: ReplayWindow
 
-    /// The maximum number of tokens of one header that are checked; each may cost an Ed25519 verification with every
-    /// key.
+    /// The maximum number of signatures in one header that are checked. Each may require an Ed25519 verification with
+    /// every key.
     private static let tokenLimit = 16
 
-    /// - Parameter keys: any of them may have signed: the current one, and during a rotation the previous one.
+    /// Creates a verifier with these keys.
+    ///
+    /// - Parameter keys: the keys. During a rotation, pass the current and the previous key. A signature with any of
+    ///   them is valid.
     public init(_ keys: [StandardVerificationKey], window: ReplayWindow = .standard) {
         self.keys = keys
         self.window = window
     }
 
-    /// Returns normally if at least one token of the header was made with one of the keys and the timestamp is within
-    /// the window.
+    /// Verifies a message. Returns without an error if at least one signature of the header is valid for one of the
+    /// keys and the timestamp is within the window.
     ///
-    /// Unknown versions and malformed tokens are skipped, as long as another token matches.
+    /// Signatures of unknown versions and malformed signatures are ignored if another signature is valid.
     ///
     /// - Parameters:
     ///   - id: the value of `webhook-id`.
-    ///   - timestamp: the value of `webhook-timestamp`, as received.
+    ///   - timestamp: the received value of `webhook-timestamp`.
     ///   - signature: the value of `webhook-signature`.
-    ///   - body: the bytes as received.
-    ///   - now: Unix seconds.
+    ///   - body: the bytes of the received body.
+    ///   - now: the current time in Unix seconds.
     /// - Throws: ``SignatureRejection`` when the message is not authentic.
     public func verify(
         id: String, timestamp: String, signature: String, body: [UInt8], at now: Int64

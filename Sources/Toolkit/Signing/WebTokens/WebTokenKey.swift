@@ -1,9 +1,9 @@
 internal import CCrypto
 
-/// A key that verifies the signature of a `WebToken` with the single algorithm that the key is for (RFC 7518, 3; RFC
-/// 8037, 3.1).
+/// A key that verifies the signature of a ``WebToken``. Each key is for exactly one algorithm (RFC 7518, 3; RFC 8037,
+/// 3.1).
 public struct WebTokenKey: Sendable {
-    /// The supported algorithms, by their names on the wire.
+    /// The supported algorithms. The raw values are their names in tokens.
     public enum Algorithm: String, Sendable, CaseIterable {
         case hs256 = "HS256"
         case rs256 = "RS256"
@@ -23,13 +23,14 @@ public struct WebTokenKey: Sendable {
     /// Creates a key from a shared secret, for HS256.
     public init(secret: Secret) { key = .shared(secret) }
 
-    /// Creates a key from the public half of a key pair.
+    /// Creates a key from a public key.
     ///
     /// - Parameters:
-    ///   - algorithm: any except HS256: tokens are forged by passing off a public key as a shared secret.
+    ///   - algorithm: any algorithm except HS256. With HS256, an attacker could use the public key as a shared secret
+    ///     and forge tokens.
     ///   - pem: a SubjectPublicKeyInfo (`-----BEGIN PUBLIC KEY-----`, RFC 7468, 13). RSA keys have 2048 to 8192 bits
     ///     and an exponent of at most 33 bits.
-    /// - Returns: `nil` when the text is not a key, or not one for the algorithm.
+    /// - Returns: `nil` when the text is not a key, or not a key for the algorithm.
     public init?(_ algorithm: Algorithm, pem: String) {
         guard let info = SubjectPublicKeyInfo(pem: pem) else { return nil }
         let key: Key? =
@@ -53,7 +54,8 @@ public struct WebTokenKey: Sendable {
         }
     }
 
-    /// Returns true when the token was signed with this key. Shared secrets are compared in constant time.
+    /// Returns true if the token was signed with this key. For a shared secret, the signatures are compared in constant
+    /// time.
     public func signs(_ token: WebToken) -> Bool {
         switch key {
         case .shared(let secret):
@@ -68,11 +70,13 @@ public struct WebTokenKey: Sendable {
     }
 }
 
-/// The DER bytes of a public key (RFC 5280, 4.1: SubjectPublicKeyInfo).
+/// A public key in DER: a SubjectPublicKeyInfo (RFC 5280, 4.1).
 private struct SubjectPublicKeyInfo {
     let bytes: [UInt8]
 
-    /// - Parameter pem: one block `PUBLIC KEY` (RFC 7468, 13) and nothing else.
+    /// Parses a public key. Returns `nil` when the text is not a public key in PEM.
+    ///
+    /// - Parameter pem: one PEM block `PUBLIC KEY` (RFC 7468, 13) without other text.
     init?(pem: String) {
         let lines = pem.split(whereSeparator: \.isNewline).map { $0.filter { !$0.isWhitespace } }.filter { !$0.isEmpty }
         guard lines.count >= 3, lines.first == "-----BEGINPUBLICKEY-----", lines.last == "-----ENDPUBLICKEY-----",
@@ -81,9 +85,9 @@ private struct SubjectPublicKeyInfo {
         self.bytes = bytes
     }
 
-    /// The bytes before the 32 bytes of an Ed25519 key (RFC 8410, 4): two sequences and the key's type.
+    /// The DER bytes before the 32 bytes of an Ed25519 key (RFC 8410, 4): two sequences and the type of the key.
     private static let ed25519: [UInt8] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00]
-    /// The bytes before the 64 bytes of a point on the named curve P-256, uncompressed (RFC 5480, 2).
+    /// The DER bytes before the 64 bytes of an uncompressed point on the named curve P-256 (RFC 5480, 2).
     private static let p256: [UInt8] = [
         0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01,
         0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04,
@@ -94,14 +98,15 @@ private struct SubjectPublicKeyInfo {
         return Ed25519PublicKey(Array(bytes.dropFirst(Self.ed25519.count)))
     }
 
-    /// The P-256 key; `nil` for a point that is not on the curve.
+    /// The key as a P-256 key; `nil` when it is not a P-256 key or the point is not on the curve.
     var p256Key: LibraryKey? {
         guard bytes.starts(with: Self.p256), bytes.count == Self.p256.count + 64 else { return nil }
         return LibraryKey(subjectPublicKeyInfo: bytes)
     }
 
-    /// The RSA key. Keys restricted to PSS are rejected, and so are long moduli and exponents: verifying a signature
-    /// would cost the gateway much more than sending one costs the client.
+    /// The key as an RSA key; `nil` when it is not an RSA key or is rejected. Keys that are restricted to PSS are
+    /// rejected. Keys with a long modulus or exponent are also rejected, because verifying a signature would cost the
+    /// gateway much more than sending it costs the client.
     var rsaKey: LibraryKey? {
         guard let key = LibraryKey(subjectPublicKeyInfo: bytes), key.kind == EVP_PKEY_RSA,
             (2048...8192).contains(key.bits), key.isSoundRSAKey
@@ -110,7 +115,8 @@ private struct SubjectPublicKeyInfo {
     }
 }
 
-/// SHA-256 for libcrypto's signatures. Fetched once: OpenSSL 3 otherwise looks it up by its name for each signature.
+/// SHA-256 for libcrypto's signatures. The function is fetched once, because OpenSSL 3 would otherwise look it up by
+/// its name for each signature.
 private nonisolated(unsafe) let sha256Function: OpaquePointer = {
     guard let function = EVP_MD_fetch(nil, "SHA256", nil) else {
         preconditionFailure("libcrypto offers no SHA-256; check OPENSSL_CONF")
@@ -118,7 +124,8 @@ private nonisolated(unsafe) let sha256Function: OpaquePointer = {
     return function
 }()
 
-/// Encodes the 64 bytes r‖s (RFC 7518, 3.4) as DER (RFC 3279, 2.2.3); `nil` for another length.
+/// Converts an ECDSA signature from 64 bytes r‖s (RFC 7518, 3.4) to DER (RFC 3279, 2.2.3). Returns `nil` for another
+/// length.
 private func ecdsaSignature(_ raw: [UInt8]) -> [UInt8]? {
     guard raw.count == 64, let signature = ECDSA_SIG_new() else { return nil }
     defer { ECDSA_SIG_free(signature) }
@@ -130,7 +137,7 @@ private func ecdsaSignature(_ raw: [UInt8]) -> [UInt8]? {
         BN_free(s)
         return nil
     }
-    // At most 2 + 2 × (2 + 33) bytes.
+    // The DER form has at most 2 + 2 × (2 + 33) = 72 bytes.
     var encoded = [UInt8](repeating: 0, count: 72)
     let count = encoded.withUnsafeMutableBufferPointer { buffer in
         var next = buffer.baseAddress
@@ -141,8 +148,8 @@ private func ecdsaSignature(_ raw: [UInt8]) -> [UInt8]? {
 
 /// A signed token in the compact form (RFC 7515, 7.1): `header.claims.signature`, each in base64url.
 ///
-/// The token is only split into its parts. Nothing in it may be trusted before `WebTokenKey.signs` has returned true,
-/// and the header's `alg` never selects the algorithm (RFC 8725, 3.1).
+/// The initializer only splits the token into its parts. Do not trust any part before ``WebTokenKey/signs(_:)`` has
+/// returned true. The `alg` of the header never selects the algorithm (RFC 8725, 3.1).
 public struct WebToken: Sendable {
     /// The JSON text of the header.
     public let header: [UInt8]
@@ -152,9 +159,10 @@ public struct WebToken: Sendable {
     /// The signed text: the first two parts as received, with the dot between them.
     let signed: [UInt8]
 
-    /// Splits a token; `nil` for a text that is not a token. A text without two dots is rejected at almost no cost.
+    /// Splits a token into its parts. Returns `nil` for a text that is not a token. Rejecting a text without two dots
+    /// costs almost nothing.
     ///
-    /// - Parameter text: the whole token; the caller has bounded its length.
+    /// - Parameter text: the complete token. The caller must limit its length.
     public init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Base64.decodeURL(String(parts[0]) ?? ""),

@@ -1,5 +1,5 @@
 extension Pattern {
-    /// The known properties of a position between two characters.
+    /// The properties of a position between two characters, which assertions need.
     struct TextBoundary {
         var isStart = false
         var isEnd = false
@@ -16,11 +16,11 @@ extension Pattern {
         }
     }
 
-    /// The set of instructions at which a program may be at the same time. Each is contained once, however many paths
-    /// lead to it.
+    /// A set of the instructions that a program may have reached at one position of the text. Each instruction is
+    /// contained only once, even if several paths lead to it.
     struct StateSet {
         private let instructions: UnsafePointer<Instruction>
-        /// The generation in which each instruction was last visited.
+        /// For each instruction, the generation in which it was last visited.
         private let visits: UnsafeMutablePointer<Int32>
         private let open: UnsafeMutablePointer<Int32>
         private var generation: Int32 = 0
@@ -31,7 +31,7 @@ extension Pattern {
         /// The number of visited instructions.
         private(set) var work = 0
 
-        /// The memory that a set needs for a program of `count` instructions, in 32-bit words.
+        /// Returns the memory, in 32-bit words, that a set needs for a program of `count` instructions.
         static func room(_ count: Int) -> Int { 3 * count }
 
         init(_ machine: Machine, _ room: UnsafeMutablePointer<Int32>) {
@@ -45,14 +45,14 @@ extension Pattern {
         subscript(index: Int) -> Int { Int(members[index]) }
 
         mutating func clear() {
-            // The generation overflows only for a text that is longer than any document.
+            // The generation could overflow only for a text that is longer than any document.
             generation &+= 1
             count = 0
             isMatched = false
         }
 
-        /// Adds an instruction and follows all instructions that consume no character. Without a boundary, assertions
-        /// become members themselves.
+        /// Adds an instruction and all instructions that can be reached from it without consuming a character. If
+        /// `moment` is nil, assertions are not evaluated but added to the set.
         mutating func add(_ instruction: Int, at moment: TextBoundary?) {
             var height = 0
             push(Int32(instruction), &height)
@@ -94,12 +94,13 @@ extension Pattern {
 }
 
 extension Pattern {
-    /// Follows all paths through a program simultaneously, for patterns whose table would be too large. There is one
-    /// state set per character, so the time is bounded by the text size times the program size, whatever the pattern.
+    /// Follows all paths through a program at the same time, for patterns whose table would be too large. There is one
+    /// state set for each character, so the time is at most proportional to the size of the text times the size of the
+    /// program.
     struct Simulation {
         let machine: Machine
 
-        /// Instruction visits per step of the budget.
+        /// The number of instruction visits for one step of the budget.
         private static let visitsPerStep = 16
 
         func matches(_ text: Text, steps: inout Int) -> PatternVerdict {

@@ -1,5 +1,6 @@
 extension Pattern {
-    /// Converts a program into a table with one state for each set of instructions at which it may be at the same time.
+    /// Converts a program into a table. The table has one state for each set of instructions that the program may have
+    /// reached at the same time.
     struct SubsetConstruction {
         struct Table {
             var cells: [UInt16]
@@ -7,7 +8,7 @@ extension Pattern {
             let first: Int
         }
 
-        /// The kind of the preceding character, which assertions depend on and which is therefore part of a state.
+        /// The kind of the preceding character. It is part of a state, because assertions depend on it.
         private enum Before: Int32 { case start, word, other }
 
         private let machine: Machine
@@ -52,12 +53,12 @@ extension Pattern {
 }
 
 extension Pattern.SubsetConstruction {
-    /// The row of the current state set, as the position of its first cell. A new state gets an empty row.
+    /// Returns the row of the current state set, as the index of its first cell. Adds an empty row for a new state.
     private mutating func state(_ before: Before) -> Int {
         if frontier.isMatched { return width }
         var members: [Int32] = []
         for index in 0..<frontier.count {
-            // The start of the text cannot occur again later.
+            // This assertion can no longer be true, because the start of the text has passed.
             if before != .start, machine.instructions[frontier[index]].code == .textStart { continue }
             members.append(Int32(frontier[index]))
         }
@@ -72,7 +73,7 @@ extension Pattern.SubsetConstruction {
         return row
     }
 
-    /// Computes the row of a state. Returns false when the table has become too large or took too much work.
+    /// Computes the row of a state. Returns false when the table exceeds its limits of size or work.
     private mutating func fill(_ number: Int) -> Bool {
         let row = (number + 2) * width
         let (before, members) = states[number]
@@ -94,8 +95,8 @@ extension Pattern.SubsetConstruction {
         return true
     }
 
-    /// The instructions that may consume a character after the assertions at this position are resolved; nil when the
-    /// match is complete.
+    /// Returns the instructions that may consume a character, after evaluating the assertions at this position; nil
+    /// when the match is complete.
     private mutating func accepts(from members: [Int32], _ moment: Pattern.TextBoundary) -> [Int]? {
         frontier.clear()
         for member in members { frontier.add(Int(member), at: moment) }
@@ -113,13 +114,14 @@ extension Pattern.SubsetConstruction {
 }
 
 extension Pattern {
-    /// A table from (state, symbol) to state. It is complete before the first text arrives, so threads share it without
-    /// a lock. Matching is one pass over the text, with two or three loads per byte.
+    /// An automaton: a table that maps a state and a symbol to the next state. It is complete before the first match,
+    /// so threads can share it without a lock. Matching is one pass over the text, with two or three memory reads for
+    /// each byte.
     struct Automaton {
-        /// Rows of cells. A state is identified by the position of its row. The first row is the dead state, the second
-        /// the accepting one.
+        /// The rows of the table. A state is the position of its row. The first row is the dead state, and the second
+        /// row is the accepting state.
         private let cells: UnsafePointer<UInt16>
-        /// Cells per row: one for each symbol, and one for the end of the text.
+        /// The number of cells of a row: one for each symbol, and one for the end of the text.
         private let width: Int
         private let first: Int
         private let alphabet: Alphabet

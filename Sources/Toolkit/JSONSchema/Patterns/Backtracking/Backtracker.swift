@@ -1,16 +1,17 @@
 extension Pattern {
-    /// Matches in the order of attempts of ECMA-262 (22.2.2), with captures, lookaround and back references.
+    /// Matches a pattern by backtracking, in the order of ECMA-262 (22.2.2). Supports captures, lookaround and back
+    /// references.
     ///
     /// The stack of untried alternatives is separate from the thread's stack, so only the step budget limits its depth.
-    /// Some patterns take time exponential in the text, which the steps bound.
+    /// Some patterns need a time that is exponential in the length of the text. The step budget also limits this time.
     struct Backtracker {
         let machine: Machine
 
-        /// Instructions per step of the budget.
+        /// The number of instructions for one step of the budget.
         private static let instructionsPerStep = 8
 
         func matches(_ text: Text, steps: inout Int) -> PatternVerdict {
-            // Positions are stored in 32 bits. No document is longer, but a longer text must not get a wrong answer.
+            // Positions are stored in 32 bits. A longer text is not matched, so that the result is never wrong.
             guard text.end - text.start < Int(Int32.max) else { return .exhausted }
             let budget = min(steps, Int.max / Self.instructionsPerStep) * Self.instructionsPerStep
             var left = budget
@@ -30,23 +31,24 @@ extension Pattern {
         }
     }
 
-    /// An alternative to return to when the current path fails. Trivial, 16 bytes.
+    /// An entry of the stack: an alternative to try, or a change to revert, when the current path fails. It has 16
+    /// bytes.
     struct Attempt {
         enum Kind: Int32 {
-            /// Continue with instruction `target` at text position `place`.
+            /// An alternative: continue with instruction `target` at text position `place`.
             case way
-            /// Slot `target` contained `place`.
+            /// A change to revert: slot `target` contained `place`.
             case slot
-            /// A lookaround began. When its content fails, a negative one continues with instruction `target` at text
-            /// position `place`.
+            /// The start of a lookaround. When its content fails, a negative lookaround continues with instruction
+            /// `target` at text position `place`.
             case lookaround, negativeLookaround
-            /// Give back characters of a run, from `place` to `limit`; or consume more of them (a lazy run), up to
-            /// `limit`.
+            /// A run with other possible lengths. `shorter` gives back characters, from `place` to `limit`. `longer` (a
+            /// lazy run) consumes more characters, up to `limit`.
             case shorter, longer
         }
 
         var kind: Kind
-        /// The index of an instruction; for `slot`, that of a slot.
+        /// The index of an instruction, or for `slot` the index of a slot.
         var target: Int32
         /// A position in the text.
         var place: Int32
@@ -54,7 +56,7 @@ extension Pattern {
     }
 }
 
-/// A stack that starts with a few entries on the thread's stack and grows on the heap.
+/// A stack of attempts. It begins with a few entries on the thread's stack and grows on the heap.
 struct BacktrackStack {
     private var base: UnsafeMutablePointer<Pattern.Attempt>
     private var capacity: Int
@@ -87,7 +89,7 @@ struct BacktrackStack {
         return index
     }
 
-    /// Removes all entries from `index` on, except those that restore captures.
+    /// Removes all entries from `index` on, except the entries that restore captures.
     mutating func commit(from index: Int) {
         var kept = index
         for index in index..<count where base[index].kind == .slot {

@@ -1,12 +1,12 @@
 extension Pattern {
-    /// A search in one text.
+    /// The state of a backtracking search in one text.
     struct Search {
         private let machine: Machine
         private let start: UnsafePointer<UInt8>
         private let end: UnsafePointer<UInt8>
         private let slots: UnsafeMutableBufferPointer<Int32>
         var attempts: BacktrackStack
-        /// The next instruction, and the position in the text.
+        /// The index of the next instruction. `place` is the current position in the text.
         private var next = 0
         private var place: UnsafePointer<UInt8>
 
@@ -30,7 +30,7 @@ extension Pattern {
             }
         }
 
-        /// Attempts a match at one position. A failed attempt restores all slots.
+        /// Tries to match at the current position. If the match fails, all slots are restored.
         private mutating func attempt(_ budget: inout Int) -> PatternVerdict {
             while true {
                 budget -= 1
@@ -48,7 +48,7 @@ extension Pattern.Search {
 
     private var offset: Int32 { Int32(truncatingIfNeeded: place - start) }
 
-    /// Executes one instruction. Returns false when the current path ends here.
+    /// Executes one instruction. Returns false when the current path fails.
     @inline(__always)
     private mutating func perform(_ instruction: Pattern.Instruction, _ budget: inout Int) -> Bool {
         next += 1
@@ -85,7 +85,8 @@ extension Pattern.Search {
 
     // MARK: Characters
 
-    /// Consumes one character of the instruction's class. The resulting position matters only on success.
+    /// Consumes one character of the instruction's class. Returns false when there is none; the position is then
+    /// undefined.
     @inline(__always)
     private mutating func match(_ instruction: Pattern.Instruction) -> Bool {
         let symbol: Int
@@ -104,7 +105,7 @@ extension Pattern.Search {
         }
     }
 
-    /// Consumes one character, or leaves the position unchanged.
+    /// Consumes one character. Returns false and leaves the position unchanged when the character does not match.
     private mutating func matchOne(_ instruction: Pattern.Instruction) -> Bool {
         let before = place
         if match(instruction) { return true }
@@ -112,7 +113,7 @@ extension Pattern.Search {
         return false
     }
 
-    /// Executes a run, which costs one instruction plus one for each 16 characters.
+    /// Executes a run: a repetition of one class. It counts as one instruction, and one more for each 16 characters.
     private mutating func run(_ instruction: Pattern.Instruction, _ budget: inout Int) -> Bool {
         var count: Int32 = 0
         defer { budget -= Int(count) / 16 }
@@ -149,7 +150,7 @@ extension Pattern.Search {
 
     // MARK: Groups
 
-    /// Matches a back reference. A group that did not participate matches the empty text.
+    /// Matches a back reference. If the group has matched nothing yet, the reference matches the empty text.
     private mutating func reference(_ instruction: Pattern.Instruction, _ budget: inout Int) -> Bool {
         let from = slots[Int(instruction.a)]
         let to = slots[Int(instruction.a) + 1]
@@ -173,7 +174,8 @@ extension Pattern.Search {
 
     // MARK: Backtracking
 
-    /// Ends a lookaround whose content matched: drops its untried alternatives. A negative one has failed.
+    /// Ends a lookaround whose content has matched. Removes its untried alternatives. Returns false for a negative
+    /// lookaround, which has failed.
     private mutating func finishLookaround() -> Bool {
         let index = attempts.indexOfLookaround
         let look = attempts[index]
@@ -192,7 +194,7 @@ extension Pattern.Search {
         attempts.pop()
     }
 
-    /// Returns to the latest position with an untried alternative.
+    /// Returns to the last untried alternative. Returns false when there is none.
     private mutating func backtrack() -> Bool {
         while attempts.count > 0 {
             let attempt = attempts.top

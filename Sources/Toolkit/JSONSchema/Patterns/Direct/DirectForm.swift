@@ -1,7 +1,7 @@
 import Glibc
 
 extension Pattern {
-    /// The pattern forms that nearly all schemas use, each with its own loop. Trivial.
+    /// The direct forms of patterns, which nearly all schemas use. Each form has its own matching loop.
     enum DirectForm {
         /// Every text matches.
         case always
@@ -9,13 +9,14 @@ extension Pattern {
         case equals(Literal)
         case prefix(Literal)
         case suffix(Literal)
-        /// `^(a|b|c)$`.
+        /// One of several words: `^(a|b|c)$`.
         case words(WordTable)
-        /// From the start, one piece after another without any alternatives; then the end of the text, if `isWhole`.
+        /// A sequence of pieces without alternatives, from the start of the text. If `isWhole`, the text must end after
+        /// it.
         case chain(UnsafePointer<Piece>, count: Int, isWhole: Bool)
-        /// A number of consecutive characters of a class, anywhere.
+        /// A number of consecutive characters of a class, anywhere in the text.
         case streak(Run)
-        /// A number of characters of a class at the end.
+        /// A number of characters of a class at the end of the text.
         case tail(Run)
 
         func matches(_ text: Text) -> Bool {
@@ -44,7 +45,7 @@ extension Pattern {
         }
     }
 
-    /// Bytes that must occur unchanged.
+    /// A literal: bytes that must occur in the text.
     struct Literal {
         let bytes: UnsafePointer<UInt8>
         let count: Int
@@ -54,8 +55,8 @@ extension Pattern {
             count = bytes.count
         }
 
-        /// The longest literal searched for here, because each position may cost a comparison of this length. The
-        /// automaton searches for longer ones.
+        /// The maximum length of a literal that is searched directly, because each position may require a comparison of
+        /// this length. The automaton is used for longer literals.
         static let longestSearched = 32
 
         func occurs(in text: Text) -> Bool {

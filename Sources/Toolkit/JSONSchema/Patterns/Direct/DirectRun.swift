@@ -1,19 +1,19 @@
 extension Pattern {
-    /// Between `least` and `most` characters of one class.
+    /// A run: between `least` and `most` characters of one class.
     struct Run {
         let least: Int
         let most: Int
-        /// For each first byte of a character, its relation to the class.
+        /// For each value of the first byte of a character, one of the constants below.
         private let table: UnsafePointer<UInt8>
         private let alphabet: Alphabet
         private let inside: Int
 
-        /// Entries of the table.
+        /// The entries of the table: not in the class, or an ASCII character in the class.
         private static let no: UInt8 = 0
         private static let ascii: UInt8 = 1
-        /// A byte outside ASCII, when all these characters are in the class.
+        /// The entry for bytes outside ASCII if all characters outside ASCII are in the class.
         private static let beyond: UInt8 = 2
-        /// A byte outside ASCII, when some of these characters are in the class.
+        /// The entry for bytes outside ASCII if some characters outside ASCII are in the class.
         private static let perhaps: UInt8 = 3
 
         init(_ set: ScalarSet, least: Int, most: Int, limits: PatternLimits, memory: PatternMemory) throws(PatternError)
@@ -31,13 +31,13 @@ extension Pattern {
             self.inside = inside
         }
 
-        /// Consumes as many characters as possible. Nothing that may follow starts with a character of the class, so
-        /// giving some back could not help.
+        /// Consumes as many characters as possible. Backtracking is not needed, because the next piece never starts
+        /// with a character of the class.
         @inline(__always)
         func match(_ place: inout UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Bool {
             var count = 0
             while count < most {
-                // ASCII text, which is most common, takes one comparison and one lookup per character.
+                // For ASCII text, which is the most frequent, each character needs one comparison and one lookup.
                 let first = place
                 let stop = end - place < most - count ? end : place + (most - count)
                 while place < stop, table[Int(place.pointee)] == Self.ascii { place += 1 }
@@ -75,7 +75,7 @@ extension Pattern {
             return count >= least
         }
 
-        /// Consumes one character of the class, or none.
+        /// Consumes one character of the class. Returns false and consumes nothing when there is none.
         @inline(__always)
         private func step(_ place: inout UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Bool {
             let mark = table[Int(place.pointee)]

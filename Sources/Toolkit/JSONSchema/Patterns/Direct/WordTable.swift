@@ -3,7 +3,7 @@ import Glibc
 extension Pattern {
     /// A set of words, sorted by length and then by content.
     struct WordTable {
-        /// The longest word in bytes. Other strategies handle longer ones.
+        /// The maximum length of a word in bytes. Patterns with longer words use another strategy.
         static let longest = 255
 
         private struct LengthGroup {
@@ -45,7 +45,7 @@ extension Pattern {
 }
 
 extension Pattern.DirectForm {
-    /// Returns the direct form of a pattern; nil when it has none.
+    /// Creates the direct form of a pattern. Returns nil when the pattern has no direct form.
     init?(_ root: Pattern.Node, limits: PatternLimits, memory: Pattern.PatternMemory) throws(PatternError) {
         var nodes = root.flattened[...]
         var isAtStart = false
@@ -63,7 +63,8 @@ extension Pattern.DirectForm {
             return
         }
         guard var draft = ChainDraft(nodes) else { return nil }
-        // When the text may continue, a run need not be longer than its minimum.
+        // If the text may continue after the match, the last run need not be longer than its minimum. The same is true
+        // of the first run.
         if !isAtEnd { draft.shortenEnd() }
         if !isAtStart { draft.shortenStart() }
         let ends = (isAtStart, isAtEnd)
@@ -95,7 +96,7 @@ extension Pattern.DirectForm {
     }
 }
 
-/// A sequence of literals and runs of classes.
+/// A sequence of literals and runs of classes, from which a chain is built.
 private struct ChainDraft {
     enum Part {
         case literal([UInt8], first: UInt32)
@@ -104,7 +105,7 @@ private struct ChainDraft {
 
     private(set) var parts: [Part] = []
 
-    /// The maximum number of runs. Other strategies handle more, with one lookup table per distinct class.
+    /// The maximum number of runs in a chain. Patterns with more runs use another strategy.
     private static let mostRuns = 32
 
     init?(_ nodes: ArraySlice<Pattern.Node>) {
@@ -126,7 +127,7 @@ private struct ChainDraft {
         if !literal.isEmpty { parts.append(.literal(literal, first: first)) }
     }
 
-    /// The whole sequence, if it is a single literal.
+    /// The bytes of the sequence if it is a single literal; nil otherwise.
     var literal: [UInt8]? {
         if parts.isEmpty { return [] }
         guard parts.count == 1, case .literal(let bytes, _) = parts[0] else { return nil }
@@ -155,8 +156,9 @@ private struct ChainDraft {
 }
 
 extension ChainDraft {
-    /// True when consuming as much as possible in each piece finds a match if there is one. This holds when nothing
-    /// that may follow a run of variable length starts with a character of that run.
+    /// True when the chain needs no backtracking: if a match exists, it is found by consuming as many characters as
+    /// possible in each piece. This is the case when the pieces that can follow a run of variable length never start
+    /// with a character of the run.
     var isWithoutChoice: Bool {
         parts.indices.allSatisfy { index in
             guard case .run(let set, let least, let most) = parts[index], least != most else { return true }
@@ -184,7 +186,7 @@ extension ChainDraft.Part {
 }
 
 extension Pattern.Node {
-    /// The nodes of this sequence without pure grouping; they match the same texts.
+    /// The nodes of this sequence without groups that only group. They match the same texts.
     var flattened: [Pattern.Node] {
         switch self {
         case .empty: []
@@ -200,7 +202,7 @@ extension Pattern.Node {
         }
     }
 
-    /// The class, or the repetition of one, that this node is, grouped or not.
+    /// This node as a run, if it is a class or a repetition of a class, with or without groups; nil otherwise.
     fileprivate var run: ChainDraft.Part? {
         guard case .loop(let repetition, let content) = self else {
             return members.map { .run($0, least: 1, most: 1) }
@@ -210,7 +212,7 @@ extension Pattern.Node {
         return .run(members, least: repetition.least, most: repetition.most ?? .max)
     }
 
-    /// The words, if this is a choice of literals that fits into a table.
+    /// The words of this node, if it is a choice of literals and small enough for a table; nil otherwise.
     fileprivate var words: Set<[UInt8]>? {
         guard case .choice(let branches) = self else { return nil }
         var words: Set<[UInt8]> = []

@@ -1,5 +1,5 @@
 extension Pattern {
-    /// A program in executable form: plain memory, and character classes as rows of bits over the symbols of the
+    /// A program in executable form, in plain memory. Each character class is a row with one bit for each symbol of the
     /// alphabet.
     struct Machine {
         let instructions: UnsafePointer<Instruction>
@@ -15,7 +15,7 @@ extension Pattern {
         ) throws(PatternError) {
             usesWordBoundaries = program.usesWordBoundaries
             var draft = RowDraft(words: partition.symbolCount / 64 + 1)
-            // The word characters come first, because their row is found by its position alone.
+            // The class of word characters comes first, so that its row is always row 0.
             let places = try draft.add([usesWordBoundaries ? .words : .nothing] + program.sets, partition)
             instructions = memory.keep(program.instructions.map { $0.placed(places) })
             count = program.instructions.count
@@ -29,7 +29,7 @@ extension Pattern {
         @inline(__always)
         func accepts(_ row: Int32, _ symbol: Int) -> Bool { rows.accepts(Int(row), symbol) }
 
-        /// True when an instruction consumes this character.
+        /// True when an instruction consumes a character with this symbol.
         @inline(__always)
         func matchesSymbol(_ index: Int, _ symbol: Int) -> Bool {
             let instruction = instructions[index]
@@ -40,7 +40,7 @@ extension Pattern {
             }
         }
 
-        /// True when a symbol is a word character. Only meaningful if `usesWordBoundaries`.
+        /// True when a symbol is a word character. Valid only if `usesWordBoundaries`.
         @inline(__always)
         func isWord(_ symbol: Int) -> Bool { rows.accepts(0, symbol) }
     }
@@ -56,7 +56,7 @@ extension Pattern {
     }
 }
 
-/// The location of an instruction's character class.
+/// The stored form of an instruction's character class: a single symbol or a row.
 private enum Place {
     case symbol(Int32)
     case row(Int32)
@@ -66,13 +66,13 @@ private struct RowDraft {
     let words: Int
     var bits: [UInt64] = []
 
-    /// The size limit, 4 MB; realistic patterns are far below it.
+    /// The maximum number of words of all rows (4 MB). Realistic patterns are far below it.
     private static let limit = 500_000
 
     init(words: Int) { self.words = words }
 
-    /// Adds rows for the classes. A class of one symbol needs none. The first class always gets a row and has no
-    /// location.
+    /// Adds rows for the classes and returns their stored forms. A class of one symbol needs no row. The first class
+    /// always gets a row and is not part of the result.
     mutating func add(
         _ sets: [Pattern.ScalarSet], _ partition: Pattern.Partition
     ) throws(PatternError) -> [Place] {

@@ -1,23 +1,25 @@
 extension Pattern {
-    /// An instruction. Trivial, 16 bytes.
+    /// An instruction of a program. It has 16 bytes.
     struct Instruction {
         enum Code: UInt8 {
             case match
-            /// Consume one character of set `a`; `consumeSymbol` likewise, where `a` is the only symbol of the set.
+            /// Consume one character. `a` is the set of characters for `consume`, and the only symbol of the set for
+            /// `consumeSymbol`.
             case consume, consumeSymbol
-            /// Consume between `b` and `c` characters of set `a` (backtracking only); `runSymbol` likewise.
+            /// Consume between `b` and `c` characters (backtracking only). `a` is the set for `run`, and the only
+            /// symbol for `runSymbol`.
             case run, runSymbol
-            /// Continue at `a`, or, if that fails, at `b`.
+            /// Continue at instruction `a`. If that fails, continue at `b`.
             case split
             case jump
-            /// Store the position in slot `a`.
+            /// Store the text position in slot `a`.
             case save
             /// Clear the slots from `a` up to `b`.
             case forget
-            /// Fail if nothing was consumed since slot `a` was stored.
+            /// Fail if no character was consumed since slot `a` was stored.
             case progress
             case textStart, textEnd, wordBoundary, noWordBoundary
-            /// Try the instructions up to `lookaroundEnd` without consuming anything, then continue at `a`.
+            /// Try the instructions up to `lookaroundEnd` without consuming characters, then continue at `a`.
             case lookaround
             case lookaroundEnd
             /// Match the text of the group whose slots start at `a`.
@@ -25,16 +27,17 @@ extension Pattern {
         }
 
         var code: Code
-        /// For `consume`, `run` and `reference`: true to match to the left, inside a lookbehind.
+        /// For `consume`, `run` and `reference`: true to match backward, inside a lookbehind.
         var isBackward = false
-        /// For `run`: true to prefer more. For `lookaround`: true when the content must not match.
+        /// For `run`: true to prefer more characters (greedy). For `lookaround`: true when the content must not match
+        /// (negative).
         var flag = false
         var a: Int32 = 0
         var b: Int32 = 0
         var c: Int32 = 0
     }
 
-    /// A pattern as a list of instructions with a separate list of character classes.
+    /// A pattern as a list of instructions, with a separate list of character classes.
     struct Program {
         var instructions: [Instruction] = []
         var sets: [ScalarSet] = []
@@ -53,8 +56,8 @@ extension Pattern {
 }
 
 extension Pattern.Program {
-    /// True when a match could begin in the middle of a text: some path consumes a character, or ends, without
-    /// requiring the start first.
+    /// True when a match can begin after the start of the text, because a path consumes a character or ends without a
+    /// `textStart` before.
     func isReachableWithoutTextStart() -> Bool {
         var seen = [Bool](repeating: false, count: instructions.count)
         var open = [0]
@@ -67,7 +70,7 @@ extension Pattern.Program {
             case .jump: open.append(Int(instruction.a))
             case .split: open += [Int(instruction.a), Int(instruction.b)]
             case .save, .forget, .progress, .wordBoundary, .noWordBoundary: open.append(index + 1)
-            // The match continues after a lookaround whatever it finds; its content is irrelevant here.
+            // Only the instructions after the lookaround are considered. Its content consumes no characters.
             case .lookaround: open.append(Int(instruction.a))
             default: return true
             }

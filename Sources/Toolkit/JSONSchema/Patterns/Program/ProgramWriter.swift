@@ -1,21 +1,23 @@
 extension Pattern {
     /// Translates a syntax tree into a program.
     ///
-    /// Automaton and simulation only determine which texts match. For them, captures, the resetting of captures, and
-    /// the rule that a loop iteration must consume something are omitted, because none of these changes the result.
+    /// A program for the automaton or the simulation only determines which texts match. It therefore contains no
+    /// captures and no check that a loop iteration consumes a character, because these do not change the result.
     ///
-    /// Pending work is kept in a list instead of on the thread's stack.
+    /// The writer stores pending tasks in a list and does not recurse, so that it does not use the thread's stack.
     struct ProgramWriter {
         private typealias Label = Int32
 
         private enum Task {
             case node(Node)
-            /// `a` and `b` of `split`, `jump` and `look` are labels until the end.
+            /// Write an instruction. `a` and `b` of `split`, `jump` and `lookaround` are labels, which are resolved at
+            /// the end.
             case add(Instruction)
             case place(Label)
-            /// True when the following nodes are matched to the left.
+            /// Set the direction of the following nodes; true means backward.
             case turn(Bool)
-            /// An iteration of a repetition has been written, from the label to here; there are `copies` iterations.
+            /// Check the size of a repetition after an iteration was written, from the label to the current position.
+            /// There are `copies` iterations.
             case check(Label, copies: Int)
         }
 
@@ -159,7 +161,7 @@ extension Pattern.ProgramWriter {
         if backtracks, try run(repetition, node) { return }
         let savesGroups = keepsGroups && repetition.groups != nil
         if node.isVoid, !savesGroups { return }
-        // Every non-empty node takes at least one instruction.
+        // Every node that is not empty needs at least one instruction, so the number of iterations is limited as well.
         let copies = repetition.most ?? repetition.least
         guard max(copies, repetition.least) <= limits.statesPerRepeat else { throw Self.tooLarge }
         var tasks: [Task] = []
@@ -172,7 +174,8 @@ extension Pattern.ProgramWriter {
             let out = label()
             tasks += last.tasks + [split(repetition, last.start, out), .place(out)]
         } else {
-            // An iteration that may be empty the first time must not be empty later: `x+` is written as `x x*`.
+            // A required iteration may be empty, but an optional one must consume a character. Therefore `x+` is
+            // written as `x x*`.
             for _ in 0..<repetition.least { tasks += required(repetition, node, copies).tasks }
             tasks += star(repetition, node)
         }
@@ -192,7 +195,7 @@ extension Pattern.ProgramWriter {
             + round(repetition, node, mustTake: true) + [.add(Instruction(code: .jump, a: start)), .place(out)]
     }
 
-    /// Writes optional iterations, each of which may skip to the end.
+    /// Writes optional iterations. Each of them may be skipped together with all later ones.
     private mutating func optional(
         _ repetition: Pattern.Repetition, _ node: Pattern.Node, rounds: Int, _ copies: Int
     ) -> [Task] {
@@ -222,13 +225,14 @@ extension Pattern.ProgramWriter {
         ]
     }
 
-    /// A choice between another iteration and leaving the loop, ordered by the greediness of the repetition.
+    /// Returns a choice between another iteration and leaving the loop. A greedy repetition tries the iteration first.
     private func split(_ repetition: Pattern.Repetition, _ round: Label, _ out: Label) -> Task {
         let isGreedy = repetition.isGreedy
         return .add(Instruction(code: .split, a: isGreedy ? round : out, b: isGreedy ? out : round))
     }
 
-    /// Writes the repetition of one class as a single instruction of the backtracker.
+    /// Writes the repetition of a single class as one instruction, for the backtracker. Returns false if the node is
+    /// not a class.
     private mutating func run(_ repetition: Pattern.Repetition, _ node: Pattern.Node) throws(PatternError) -> Bool {
         let set: Int32
         switch node {
@@ -256,7 +260,7 @@ extension Pattern.Edge {
 }
 
 extension Pattern {
-    /// The distinct classes of a pattern, each looked up once.
+    /// The distinct character classes of a pattern. The characters of each class are determined only once.
     struct ClassList {
         private(set) var sets: [ScalarSet] = []
         private var numbers: [ScalarSet: Int32] = [:]

@@ -1,12 +1,14 @@
 extension Pattern {
-    /// The symbols that a pattern can distinguish. Code points that belong to the same classes share a symbol.
+    /// The symbols that a pattern distinguishes. Code points that belong to the same character classes have the same
+    /// symbol.
     ///
-    /// An automaton over symbols is far smaller than one over bytes (`\p{L}{1,64}` has 65 states instead of thousands).
-    /// ASCII takes one lookup. Other code points are decoded and found in three steps of six bits.
+    /// An automaton over symbols is much smaller than an automaton over bytes (`\p{L}{1,64}` has 65 states instead of
+    /// thousands). The symbol of an ASCII character needs one lookup. Other code points are decoded and looked up in
+    /// three steps of six bits.
     struct Alphabet {
         let symbolCount: Int
         private let ascii: UnsafePointer<UInt8>
-        /// The symbol of all other code points if they share one, otherwise -1.
+        /// The symbol of all code points outside ASCII if they have the same symbol; -1 otherwise.
         private let other: Int
         private let planes: UnsafePointer<UInt16>
         private let blocks: UnsafePointer<UInt16>
@@ -27,7 +29,7 @@ extension Pattern {
             }
         }
 
-        /// The symbol of an ASCII byte.
+        /// Returns the symbol of an ASCII byte.
         @inline(__always)
         func symbol(ascii byte: UInt8) -> Int { Int(ascii[Int(byte)]) }
 
@@ -56,8 +58,8 @@ extension Pattern {
 }
 
 extension Pattern.Alphabet {
-    /// The three lookup steps. Parts with a single symbol, by far the most, are stored once. Of the other parts hardly
-    /// any two are equal.
+    /// The tables of the three lookup steps. Parts with a single symbol, which are by far the most, are stored once.
+    /// Other parts are not compared, because they are rarely equal.
     private struct Tree {
         var planes: [UInt16] = []
         var blocks: [UInt16] = []

@@ -1,10 +1,11 @@
 extension Pattern {
-    /// All code points, divided into pieces at the start and end of every class of the pattern. Pieces that belong to
-    /// the same classes share a symbol number.
+    /// All code points, divided into pieces at the start and the end of each range of the pattern's classes. Pieces
+    /// that belong to the same classes have the same symbol.
     struct Partition {
-        /// The start of each piece; the first is zero.
+        /// The start of each piece, in ascending order. The first is zero.
         private let starts: [UInt32]
-        /// The symbol of each piece. Symbols are numbered by first appearance, so those of ASCII are below 128.
+        /// The symbol of each piece. Symbols are numbered in the order of their first occurrence, so the symbols of
+        /// ASCII are below 128.
         private let symbols: [Int]
         let symbolCount: Int
 
@@ -19,8 +20,8 @@ extension Pattern {
             cuts.sort()
             starts = cuts.indices.filter { $0 == 0 || cuts[$0] != cuts[$0 - 1] }.map { cuts[$0] }
             var symbols = [Int](repeating: 0, count: starts.count)
-            // For each symbol, the new symbol of its part inside the current class. A class splits every symbol that it
-            // overlaps.
+            // For each symbol, the new symbol of its part that is inside the current class. Each class splits the
+            // symbols that it overlaps.
             var inside = [(set: -1, symbol: 0)]
             var work = 0
             for (number, set) in sets.enumerated() {
@@ -55,7 +56,7 @@ extension Pattern {
             return (renumbered, count)
         }
 
-        /// The pieces of a class. Pieces never cross the ends of a class.
+        /// Returns the pieces of a class. A piece is always completely inside or outside a class.
         private static func pieces(of set: ScalarSet, _ starts: [UInt32]) -> [Int] {
             var pieces: [Int] = []
             for range in set.ranges {
@@ -68,7 +69,7 @@ extension Pattern {
             return pieces
         }
 
-        /// The last piece that starts at or before a code point.
+        /// Returns the piece that contains a code point.
         private static func place(of scalar: UInt32, _ starts: [UInt32]) -> Int {
             var low = 0
             var high = starts.count
@@ -79,14 +80,14 @@ extension Pattern {
             return low
         }
 
-        /// The distinct symbols of a class in ascending order.
+        /// Returns the distinct symbols of a class, in ascending order.
         func symbols(of set: ScalarSet) -> [Int] {
             Array(Set(Self.pieces(of: set, starts).map { symbols[$0] })).sorted()
         }
 
         func symbol(of scalar: UInt32) -> Int { symbols[Self.place(of: scalar, starts)] }
 
-        /// The symbol of each code point in a range.
+        /// Returns the symbol of each code point in a range.
         func symbols(in stretch: ClosedRange<UInt32>) -> [UInt16] {
             var piece = Self.place(of: stretch.lowerBound, starts)
             return stretch.map { scalar in
@@ -95,7 +96,7 @@ extension Pattern {
             }
         }
 
-        /// The symbol of a range, if it has only one.
+        /// Returns the symbol of a range if all its code points have the same symbol; nil otherwise.
         func onlySymbol(_ stretch: ClosedRange<UInt32>) -> Int? {
             var piece = Self.place(of: stretch.lowerBound, starts)
             let symbol = symbols[piece]

@@ -1,5 +1,5 @@
 extension Pattern {
-    /// A set of code points, as ascending ranges that neither overlap nor touch.
+    /// A set of code points. It is stored as ascending ranges that do not overlap and are not adjacent.
     struct ScalarSet: Hashable {
         private(set) var ranges: [ClosedRange<UInt32>]
 
@@ -7,9 +7,10 @@ extension Pattern {
         static let everything = ScalarSet([0...last])
         static let nothing = ScalarSet([])
         static let digits = ScalarSet([0x30...0x39])
-        /// The characters of `\w`, which `\b` uses as well: ASCII only, since the `i` flag is not supported.
+        /// The characters of `\w` and of word boundaries (`\b`). They are only ASCII, because the `i` flag is not
+        /// supported.
         static let words = ScalarSet([0x30...0x39, 0x41...0x5A, 0x5F...0x5F, 0x61...0x7A])
-        /// The characters of `\s`: WhiteSpace and LineTerminator (ECMA-262, 12.2 and 12.3).
+        /// The white space characters of `\s`: WhiteSpace and LineTerminator (ECMA-262, 12.2 and 12.3).
         static let apps = ScalarSet([
             0x09...0x0D, 0x20...0x20, 0xA0...0xA0, 0x1680...0x1680, 0x2000...0x200A, 0x2028...0x2029, 0x202F...0x202F,
             0x205F...0x205F, 0x3000...0x3000, 0xFEFF...0xFEFF,
@@ -30,7 +31,7 @@ extension Pattern {
 
         var isEmpty: Bool { ranges.isEmpty }
 
-        /// The only member; nil unless there is exactly one.
+        /// The only member of the set; nil if the set does not have exactly one member.
         var single: UInt32? {
             ranges.count == 1 && ranges[0].lowerBound == ranges[0].upperBound ? ranges[0].lowerBound : nil
         }
@@ -75,8 +76,8 @@ extension Pattern {
 }
 
 extension Pattern {
-    /// A character class as written. Its members are looked up only when a plan is made, because most syntax checks
-    /// (`format: regex`) never need them.
+    /// A character class as it is written in the pattern. Its members are determined only when the pattern is compiled,
+    /// because syntax checks (`format: regex`) do not need them.
     struct CharacterClass: Hashable {
         enum Item: Hashable {
             case range(UInt32, UInt32)
@@ -89,7 +90,7 @@ extension Pattern {
         var items: [Item] = []
         var isNegated = false
 
-        /// `.` without the `s` flag.
+        /// The class `.` without the `s` flag.
         static let anyButLineEnds = CharacterClass(
             items: ScalarSet.lineEnds.ranges.map { .range($0.lowerBound, $0.upperBound) }, isNegated: true)
 

@@ -10,7 +10,8 @@ extension Pattern {
         /// A capturing group, numbered from 1.
         case group(Int, Node)
         case backReference(Int)
-        /// `\k<name>`: the index in `Syntax.references`, because the group may follow later.
+        /// A reference `\k<name>`. The value is an index into `Syntax.references`, because the group may follow later
+        /// in the pattern.
         case namedReference(Int)
         case edge(Edge)
         case lookaround(Lookaround, Node)
@@ -19,10 +20,11 @@ extension Pattern {
     /// The bounds of a repetition.
     struct Repetition {
         var least = 0
-        /// The upper bound; nil for none.
+        /// The maximum number of iterations; nil means no limit.
         var most: Int?
         var isGreedy = true
-        /// The capturing groups inside, which each iteration clears (ECMA-262, 22.2.2.3.1).
+        /// The numbers of the capturing groups inside the repetition, which each iteration clears (ECMA-262,
+        /// 22.2.2.3.1); nil when there are none.
         var groups: ClosedRange<Int>?
     }
 
@@ -40,7 +42,7 @@ extension Pattern {
     struct Syntax {
         let root: Node
         let groupCount: Int
-        /// The groups that the names after `\k` refer to.
+        /// The numbers of the groups to which the `\k<name>` references refer.
         let references: [Int]
     }
 }
@@ -58,7 +60,7 @@ extension Pattern.Node {
         }
     }
 
-    /// True when the node neither matches nor asserts anything.
+    /// True when the node consumes no characters and asserts nothing.
     var isVoid: Bool {
         switch self {
         case .empty: true
@@ -87,7 +89,7 @@ extension Pattern.Node {
         }
     }
 
-    /// The matched characters, if the node consumes exactly one character.
+    /// The characters that the node matches, if it always consumes exactly one character; nil otherwise.
     var members: Pattern.ScalarSet? {
         switch self {
         case .scalar(let scalar): Pattern.ScalarSet([scalar...scalar])

@@ -114,7 +114,7 @@ private func hexValue(_ byte: UInt8) -> UInt32? {
     return (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(letter) ? UInt32(letter - UInt8(ascii: "a") + 10) : nil
 }
 
-/// The characters of `IdentityEscape` with the `u` flag: `SyntaxCharacter` and the slash.
+/// True for a character that `IdentityEscape` allows with the `u` flag: `SyntaxCharacter` and the slash.
 private func isSyntaxCharacter(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "^"), UInt8(ascii: "$"), UInt8(ascii: "\\"), UInt8(ascii: "."), UInt8(ascii: "*"),

@@ -1,5 +1,5 @@
 extension Pattern.Parser {
-    /// Parses `*`, `+`, `?` or `{…}`, optionally followed by `?`.
+    /// Parses `*`, `+`, `?` or `{…}`, optionally followed by `?`. Returns nil when there is no quantifier.
     mutating func quantifier() throws(PatternError) -> Pattern.Repetition? {
         var repetition = Pattern.Repetition()
         if accept("+") {
@@ -28,7 +28,7 @@ extension Pattern.Parser {
         return Pattern.Repetition(least: number(least), most: most.map(number))
     }
 
-    /// Parses a sequence of digits. Returns its range without leading zeros.
+    /// Parses a sequence of digits. Returns its range without leading zeros; nil when there are no digits.
     private mutating func digits() -> Range<Int>? {
         let start = offset
         while let byte = peek, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { offset += 1 }
@@ -38,13 +38,14 @@ extension Pattern.Parser {
         return first..<offset
     }
 
-    /// Compares two counts, which may be too long for an integer.
+    /// True when the first number is greater. The numbers are compared as digits, because they may be too large for an
+    /// integer.
     private func isGreater(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
         if left.count != right.count { return left.count > right.count }
         return source[right].lexicographicallyPrecedes(source[left])
     }
 
-    /// The value of the digits, or a number above every limit.
+    /// Returns the value of the digits, or a number above every limit if the digits are too many.
     func number(_ digits: Range<Int>) -> Int {
         guard digits.count <= 9 else { return 1_000_000_000 }
         return source[digits].reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }

@@ -1,13 +1,14 @@
 extension Pattern {
-    /// Parses the grammar of ECMA-262, 22.2.1 with the parameters `[+UnicodeMode, +NamedCaptureGroups]`, and checks its
-    /// early errors. Annex B is not supported: `\-`, `{` or `]` alone are rejected, as with the `u` flag.
+    /// Parses patterns according to the grammar of ECMA-262, 22.2.1 with the parameters `[+UnicodeMode,
+    /// +NamedCaptureGroups]`, including its early errors. Annex B is not supported: `\-`, and a single `{` or `]`, are
+    /// rejected, as with the `u` flag.
     ///
-    /// Open groups are kept on a separate stack, so that parentheses cannot exhaust the thread's stack.
+    /// Open groups are stored in an array, so that nested parentheses cannot exhaust the thread's stack.
     struct Parser {
-        /// An open group; the first is the whole pattern.
+        /// An open group. The first one is the whole pattern.
         fileprivate struct Level {
             var kind = Kind.plain
-            /// The position where it opens, and the number of preceding capturing groups.
+            /// The position of the opening parenthesis. `groupsBefore` is the number of preceding capturing groups.
             var start = 0
             var groupsBefore = 0
             var branches: [Node] = []
@@ -26,9 +27,9 @@ extension Pattern {
         private var groupCount = 0
         private var open = [Level()]
         var groupNames: [[UInt32]: Int] = [:]
-        /// The `\k<name>` references found so far; the group may follow later.
+        /// The `\k<name>` references found so far. They are resolved at the end, because a group may follow later.
         var namedReferences: [(name: [UInt32], offset: Int)] = []
-        /// The greatest number of `\1`, `\2`… found so far.
+        /// The highest number of a back reference (`\1`, `\2`…) found so far, with its position.
         var greatestReference = (number: 0, offset: 0)
 
         init(_ source: UnsafeBufferPointer<UInt8>, limits: PatternLimits) {
@@ -67,7 +68,8 @@ extension Pattern.Parser.Level {
         return characters.map { .set($0) } ?? .choice(branches)
     }
 
-    /// The alternatives `a|b|c` as a class, which every strategy handles better than a choice.
+    /// The alternatives as one class, if each is a single character, as in `a|b|c`; nil otherwise. Every strategy
+    /// matches a class faster than a choice.
     private var characters: Pattern.CharacterClass? {
         var characters = Pattern.CharacterClass()
         for branch in branches {
@@ -79,7 +81,7 @@ extension Pattern.Parser.Level {
 }
 
 extension Pattern.Parser {
-    /// Resolves the named references, when all groups are known.
+    /// Returns the group numbers of the named references. Called when all groups are known.
     private func references() throws(PatternError) -> [Int] {
         if greatestReference.number > groupCount {
             throw PatternError(message: "there is no such group", offset: greatestReference.offset)
@@ -130,7 +132,7 @@ extension Pattern.Parser {
         switch level.kind {
         case .plain: try append(content, groupsBefore: level.groupsBefore)
         case .capture(let number): try append(.group(number, content), groupsBefore: level.groupsBefore)
-        // Lookarounds cannot be repeated in this mode, so a quantifier after one is an error.
+        // A quantifier after a lookaround is an error, because lookarounds cannot be repeated with the `u` flag.
         case .lookaround(let look): open[open.count - 1].terms.append(.lookaround(look, content))
         }
     }
@@ -145,7 +147,7 @@ extension Pattern.Parser {
         }
     }
 
-    /// Adds a node with the quantifier that may follow.
+    /// Adds a node, and the quantifier that may follow it.
     private mutating func append(_ node: Pattern.Node, groupsBefore: Int) throws(PatternError) {
         guard var repetition = try quantifier() else {
             open[open.count - 1].terms.append(node)
@@ -182,7 +184,7 @@ extension Pattern.Parser {
 extension Pattern.Parser {
     var peek: UInt8? { offset < source.count ? source[offset] : nil }
 
-    /// Skips a word, if it is next.
+    /// Skips a word. Returns false and skips nothing if the next characters differ.
     mutating func accept(_ word: StaticString) -> Bool {
         let count = word.utf8CodeUnitCount
         guard source.count - offset >= count else { return false }
@@ -191,7 +193,7 @@ extension Pattern.Parser {
         return true
     }
 
-    /// Reads the next character, which must exist.
+    /// Parses the next character. There must be one.
     mutating func nextScalar() -> UInt32 {
         let text = Pattern.Text(source)
         var place = text.start + offset

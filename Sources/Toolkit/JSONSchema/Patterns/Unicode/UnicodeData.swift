@@ -1,13 +1,13 @@
-/// The Unicode tables, unpacked when the first pattern needs them (about 100 KB).
+/// The Unicode tables. They are unpacked (about 100 KB) when the first pattern needs them.
 enum UnicodeData {
-    /// The properties of a code point. There are about 250 different records.
+    /// The properties of a code point. There are only about 250 different records.
     struct Record: Sendable {
         let category: UInt8
         /// Bit n represents the n-th entry of `UnicodeTables.binaries`.
         let binaries: UInt64
     }
 
-    /// Adjacent code points with the same value, up to the start of the next run.
+    /// A run: adjacent code points with the same value. It ends at the start of the next run.
     struct Run: Sendable {
         let start: UInt32
         let value: UInt16
@@ -22,7 +22,8 @@ enum UnicodeData {
         return records
     }()
 
-    /// Sets of scripts, by number. The first set is empty and means "its own script".
+    /// The sets of scripts that Script_Extensions uses. The first set is empty and means that only the code point's own
+    /// script applies.
     static let extensions: [[UInt16]] = {
         var numbers = UnicodeNumbers(UnicodeTables.extensions)
         var sets: [[UInt16]] = []
@@ -47,7 +48,7 @@ enum UnicodeData {
         return runs
     }
 
-    /// The code points whose value satisfies `isMember`.
+    /// Returns the code points for whose value `isMember` returns true.
     static func members(of runs: [Run], where isMember: (Int) -> Bool) -> Pattern.ScalarSet {
         var ranges: [ClosedRange<UInt32>] = []
         for (index, run) in runs.enumerated() where isMember(Int(run.value)) {

@@ -1,15 +1,15 @@
 /// A property of code points in `\p{…}` (ECMA-262, tables 65 to 67).
 enum UnicodeProperty: Hashable, Sendable {
     case any, ascii, assigned
-    /// One of several values of General_Category: bit n represents the n-th entry of `UnicodeTables.categories`.
+    /// One of several general categories. Bit n represents the n-th entry of `UnicodeTables.categories`.
     case categories(UInt32)
-    /// The n-th entry of `UnicodeTables.binaries`.
+    /// A binary property: the n-th entry of `UnicodeTables.binaries`.
     case binary(Int)
-    /// The n-th entry of `UnicodeTables.scripts`.
+    /// A script: the n-th entry of `UnicodeTables.scripts`.
     case script(Int)
     case scriptExtensions(Int)
 
-    /// `\p{value}`: a category or a binary property.
+    /// Creates the property of `\p{value}`: a category or a binary property. Returns nil for an unknown name.
     init?(lone name: UnsafeBufferPointer<UInt8>) {
         if let categories = Self.categories(named: name) {
             self = .categories(categories)
@@ -22,7 +22,7 @@ enum UnicodeProperty: Hashable, Sendable {
         }
     }
 
-    /// `\p{name=value}`.
+    /// Creates the property of `\p{name=value}`. Returns nil for an unknown name or value.
     init?(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
         let family = UnicodeNames.index(
             of: name, in: "General_Category gc,Script sc,Script_Extensions scx,")
@@ -63,7 +63,7 @@ enum UnicodeProperty: Hashable, Sendable {
 
     private static let unassigned = UnicodeProperty.categories(mask(["Cn"]))
 
-    /// Categories that represent several others, in the order of `unionNames`.
+    /// The categories that consist of several others, in the order of `unionNames`.
     private static let unions: [UInt32] = [
         mask(["Lu", "Ll", "Lt"]), mask(["Lu", "Ll", "Lt", "Lm", "Lo"]), mask(["Mn", "Mc", "Me"]),
         mask(["Nd", "Nl", "No"]), mask(["Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po"]), mask(["Sm", "Sc", "Sk", "So"]),
@@ -88,7 +88,8 @@ enum UnicodeProperty: Hashable, Sendable {
 }
 
 extension UnicodeProperty {
-    /// True for a code point that may start the name of a group (ID_Start), or continue it (ID_Continue).
+    /// True for a code point that can start the name of a group (ID_Start). `isIdentifierPart` is true for the
+    /// following ones (ID_Continue).
     static func isIdentifierStart(_ scalar: UInt32) -> Bool { has(scalar, identifierStart) }
     static func isIdentifierPart(_ scalar: UInt32) -> Bool { has(scalar, identifierPart) }
 
@@ -105,8 +106,8 @@ extension UnicodeProperty {
     }
 }
 
-/// The numbers in a text of `UnicodeTables`: groups of five bits, low group first; a sixth bit means that more follow.
-/// The digits are the characters from `#` on without the backslash.
+/// Decodes the numbers in a text of `UnicodeTables`. Each character contains five bits of a number, lowest bits first.
+/// A sixth bit means that the number continues. The characters are those from `#` on, without the backslash.
 struct UnicodeNumbers: Sequence, IteratorProtocol {
     private var place: UnsafePointer<UInt8>
     private let end: UnsafePointer<UInt8>
@@ -132,9 +133,11 @@ struct UnicodeNumbers: Sequence, IteratorProtocol {
     }
 }
 
-/// A list of names in `UnicodeTables`: entries end with a comma, and aliases are separated by spaces.
+/// Searches a list of names of `UnicodeTables`. Its entries end with a comma and consist of a name and aliases,
+/// separated by spaces.
 enum UnicodeNames {
-    /// The index of the entry with this name. Names are compared exactly, as ECMA-262 requires.
+    /// Returns the index of the entry with this name; nil when there is none. Names are compared exactly, as ECMA-262
+    /// requires.
     static func index(of name: UnsafeBufferPointer<UInt8>, in list: StaticString) -> Int? {
         let text = UnsafeBufferPointer(start: list.utf8Start, count: list.utf8CodeUnitCount)
         var entry = 0
