@@ -143,6 +143,6 @@ def test_the_doctor_looks_at_a_running_gateway_and_at_a_stopped_one(gateway, tmp
 
     gateway.stop()
     looked = parley("doctor", *settings)
-    assert looked.returncode == 0 and "no gateway runs" in looked.stdout, looked
+    assert looked.returncode == 0 and "no gateway is running" in looked.stdout, looked
     looked = parley("doctor", "--set", "limits.page_mots=1")
     assert looked.returncode == 1 and "did you mean" in looked.stdout, looked

@@ -50,7 +50,7 @@ def test_the_reference_is_searched_and_linked_to(reference):
         return [each.get_attribute("id") for each in operations if each.is_displayed()]
     reference.wait.until(lambda page: shown(page) == ["rotateSecret"])
     box.send_keys(" nonsense")
-    reference.text("No match.")
+    reference.text("Nothing matches the search.")
 
 
 @pytest.mark.parametrize("width, scheme", LOOKS)

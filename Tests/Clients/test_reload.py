@@ -46,7 +46,7 @@ webhook: {allow: [127.0.0.0/8]}
 """)
     line = gateway.reload()
     assert "changed=webhook.allow,cors.origins,log_level,limits.page_most" in line
-    assert "settings=connections,limits.heartbeat_seconds" in gateway.wait_for_log("need a restart")
+    assert "settings=connections,limits.heartbeat_seconds" in gateway.wait_for_log("after a restart")
 
     assert gateway.call("GET", "/v1/channels/a/events?limit=200").status_code == 200
     assert gateway.call("POST", "/v1/webhooks", hook).status_code == 201

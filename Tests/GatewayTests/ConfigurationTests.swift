@@ -64,7 +64,7 @@ import Testing
         #expect(refusal("limits:\n  page_most: 1\n  page_most: 2").contains(":3:3: duplicate key 'page_most'"))
         #expect(
             refusal("limits.page_most: 1\nlimits:\n  page_most: 2").contains(
-                ":3:3: duplicate setting 'limits.page_most'"))
+                ":3:3: the setting 'limits.page_most' occurs twice"))
     }
 
     @Test("ignores variables of a Kubernetes service with its name, and those of the client commands")

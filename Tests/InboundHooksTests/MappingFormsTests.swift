@@ -166,7 +166,7 @@ import Testing
     func refusedJSON(body: String, slug: String?) async throws {
         let error = try await failure { _ = try await Self.data(#"{"$":"body"}"#, InboundPost(Self.form, text: body)) }
         #expect(error.code == .malformed && error.slug == slug)
-        #expect(error.message.hasPrefix("not acceptable JSON"))
+        #expect(error.message.hasPrefix("the JSON is not accepted"))
     }
 
     @Test("is text or JSON by its declared type")

@@ -237,7 +237,7 @@ private final class OneThread: TaskExecutor {
             #expect(error.code == .invalid)
             #expect(error.slug == "mapping_failed")
             #expect(error.faults.map(\.pointer) == ["#/channel", "#/user", "#/data/n", "#/data/t"])
-            #expect(error.message == "the mapping cannot be filled in: channel: {body/a} has no value")
+            #expect(error.message == "the mapping cannot be applied to this post: channel: {body/a} has no value")
             for reference in ["{body/a}", "{header/X-User}", "{body/b}", "{query/q}"] {
                 #expect(error.faults.contains { $0.detail.contains(reference) })
             }

@@ -26,21 +26,21 @@ import Testing
                 #"{"minLength":2}"#, #""é""#, "minLength", "must have at least 2 characters, has 1",
                 "at least 2 characters"
             ),
-            (#"{"pattern":"^a"}"#, #""b""#, "pattern", "does not match ^a", "^a"),
+            (#"{"pattern":"^a"}"#, #""b""#, "pattern", "does not match the pattern ^a", "^a"),
             (#"{"format":"date"}"#, #""2026-02-30""#, "format", "is no date", "date"),
             (#"{"maxItems":1}"#, "[1,2]", "maxItems", "must have at most 1 element, has 2", "at most 1 element"),
             (#"{"uniqueItems":true}"#, "[1,2,1.0]", "uniqueItems", "elements 0 and 2 are equal", nil),
             (
                 #"{"contains":{"type":"string"},"minContains":2}"#, #"["a"]"#, "contains",
-                "must hold at least 2 matching elements, holds 1", nil
+                "must have at least 2 matching elements, has 1", nil
             ),
-            (#"{"not":{}}"#, "1", "not", "must not match the schema under not", nil),
+            (#"{"not":{}}"#, "1", "not", "must not match the schema in 'not'", nil),
             (#"{"required":["currency"]}"#, "{}", "required", "missing property currency", "currency"),
             (
                 #"{"dependentRequired":{"a":["b"]}}"#, #"{"a":1}"#, "dependentRequired",
-                "missing property b, which a asks for", "b"
+                "missing property b, which a requires", "b"
             ),
-            ("false", "1", "", "nothing is allowed here", nil),
+            ("false", "1", "", "no value is allowed here", nil),
         ] as [(String, String, String, String, String?)])
     func sentences(_ schema: String, _ value: String, _ keyword: String, _ detail: String, _ expected: String?) throws {
         let violation = try only(schema, value)
@@ -57,7 +57,7 @@ import Testing
         let violations = try compiled(schema).violations(on: #"{"a":{"color":"red"}}"#)
         #expect(violations.map(\.pointer) == ["#/a", "#/a/color"])
         #expect(violations.map(\.keyword) == ["required", "additionalProperties"])
-        #expect(violations[0].detail == "missing property colour; color is there, did you mean colour?")
+        #expect(violations[0].detail == "missing property colour; it has color, did you mean colour?")
         #expect(violations[1].detail == "property color is not allowed; did you mean colour?")
     }
 
@@ -100,7 +100,7 @@ import Testing
         let none = try only(#"{"anyOf":[{"minimum":5},{"multipleOf":2}]}"#, "3")
         #expect(none.detail == "matches none of the 2 alternatives")
         let two = try only(#"{"oneOf":[{"minimum":1},{"type":"string"},{"multipleOf":2}]}"#, "4")
-        #expect(two.detail == "must match exactly one alternative, matches number 1 and number 3")
+        #expect(two.detail == "must match exactly one alternative, but matches alternatives 1 and 3")
     }
 
     @Test("lists every alternative when asked to")

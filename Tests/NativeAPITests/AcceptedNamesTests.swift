@@ -16,7 +16,7 @@ import Testing
             let member = await api.call(.patch, "/v1/channels/a/messages/1", #"{"content":"x"}"#)
             #expect(member["detail"]?.string == "#/content: unknown member; accepted: 'text', 'data', 'by'")
             let none = await api.call(.get, "/v1/users/ana?email=x")
-            #expect(none["detail"]?.string == "unknown query parameter 'email'; none is accepted here")
+            #expect(none["detail"]?.string == "unknown query parameter 'email'; no names are accepted here")
         }
     }
 

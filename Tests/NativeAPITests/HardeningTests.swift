@@ -187,7 +187,8 @@ import Testing
                 let pattern = path.replacing("/a/", with: "/{channel}/") + "/{user}"
                 #expect(
                     collection["detail"]?.string
-                        == "POST is not allowed here; allowed: GET, HEAD, OPTIONS; to create one, send PUT \(pattern)")
+                        == "POST is not allowed for this path; allowed are GET, HEAD, OPTIONS; to create one, send PUT \(pattern)"
+                )
             }
             #expect(await api.call(.post, "/v1/audit", "{}")["detail"]?.string?.contains("PUT") == false)
             let method = await api.call(.put, "/v1/channels/a/events", "{}")

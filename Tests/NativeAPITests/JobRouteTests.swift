@@ -125,15 +125,15 @@ import Testing
             }
             let first = try await fate(told)
             #expect(first["match"]?.boolean == true && first["delivery"]?.isNull == false)
-            #expect(first["why"]?.string == "the event matched the settings that it had then")
+            #expect(first["why"]?.string == "the event matched the settings of the webhook at that time")
             let second = try await fate(untold)
             #expect(second["delivery"]?.isNull == true)
             #expect(
                 second["why"]?.string
-                    == "type by 'note.*', channel by '*'; these are its current settings, which changed after the event"
+                    == "the type matches 'note.*', the channel matches '*'; this is by its present settings, which changed after the event"
             )
             let later = try await fate(try await emit("note.added"))
-            #expect(later["why"]?.string == "type by 'note.*', channel by '*'")
+            #expect(later["why"]?.string == "the type matches 'note.*', the channel matches '*'")
         }
     }
 
@@ -147,7 +147,7 @@ import Testing
             let fate = try #require(explained["webhooks"]?.elements?.first)
             #expect(fate["webhook"]?.string == id)
             #expect(fate["match"]?.boolean == false)
-            #expect(fate["why"]?.string == "type note.added is not among its types")
+            #expect(fate["why"]?.string == "type note.added is not among the webhook's types")
             #expect(fate["delivery"]?.isNull == true)
         }
     }

@@ -21,7 +21,8 @@ import YAML
                 let answer = await api.call(method, path, body)
                 #expect(answer.status == 400 && answer.code == "member_missing", "\(answer.text)")
                 #expect(
-                    answer["detail"]?.string == "#: a JSON object is required; send {} for one without members",
+                    answer["detail"]?.string
+                        == "#: the body must be a JSON object; send {} for an object without members",
                     "\(answer.text)")
                 #expect(answer["errors"]?[0]?["pointer"]?.string == "#")
             }

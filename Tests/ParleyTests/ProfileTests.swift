@@ -73,7 +73,7 @@ import Testing
         #expect(
             try await parley("keys", "list", "--profile", "staging", key: nil, environment: environment).code == 0)
         let unknown = try await parley("keys", "list", "--profile", "x", key: nil, environment: environment)
-        #expect(unknown.code == 2 && unknown.errors.contains("there are staging"), "\(unknown.errors)")
+        #expect(unknown.code == 2 && unknown.errors.contains("existing profiles: staging"), "\(unknown.errors)")
         #expect(try await Self.login(gateway, folder, "--profile", "../x").code == 2)
     }
 

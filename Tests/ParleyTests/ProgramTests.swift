@@ -11,7 +11,7 @@ import Testing
         arguments: [
             (["lsten"], "did you mean 'parley listen'?"),
             (["webhooks", "lst"], "did you mean 'parley webhooks list'?"),
-            (["xyzzy"], "there are emit, listen"), (["listen", "a", "--jso"], "Did you mean '--json'?"),
+            (["xyzzy"], "the commands are emit, listen"), (["listen", "a", "--jso"], "Did you mean '--json'?"),
             (["emit"], "'<channel>'"), (["emit", "a", "{"], "the data is not JSON"),
             (["emit", "a", "1", "--meta", "x"], "--meta is not JSON"),
             (["emit", "a", "1", "--ttl-hours=-1"], "--ttl-hours"),

@@ -137,7 +137,8 @@ import Testing
         "say where there are no events",
         arguments: [
             (["history", "nope"], "no events in 'nope': the channel has none"),
-            (["history", "nope", "--user", "ana"], "no such events in 'nope'"), (["events", "list"], "no such events"),
+            (["history", "nope", "--user", "ana"], "no events match in 'nope'"),
+            (["events", "list"], "no events match"),
         ])
     func none(_ arguments: [String], _ words: String) async throws {
         let gateway = try ScriptedServer { _ in .answer(200, #"{"data":[],"next_cursor":null}"#) }

@@ -65,13 +65,16 @@ import Testing
     @Test(
         "that are webhooks say how their receiver does",
         arguments: [
-            (#""status_reason":"the receiver answered 410 (gone)""#, "the receiver answered 410 (gone)"),
+            (
+                #""status_reason":"the receiver answered that it is permanently gone (410)""#,
+                "the receiver answered that it is permanently gone (410)"
+            ),
             (
                 #""circuit":"open","open_until":"2024-11-24T15:04:28.000000Z","failing_since":"2024-11-24T14:04:28.000000Z""#,
                 "paused until 2024-11-24 15:04:28.000Z"
             ),
             (#""failing_since":"2024-11-24T14:04:28.000000Z""#, "failing since 2024-11-24 14:04:28.000Z"),
-            (#""circuit":"half_open""#, "on trial after a pause"),
+            (#""circuit":"half_open""#, "paused after failures, now one attempt at a time"),
             (#""last_error":{"at":"2024-11-24T14:04:28.000000Z","error":"timeout","status":null}"#, "failing"),
             (#""last_error":null,"circuit":"closed""#, "ok"),
         ])

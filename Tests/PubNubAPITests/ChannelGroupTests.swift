@@ -82,7 +82,7 @@ import Testing
                 #expect(try await gateway.get(target + "?uuid=ana&channel-group=" + fewer).status == 200)
                 let crowd = try await gateway.get(target + "?uuid=ana&channel-group=\(all)")
                 #expect(crowd.status == 400)
-                #expect(crowd["message"]?.string?.hasPrefix("The channel groups hold more than 10 channels") == true)
+                #expect(crowd["message"]?.string?.hasPrefix("The channel groups have more than 10 channels") == true)
             }
             let base = "/v2/presence/sub-key/sub-demo/channel"
             #expect(try await gateway.get(base + "/c10")["occupancy"]?.integer == 0)

@@ -201,7 +201,9 @@ import Testing
             for value in ["a", "b"] { #expect(try await add("reactions", value, to: message, gateway).status == 200) }
             let third = try await add("reactions", "c", to: message, gateway)
             #expect(third.status == 400)
-            #expect(third["error"]?["message"]?.string == "the message has 2 different reactions, which is the limit")
+            #expect(
+                third["error"]?["message"]?.string
+                    == "the message has reached the limit of 2 different reactions; remove one first")
             // Names in the other order than places.
             let place = Timetoken(text: message) ?? .zero
             for number in (0..<1000).reversed() {

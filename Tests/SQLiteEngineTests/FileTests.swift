@@ -51,7 +51,7 @@ import Testing
             Issue.record("a newer file was opened")
         } catch {
             #expect(error.reason == .newerSchema(found: 9, known: 1))
-            #expect(error.description.contains("start the newer program"))
+            #expect(error.description.contains("start a newer version"))
         }
         let database = try Database(path: folder.database, mode: .readOnly)
         #expect(try database.integer("SELECT count(*) FROM sqlite_master") == 1)

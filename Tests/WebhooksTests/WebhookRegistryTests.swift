@@ -265,8 +265,8 @@ import Testing
             let matches = fixture.registry.explain(event, to: WebhookFixture.owner)
             func why(_ id: String) -> WebhookMatch? { matches.first { $0.webhook == id } }
             #expect(why(all)?.matches == true)
-            #expect(why(types)?.why.contains("not among its types") == true)
-            #expect(why(channels)?.why.contains("not among its channels") == true)
+            #expect(why(types)?.why.contains("not among the webhook's types") == true)
+            #expect(why(channels)?.why.contains("not among the webhook's channels") == true)
             #expect(why(filter)?.why.contains("filter") == true)
             #expect(matches.count(where: \.matches) == 1)
         }

@@ -52,7 +52,7 @@ struct ProcessMeter {
     /// - Throws: when one of the processes cannot be read.
     func check() throws(BenchFailure) {
         for process in processes where Self.cpuNanoseconds(of: process) == 0 {
-            throw BenchFailure("there is no process \(process)")
+            throw BenchFailure("no process has the id \(process)")
         }
     }
 }

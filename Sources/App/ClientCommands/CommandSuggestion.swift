@@ -20,7 +20,7 @@ package enum CommandSuggestion {
                 let names = children.map { $0._commandName }
                 let hint = suggestion(for: word, among: children).map { "did you mean '\(path) \($0)'?" }
                 throw CommandFailure(
-                    "there is no command '\(path) \(word)'; \(hint ?? "there are \(names.joined(separator: ", "))")",
+                    "'\(path) \(word)' is not a command; \(hint ?? "the commands are \(names.joined(separator: ", "))")",
                     code: code)
             }
             command = child

@@ -52,7 +52,7 @@ struct DataDirectory {
         } else if isOwn || status.st_mode & 0o007 != 0 {
             let mode = String(status.st_mode & 0o7777, radix: 8)
             throw SettingError(
-                "data: '\(path)' is open to other accounts (mode \(mode)); use a directory of the gateway alone, or "
+                "data: '\(path)' is open to other accounts (mode \(mode)); use a directory that only the gateway uses, or "
                     + "set the mode 0700 and the gateway's account as its owner")
         }
     }
@@ -95,7 +95,8 @@ public struct RecoveredKey: Sendable {
     ///   gateway is running on it, or when the store cannot be used.
     public init(_ configuration: Configuration) async throws {
         let missing = SettingError(
-            "data: '\(configuration.dataDirectory)' holds no gateway's data; pass the right directory with --data")
+            "data: '\(configuration.dataDirectory)' does not contain a gateway's data; pass the right directory with --data"
+        )
         guard StoreFile(at: configuration.dataDirectory + "/" + DataDirectory.databaseName).exists else {
             throw missing
         }
@@ -105,7 +106,7 @@ public struct RecoveredKey: Sendable {
             SQLiteEngineSettings(path: data.database, limits: configuration.limits, logger: Logger(label: "store")))
         do {
             guard let executor = ThreadExecutor(name: "recover") else {
-                throw SettingError("no thread can be started")
+                throw SettingError("the system cannot start a thread")
             }
             let service = ChatService(
                 engine: engine, limits: configuration.limits, vault: try configuration.vault(), executor: executor)

@@ -23,10 +23,10 @@ public enum GatewayProcess {
         raiseDescriptorLimit(logger)
         let configuration = loaded.configuration
         if configuration.isDevelopment {
-            logger.warning("dev mode: well-known keys, loopback only; not for production")
+            logger.warning("dev mode: anyone on this machine can use its well-known keys; do not use it in production")
         }
         #if DEBUG
-            logger.warning("this build is not optimized and several times slower; 'make build' makes one that is")
+            logger.warning("this build is not optimized and several times slower; 'make build' makes an optimized one")
         #endif
         let signals = await ProcessSignals.caught([SIGTERM, SIGINT, SIGHUP])
         try await GatewayServer(configuration, logger: logger).run(

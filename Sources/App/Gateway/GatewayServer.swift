@@ -119,7 +119,7 @@ public struct GatewayServer: Sendable {
             group.addTask(operation: work)
             group.addTask {
                 await stop()
-                logger.info("stopping")
+                logger.info("stopping the gateway")
             }
             try await group.next()
             group.cancelAll()
@@ -132,7 +132,7 @@ public struct GatewayServer: Sendable {
     private func sealSecrets(_ assembly: ServiceContainer) async throws {
         let count = try await assembly.service.resealSecrets()
         guard count > 0 else { return }
-        logger.notice("sealed the stored secrets with the first key of secrets_key", metadata: ["records": "\(count)"])
+        logger.notice("encrypted stored secrets with the first key of secrets_key", metadata: ["records": "\(count)"])
     }
 
     /// Waits for the delivery attempts in progress, at most for the drain time. Other attempts are repeated after the
@@ -162,7 +162,7 @@ public struct GatewayServer: Sendable {
         case .shown(let key): StartupMessage.firstKey(key, of: app.name).forEach(Terminal.printLine)
         case .filed(let path):
             logger.warning(
-                "created the first app; read its admin key from the file, then remove the file",
+                "created the first app; read its admin key from this file, then remove the file",
                 metadata: ["app": "\(app.name)", "file": "\(path)"])
         }
     }

@@ -15,9 +15,10 @@ struct SchemaFolder {
         guard let app = service.keyring.apps.first(where: \.isFirst) else { return }
         let applied = try await service.eventTypes.apply(try declarations(), to: app.id)
         for one in applied where one.isNewVersion {
-            logger.notice("schema declared", metadata: ["type": "\(one.name)", "version": "\(one.version)"])
+            logger.notice(
+                "schema version declared from a file", metadata: ["type": "\(one.name)", "version": "\(one.version)"])
         }
-        logger.info("event types read", metadata: ["path": "\(path)", "types": "\(applied.count)"])
+        logger.info("event types read from a directory", metadata: ["path": "\(path)", "types": "\(applied.count)"])
     }
 
     /// Returns the declarations in all `.json` files, ordered by file name. Hidden files and other files are ignored.

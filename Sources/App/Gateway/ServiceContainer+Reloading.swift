@@ -6,7 +6,7 @@ import Logging
 
 /// The handling of SIGHUP: the settings are loaded again while the gateway runs.
 extension ServiceContainer {
-    static let notReloaded = "cannot reload the settings; keeping the current ones"
+    static let notReloaded = "cannot reload the settings; the current ones stay in effect"
 
     /// Applies the reloadable settings, either all or none. Logs the changed settings that need a restart.
     ///
@@ -47,7 +47,8 @@ extension ServiceContainer {
         let waiting = names(false)
         guard !waiting.isEmpty else { return }
         logger.warning(
-            "settings that changed but need a restart", metadata: ["settings": "\(waiting.joined(separator: ","))"])
+            "these changed settings take effect after a restart",
+            metadata: ["settings": "\(waiting.joined(separator: ","))"])
     }
 }
 

@@ -42,7 +42,7 @@ struct ServiceContainer: Sendable {
             tasks: LoopTasks(loop), tracer: exporter?.tracer)
         service.eventTypes.observeUnusable { version in
             logger.error(
-                "cannot use a schema; events of its type are not checked, or are rejected",
+                "cannot use a schema; mode enforce rejects the events of its type, other modes do not check them",
                 metadata: [
                     "app": "\(version.app.name)", "type": "\(version.type)", "version": "\(version.number)",
                     "reason": "\(version.fault)",

@@ -55,7 +55,7 @@ public enum ParleyProgram {
 struct ParleyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "parley",
-        abstract: "A self-hosted chat-event gateway: serve it, emit into it, listen to it.",
+        abstract: "A self-hosted chat-event gateway: run it, emit events, and listen to them.",
         discussion: """
             The client commands call the gateway at PARLEY_URL with the API key in PARLEY_KEY. Without these they call \
             the gateway saved by 'parley login', or else \(ServerAddress.standard) with the key 'dev' of dev mode. \

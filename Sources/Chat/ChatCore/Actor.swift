@@ -24,7 +24,8 @@ struct Actor: Sendable {
         if isManager { return }
         guard let user, let channel, channel.operators.contains(where: { ExactText($0) == ExactText(user) }) else {
             throw ChatError(
-                .forbidden, "only an operator of the channel, or a credential with the scope 'manage', may do this",
+                .forbidden,
+                "only an operator of the channel, or a credential with the scope 'manage', may make this request",
                 slug: "not_operator")
         }
     }
@@ -42,7 +43,7 @@ extension ChatAccess {
         }
         if let own = caller.user {
             guard named.map({ ExactText($0) == ExactText(own) }) ?? true else {
-                throw ChatError(.forbidden, "this credential speaks for user '\(own)' only")
+                throw ChatError(.forbidden, "this credential may act for user '\(own)' only")
             }
             try caller.require(.emit)
             return Actor(user: own, isManager: false)
@@ -51,7 +52,7 @@ extension ChatAccess {
         try caller.require(.emit)
         guard let named else {
             throw ChatError(
-                .malformed, "the acting user is required from a credential without the scope 'manage'",
+                .malformed, "a credential without the scope 'manage' must name the acting user",
                 slug: "member_missing", field: field)
         }
         return Actor(user: named, isManager: false)

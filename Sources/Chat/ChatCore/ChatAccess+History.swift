@@ -55,14 +55,14 @@ extension ChatAccess {
     /// - Throws: the errors of the store.
     public func watermark() async throws(ChatError) -> Timetoken { try await log.watermark(of: app) }
 
-    private static let noEvent = ChatError(.notFound, "no such event")
+    private static let noEvent = ChatError(.notFound, "no event has this id; it may have expired or been deleted")
 
     private func readable(_ requests: [HistoryRequest]) async throws(ChatError) -> [HistoryRequest] {
         var permitted: [HistoryRequest] = []
         for var request in requests {
             try await requireAccess(of: request.channel.name)
             guard (1...limits.pageMost).contains(request.limit) else {
-                throw ChatError(.malformed, "limit must be 1 to \(limits.pageMost)")
+                throw ChatError(.malformed, "'limit' must be 1 to \(limits.pageMost)")
             }
             request.types = try Selection.narrow(request.types, to: caller.types, what: "type")
             permitted.append(request)

@@ -94,7 +94,7 @@ public final class RecordMirror: Sendable {
             for (change, _) in written { try await refresh(change.key, apply) }
         } catch {
             throw ChatError(
-                .outcomeUnknown, "the change is stored, but may not be in effect yet: \(error.message)",
+                .outcomeUnknown, "the change is stored, but may not have taken effect yet: \(error.message)",
                 retryAfter: .seconds(1))
         }
         return records

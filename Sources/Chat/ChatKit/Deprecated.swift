@@ -4,7 +4,7 @@ public import ChatModel
 // it.
 
 /// The way in which the older generation sends a custom event.
-@available(*, deprecated, message: "custom events are published; see Channel.emitCustomEvent")
+@available(*, deprecated, message: "use Channel.emitCustomEvent; custom events are sent like messages")
 public enum EmitEventMethod: Sendable { case publish, signal }
 
 /// A custom event of the older generation.
@@ -106,7 +106,7 @@ extension Chat {
     /// - Returns: the timetoken of a published event; zero for other contents.
     /// - Throws: `.malformed` for a content that cannot be sent, and for `mergePayloadWith` with a content that is not
     ///   published; otherwise the error of the operation.
-    @available(*, deprecated, message: "use Channel.emitCustomEvent, and the calls for reports, typing and the others")
+    @available(*, deprecated, message: "use Channel.emitCustomEvent, and the methods for reports, typing and so on")
     @discardableResult
     public func emitEvent<Content: EventContent>(
         channelId: String, payload: Content, mergePayloadWith: [String: any JSONCodable]? = nil
@@ -136,7 +136,8 @@ extension Chat {
         default:
             guard extra.isEmpty else {
                 throw ChatError(
-                    .malformed, "a \(Content.self) takes no additional members; send them with a content of your own")
+                    .malformed,
+                    "a \(Content.self) has no place for additional members; send them in a content type of your own")
             }
             try await send(payload, to: channelId)
             return .zero
@@ -148,7 +149,7 @@ extension Chat {
         switch content {
         case let report as Report:
             guard let timetoken = report.messageTimetoken else {
-                throw ChatError(.malformed, "a report needs the message's timetoken")
+                throw ChatError(.malformed, "a report must have the timetoken of the reported message")
             }
             let channel = report.reportedMessageChannelId ?? channelId
             try await backend.report(timetoken, in: channel, reason: report.reason)
@@ -166,7 +167,7 @@ extension Chat {
                 reason: restriction.reason, until: nil)
         default:
             throw ChatError(
-                .malformed, "a \(type(of: content)) cannot be sent; let the type conform to Codable and JSONCodable")
+                .malformed, "a \(type(of: content)) cannot be sent; make the type conform to Codable and JSONCodable")
         }
     }
 }
@@ -215,7 +216,7 @@ extension Chat {
     ///   - type: one of the library's payload types, or your own `Decodable` type. Custom events that cannot be decoded
     ///     as that type are skipped.
     ///   - customMethod: only custom events that were sent in this way are received.
-    @available(*, deprecated, message: "use the on… of Channel, User, Message and Membership")
+    @available(*, deprecated, message: "use the methods on… of Channel, User, Message and Membership")
     public func listenForEvents<Content: EventContent>(
         type: Content.Type = Content.self, channelId: String, customMethod: EmitEventMethod = .publish,
         callback: @escaping @Sendable (EventWrapper<Content>) -> Void
@@ -225,7 +226,7 @@ extension Chat {
 
     /// Returns the events on a channel whose content has the type `Content`, as a sequence. The sequence connects at
     /// once.
-    @available(*, deprecated, message: "use the stream of Channel, User, Message and Membership")
+    @available(*, deprecated, message: "use the property stream of Channel, User, Message and Membership")
     public func listenForEvents<Content: EventContent>(
         type: Content.Type = Content.self, channelId: String, customMethod: EmitEventMethod = .publish
     ) -> AsyncStream<EventWrapper<Content>> {

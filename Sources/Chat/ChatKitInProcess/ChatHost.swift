@@ -30,7 +30,7 @@ final class ChatHost: Sendable {
         do throws(ChatError) {
             var states = started.makeAsyncIterator()
             guard await states.next(isolation: nil) == true else {
-                throw ChatError(.unavailable, "the chat could not be started on this engine")
+                throw ChatError(.unavailable, "the chat could not be started with this storage engine")
             }
             try await service.keyring.ensure(app)
         } catch {

@@ -107,7 +107,7 @@ extension EngineBackend {
     /// Converts a message through its JSON form, so that both backends read messages in the same way.
     private func state(of message: ChatCore.Message) throws(ChatError) -> MessageState {
         guard let state = MessageState(JSONText(capacity: 512) { message.print(to: &$0) }) else {
-            throw ChatError(.notFound, "no such message")
+            throw ChatError(.notFound, "no message has this timetoken")
         }
         return state
     }

@@ -70,7 +70,7 @@ public enum BuiltInTypes {
     public static func refusal(of type: String) -> ChatError {
         let reason =
             if eventSourceNames.contains(type) {
-                "'\(type)' is an event that EventSource in browsers makes itself"
+                "'\(type)' is an event name that a browser's EventSource uses itself"
             } else if isOfGateway(type) {
                 "types beginning with '\(type.prefix(while: { $0 != "." })).' are reserved for the gateway"
             } else {

@@ -152,7 +152,7 @@ extension Caller {
     }
 
     private static func outOfReach(_ channel: String) -> ChatError {
-        ChatError(.forbidden, "this credential does not reach channel '\(channel)'")
+        ChatError(.forbidden, "this credential has no access to channel '\(channel)'")
     }
 
     /// Requires that the credential has access to an event type.
@@ -160,7 +160,7 @@ extension Caller {
     /// - Throws: `.forbidden` naming the type.
     public func require(type: String) throws(ChatError) {
         guard types.match(type) else {
-            throw ChatError(.forbidden, "this credential does not reach type '\(type)'")
+            throw ChatError(.forbidden, "this credential has no access to the event type '\(type)'")
         }
     }
 
@@ -179,7 +179,8 @@ extension Caller {
     public func demandEveryChannel() throws(ChatError) {
         guard reachesWholeApp else {
             throw ChatError(
-                .forbidden, "this needs a key that reaches every channel and type ('*'); this key is restricted")
+                .forbidden,
+                "this request needs a key with access to every channel and type ('*'); this key is restricted")
         }
     }
 
@@ -191,6 +192,6 @@ extension Caller {
     ///
     /// - Throws: `.forbidden` for a credential that is restricted to one user.
     public func demandNoUser() throws(ChatError) {
-        guard user == nil else { throw ChatError(.forbidden, "this needs an API key, not a user's credential") }
+        guard user == nil else { throw ChatError(.forbidden, "this request needs an API key, not a user's credential") }
     }
 }

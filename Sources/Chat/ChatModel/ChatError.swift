@@ -161,7 +161,7 @@ extension ChatError {
             case .tooDeep: "too_deep"
             case .numberOutOfRange: "number_out_of_range"
             }
-        self.init(error.reason == .tooLarge ? .tooLarge : .malformed, "not acceptable JSON: \(error)", slug: slug)
+        self.init(error.reason == .tooLarge ? .tooLarge : .malformed, "the JSON is not accepted: \(error)", slug: slug)
     }
 }
 

@@ -10,11 +10,13 @@ public enum Names {
         try check(name, "channel", 1...255)
         guard !name.utf8.contains(UInt8(ascii: "*")) else {
             throw ChatError(
-                .malformed, "channel must be one channel's name, without '*'; streams and webhooks take patterns",
+                .malformed,
+                "'channel' must be the name of one channel, without '*'; only streams and webhooks accept patterns",
                 field: "channel")
         }
         guard name == ChannelID.systemName || name.utf8.first != UInt8(ascii: "$") else {
-            throw ChatError(.malformed, "channel names beginning with '$' are reserved", field: "channel")
+            throw ChatError(
+                .malformed, "channel names that begin with '$' are reserved; use another name", field: "channel")
         }
     }
 
@@ -25,7 +27,7 @@ public enum Names {
     public static func check(user name: String) throws(ChatError) {
         try check(name, "user", 1...92)
         guard name.utf8.first != UInt8(ascii: "$"), !name.utf8.contains(UInt8(ascii: "*")) else {
-            throw ChatError(.malformed, "user must not begin with '$' or contain '*'", field: "user")
+            throw ChatError(.malformed, "a user's id must not begin with '$' or contain '*'", field: "user")
         }
     }
 
@@ -44,7 +46,7 @@ public enum Names {
         let channel = name.dropLast(suffix.count)
         throw ChatError(
             .malformed,
-            "'\(name)' has no events: presence is reported on the channel itself; follow channel '\(channel)' with the "
+            "'\(name)' has no events of its own; for presence, follow channel '\(channel)' with the "
                 + "type 'presence.*'", field: "channel")
     }
 
@@ -65,7 +67,7 @@ public enum Names {
         guard isLabel(label) else {
             throw ChatError(
                 .malformed,
-                "a label must be 3 to 50 of A-Z a-z 0-9 _ -, begin with a letter or a digit, and not begin with pn_ or pn-; "
+                "a label must be 3 to 50 letters, digits, '_' or '-', begin with a letter or a digit, and not begin with pn_ or pn-; "
                     + "got '\(label)'", field: "custom_type")
         }
     }
@@ -91,7 +93,8 @@ public enum Names {
             name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || $0 == 0x5F || $0 == 0x2E || $0 == 0x2D })
         else {
             throw ChatError(
-                .malformed, "type must be 1 to 64 of A-Z a-z 0-9 _ . - and begin with a letter or a digit",
+                .malformed,
+                "an event type must be 1 to 64 letters A-Z a-z, digits, '_', '.' or '-', and begin with a letter or a digit",
                 field: "type")
         }
     }

@@ -148,14 +148,15 @@ extension ChatError {
         let window = policy.window.components.seconds
         return .over(
             .tooLarge,
-            "\(count) events in one request; the policy '\(name)' allows \(policy.quantity) per \(window) s; "
+            "\(count) events in one request exceed the rate '\(name)', which allows \(policy.quantity) in \(window) s; "
                 + "send fewer at once",
             slug: "too_many_events", limit: policy.quantity)
     }
 
     fileprivate static func quotaExceeded(_ policy: String, _ what: String, _ wait: Duration) -> ChatError {
         var error = ChatError(
-            .tooMany, "the policy '\(policy)' allows no more \(what) now", slug: "quota_exceeded", retryAfter: wait)
+            .tooMany, "the rate '\(policy)' allows no more \(what) now; wait for the time in Retry-After",
+            slug: "quota_exceeded", retryAfter: wait)
         let violated = JSONText { writer in
             writer.beginArray()
             writer.string(policy)

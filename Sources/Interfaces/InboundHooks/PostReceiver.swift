@@ -106,7 +106,9 @@ public final class PostReceiver: Sendable {
         guard let answer = Greeting(receiver.source.settings).answer(post) else { return nil }
         finish(begin(post, receiver.source), receiver.source) { request in
             request.outcome = answer.status == 403 ? .signatureInvalid : .handshake
-            if answer.status == 403 { request.reason = "hub.verify_token is not the source's verify_token" }
+            if answer.status == 403 {
+                request.reason = "the parameter hub.verify_token is not the verify_token of the source"
+            }
         }
         return answer
     }
@@ -129,7 +131,7 @@ public final class PostReceiver: Sendable {
     ) async throws(ChatError) -> InboundRequest {
         let source = try await reached(source, by: caller)
         guard let request = registry.requests.request(id, of: source.recordKey) else {
-            throw ChatError(.notFound, "no such request; only the latest of each source are kept")
+            throw ChatError(.notFound, "no request has this id; only the latest requests of each source are stored")
         }
         return request
     }
@@ -145,7 +147,8 @@ public final class PostReceiver: Sendable {
         let logged = try await request(id, of: sourceID, by: caller)
         let source = try await reached(sourceID, by: caller)
         guard let identity = logged.identity else {
-            throw ChatError(.invalid, "its signature was not accepted, so it is not replayed", slug: "not_verified")
+            throw ChatError(
+                .invalid, "the request's signature was not valid, so it cannot be replayed", slug: "not_verified")
         }
         guard logged.outcome != .handshake else { throw Self.notReplayable }
         try Self.requireComplete(logged)
@@ -172,7 +175,7 @@ extension PostReceiver {
 
     /// The error text for a post with a `Content-Encoding` to a source whose signatures cover the body.
     public static let encodingRefusal =
-        "posts to this source are signed as sent; send the body without a Content-Encoding"
+        "the source checks the signature of the body as it was sent; send the body without a Content-Encoding"
 
     static func isEncoded(_ post: InboundPost, for source: Source) -> Bool {
         guard source.settings.scheme.signsBody else { return false }
@@ -188,7 +191,8 @@ extension PostReceiver {
     private var tooLarge: ChatError { ChatError(.tooLarge, "a post may have at most \(bodyLimitBytes) bytes") }
 
     static let notReplayable = ChatError(
-        .invalid, "only posts whose whole body was kept can be replayed or tried", slug: "not_replayable")
+        .invalid, "only the beginning of this request's body was stored, so it cannot be replayed or tested",
+        slug: "not_replayable")
 
     /// Rejects a request whose body was truncated, because a mapping of a part of the body would give wrong events.
     static func requireComplete(_ request: InboundRequest) throws(ChatError) {
@@ -269,7 +273,7 @@ extension PostReceiver {
             // `.malformed`.
             guard error.code == .malformed else { throw error }
             throw ChatError(
-                .invalid, "the mapping gives an event that is refused: \(error.message)", slug: "mapping_failed")
+                .invalid, "the mapping makes an event that is rejected: \(error.message)", slug: "mapping_failed")
         }
     }
 
@@ -303,7 +307,7 @@ extension PostReceiver {
     private func record(_ rejection: SignatureRejection, of source: Source) {
         guard let unsaid = rejectionLines.admit(source.path) else { return }
         logger.notice(
-            "signature rejected",
+            "rejected a post to a source: its signature is not valid",
             metadata: [
                 "source": "\(source.id)", "app": "\(source.app.name)", "reason": "\(rejection)",
                 "unsaid": "\(unsaid)",
@@ -328,7 +332,7 @@ extension PostReceiver {
         } catch {
             // The sender gets its response in any case. Only the event for the operators is missing.
             logger.warning(
-                "cannot report source.rejected", metadata: ["source": "\(source.id)", "error": "\(error.message)"])
+                "cannot emit source.rejected", metadata: ["source": "\(source.id)", "error": "\(error.message)"])
         }
     }
 }

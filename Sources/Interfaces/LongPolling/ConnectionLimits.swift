@@ -81,7 +81,8 @@ public final class ConnectionLimits: Sendable {
         return table.withLock { table in
             if Self.isFull(table.count - going, limits.streamsInGateway) {
                 return ChatError(
-                    .overloaded, "the gateway has as many streams and polls as it can carry", retryAfter: .seconds(10))
+                    .overloaded, "the gateway has reached its limit of open streams and polls; try again later",
+                    retryAfter: .seconds(10))
             }
             if let address,
                 Self.isFull((table.perAddress[address] ?? 0) - (replaced == address ? 1 : 0), limits.streamsPerAddress)
@@ -105,7 +106,8 @@ public final class ConnectionLimits: Sendable {
 
     private static func tooMany(_ what: String, _ limit: Int) -> ChatError {
         .over(
-            .tooMany, "this \(what) has \(limit) streams and polls open, which is its limit", slug: "too_many_streams",
+            .tooMany, "this \(what) has reached its limit of \(limit) open streams and polls; close some first",
+            slug: "too_many_streams",
             limit: limit, retryAfter: .seconds(5))
     }
 

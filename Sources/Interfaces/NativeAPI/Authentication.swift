@@ -101,7 +101,7 @@ extension NativeAPI {
     private static func refuseIfMatch(_ request: Request) throws(ChatError) {
         guard request.headers["If-Match"] == nil else {
             throw ChatError(
-                .malformed, "this resource has no version; leave out If-Match", slug: "bad_precondition",
+                .malformed, "this resource has no version to compare; leave out If-Match", slug: "bad_precondition",
                 field: "If-Match")
         }
     }
@@ -165,7 +165,7 @@ extension NativeAPI {
         }
         guard !key.isEmpty else {
             throw ChatError(
-                .unauthorized, "only the scheme 'Bearer' is supported: 'Authorization: Bearer <key>'",
+                .unauthorized, "the only supported scheme is 'Bearer'; send 'Authorization: Bearer <key>'",
                 slug: "credential_invalid")
         }
         return Secret(key)
@@ -182,7 +182,7 @@ extension NativeAPI {
             throw ChatError(
                 .malformed,
                 "credentials are not accepted in URLs ('\(item.name)'); send 'Authorization: Bearer <key>', "
-                    + "or ask POST /v1/stream-tickets for a ticket",
+                    + "or get a ticket from POST /v1/stream-tickets",
                 slug: "credential_in_url", field: item.name)
         }
     }

@@ -26,7 +26,7 @@ extension SQLiteEngineFailure {
             self.init(
                 reason: .newerSchema(found: found, known: known),
                 description:
-                    "\(path) has schema version \(found); this program supports at most \(known): start the newer program"
+                    "\(path) has schema version \(found), but this version of Parley supports at most \(known): start a newer version"
             )
         } else {
             self.init(reason: .unusable, description: "cannot use \(path): \(failure)")
@@ -54,9 +54,9 @@ extension ChatError {
     ///   be complete in the write-ahead log after a crash, so the error does not say that nothing was stored.
     init(_ failure: SQLiteFailure, inCommit isCommitting: Bool = false) {
         switch failure.kind {
-        case .full: self.init(.storageFull, "the store has no room left; nothing was stored")
+        case .full: self.init(.storageFull, "the disk is full; nothing was stored")
         case .io where isCommitting: self = .outcomeUnknown
-        case .tooLarge: self.init(.tooLarge, "too large for the store")
+        case .tooLarge: self.init(.tooLarge, "the data is larger than the database can store")
         case .busy, .io, .access, .corrupt, .constraint, .interrupted, .newerSchema, .other: self = .storeUnavailable
         }
     }
@@ -64,13 +64,13 @@ extension ChatError {
     static let storeUnavailable = ChatError(
         .unavailable, "the store is unavailable; nothing was stored", retryAfter: .seconds(1))
     static let outcomeUnknown = ChatError(
-        .outcomeUnknown, "the store failed during the commit; the change may or may not have been stored",
+        .outcomeUnknown, "the store failed during the commit, so the change may or may not have been stored",
         retryAfter: .seconds(1)
     )
     static let overloaded = ChatError(
-        .overloaded, "too many writes wait for the store; nothing was stored", retryAfter: .seconds(1))
+        .overloaded, "too many writes wait for the store; nothing was stored, so try again", retryAfter: .seconds(1))
     static let closing = ChatError(.unavailable, "the gateway is stopping; nothing was stored", retryAfter: .seconds(1))
-    static let claimConflict = ChatError(.conflict, "this idempotency key was used with another request")
+    static let claimConflict = ChatError(.conflict, "this Idempotency-Key was used with another request; use a new key")
 }
 
 extension SQLiteFailure {

@@ -147,7 +147,7 @@ extension SQLiteEngine {
         }
         let waiting = writerHandle.writeQueue.waiting
         if waiting.drafts > engineState.limits.waitingDrafts / 2 {
-            return .degraded("\(waiting.drafts) events wait for the store")
+            return .degraded("\(waiting.drafts) events wait to be stored")
         }
         return .ready
     }

@@ -129,13 +129,14 @@ extension SQLiteEngineSettings {
         let found = try database.schemaVersion
         guard found > 0, found < migrations.count else { return try database.migrate(migrations) }
         let fields: Logger.Metadata = ["from": "\(found)", "to": "\(migrations.count)", "path": "\(path)"]
-        logger.notice("upgrading the database; older programs cannot read it afterwards", metadata: fields)
+        logger.notice("upgrading the database; older versions of Parley cannot read it afterwards", metadata: fields)
         try checkFreeSpace(database)
         let faults = try database.faults(isThorough: false)
         guard faults.isEmpty else {
             throw SQLiteFailure(
                 kind: .corrupt,
-                message: "the file is damaged and was not upgraded: \(faults.joined(separator: "; ")); restore a backup"
+                message:
+                    "the database is damaged and was not upgraded: \(faults.joined(separator: "; ")); restore a backup"
             )
         }
         try database.migrate(migrations)
@@ -153,6 +154,7 @@ extension SQLiteEngineSettings {
         guard free < needed else { return }
         throw SQLiteFailure(
             kind: .full,
-            message: "upgrading the database may need \(needed) bytes, and \(free) are free; free space first")
+            message: "upgrading the database may need \(needed) bytes, but only \(free) are free; free disk space first"
+        )
     }
 }

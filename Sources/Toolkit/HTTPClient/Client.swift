@@ -108,7 +108,7 @@ public final class Client: Sendable {
     }
 
     static let stopped = OutboundResult(
-        failure: OutboundFailure(.cancelled, detail: "the client is shut down"))
+        failure: OutboundFailure(.cancelled, detail: "the HTTP client was shut down"))
 }
 
 /// The reason why a ``Client`` could not be started.

@@ -96,10 +96,11 @@ public struct ClientIdentityError: Error, Sendable, Equatable {
     /// One sentence about the error, for the user who has supplied the PEM texts.
     public var message: String {
         switch reason {
-        case .incomplete: "A client certificate and its private key must be given together"
-        case .tooLarge: "A PEM text may have \(ClientIdentity.limitBytes / 1024) KiB at most"
+        case .incomplete: "A client certificate and its private key must be sent together"
+        case .tooLarge: "A PEM text may have at most \(ClientIdentity.limitBytes / 1024) KiB"
         case .certificate: "The certificate must be PEM, beginning with -----BEGIN CERTIFICATE-----"
-        case .privateKey: "The private key must be PEM without a pass phrase, and belong to the first certificate"
+        case .privateKey:
+            "The private key must be in PEM format, without a pass phrase, and belong to the first certificate"
         case .authorities: "The authorities must be certificates in PEM, beginning with -----BEGIN CERTIFICATE-----"
         case .encrypted: "The private key must not be encrypted; remove its pass phrase first"
         case .notChecked: "The certificate could not be checked; try again"

@@ -70,7 +70,7 @@ public final class DeferredResponse: @unchecked Sendable {
     /// - Parameter response: a response whose body is empty or completely in memory.
     public func complete(_ response: Response) {
         core.loop.checkIsolated()
-        precondition(response.body.isWhole, "A late answer is held in memory")
+        precondition(response.body.isWhole, "A deferred response must have its whole body in memory")
         guard !isOver else { return }
         disconnectHandler = nil
         answer = response

@@ -7,7 +7,9 @@ extension Problem {
     /// 403: a browser sent the request on behalf of a page of another site.
     static let crossSiteRequest = Problem(
         status: 403, code: "cross_site_request", title: "The request comes from a page of another site",
-        detail: "In dev mode, pages of other sites may not call the gateway; add the page's origin to cors.origins")
+        detail:
+            "In dev mode, pages of other sites may not send requests; add the page's origin to the setting cors.origins"
+    )
 
     /// 404: no route matches this path.
     public static func unknownRoute(path: String) -> Problem {
@@ -27,7 +29,8 @@ extension Problem {
         let advice = named.map { "; to create one, send PUT \($0)" } ?? ""
         return Problem(
             status: 405, code: "method_not_allowed", title: "Method not allowed",
-            detail: "\(method.rawValue) is not allowed here; allowed: \(list)\(advice)", headers: [("Allow", list)])
+            detail: "\(method.rawValue) is not allowed for this path; allowed are \(list)\(advice)",
+            headers: [("Allow", list)])
     }
 
     /// 408: the client did not send its request in time.
@@ -37,7 +40,7 @@ extension Problem {
     /// 400: the route takes no body.
     static let unexpectedBody = Problem(
         status: 400, code: "unexpected_body", title: "The request takes no body",
-        detail: "This request takes no body; send it without one, and values in the path or the query")
+        detail: "This route accepts no body; send the values in the path or the query")
 
     /// Returns the problem for a body that is longer than its route allows: 400 if `limit` is 0, otherwise 413.
     static func bodyTooLong(limit: Int) -> Problem { limit == 0 ? .unexpectedBody : .contentTooLarge(limit: limit) }

@@ -72,7 +72,7 @@ extension Database {
             throw SQLiteFailure(
                 kind: .newerSchema(found: found, known: steps.count), code: SQLITE_OK,
                 message:
-                    "the file has schema version \(found); this program supports at most \(steps.count): start the newer program"
+                    "the file has schema version \(found), but this version of Parley supports at most \(steps.count): start a newer version"
             )
         }
         guard found < steps.count else { return }

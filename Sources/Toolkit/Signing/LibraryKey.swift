@@ -63,7 +63,7 @@ final class LibraryKey: @unchecked Sendable {
         [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
             count = buffer.count
             let isRead = EVP_PKEY_get_raw_public_key(key, buffer.baseAddress, &count)
-            precondition(isRead == 1 && count == 32, "an Ed25519 key has 32 bytes")
+            precondition(isRead == 1 && count == 32, "an Ed25519 key must have 32 bytes")
         }
     }
 

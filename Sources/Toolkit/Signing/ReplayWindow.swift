@@ -55,12 +55,12 @@ public enum SignatureRejection: Error, Sendable, Equatable, CustomStringConverti
     /// One sentence about the reason, for the log.
     public var description: String {
         switch self {
-        case .headerMissing(let name): "header \(name) is missing"
-        case .headerMalformed(let name): "header \(name) is malformed"
-        case .outsideWindow(let age): "timestamp is \(age) s old"
-        case .digestMismatch: "the body does not have the signed digest"
-        case .urlUnknown: "the URL is signed, and public_url is not set"
-        case .mismatch: "no signature matches"
+        case .headerMissing(let name): "the header \(name) is missing"
+        case .headerMalformed(let name): "the header \(name) is malformed"
+        case .outsideWindow(let age): "the timestamp of the signature is \(age) s old"
+        case .digestMismatch: "the digest in the signature is not that of the body"
+        case .urlUnknown: "the signature covers the URL, but public_url is not set"
+        case .mismatch: "no signature matches a secret of the source"
         }
     }
 }

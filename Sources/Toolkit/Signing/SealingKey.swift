@@ -36,7 +36,7 @@ final class SealingKey: @unchecked Sendable {
     ///   - nonce: 12 bytes. Each nonce may be used only once with this key.
     ///   - context: the associated data: it is authenticated but not part of the result.
     func seal(_ text: [UInt8], nonce: [UInt8], context: [UInt8]) -> [UInt8] {
-        precondition(nonce.count == Self.nonceBytes, "AES-GCM takes a nonce of 12 bytes")
+        precondition(nonce.count == Self.nonceBytes, "AES-GCM needs a nonce of 12 bytes")
         var sealed = [UInt8](repeating: 0, count: text.count + Self.tagBytes)
         withContext { state in
             var (count, rest): (Int32, Int32) = (0, 0)
@@ -85,7 +85,7 @@ final class SealingKey: @unchecked Sendable {
     private var start: UnsafePointer<UInt8>? { bytes.baseAddress?.assumingMemoryBound(to: UInt8.self).immutable }
 
     /// The only possible error, because the sizes are checked before libcrypto is called.
-    private static let outOfMemory = "no memory is left for AES-GCM"
+    private static let outOfMemory = "not enough memory for AES-GCM"
 
     private func withContext<Result>(_ body: (OpaquePointer) -> Result) -> Result {
         guard let state = EVP_CIPHER_CTX_new() else { preconditionFailure(Self.outOfMemory) }

@@ -145,8 +145,8 @@ public enum VaultError: Error, Sendable, Equatable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .keyInvalid: "a key must be 32 bytes in base64"
-        case .keyUnknown(let id): "sealed with the key \(id), which is not among the keys"
-        case .damaged: "the sealed text is damaged or does not belong here"
+        case .keyUnknown(let id): "the secret is sealed with the key \(id), which is not in secrets_key"
+        case .damaged: "the sealed secret is damaged or belongs to another record"
         }
     }
 }

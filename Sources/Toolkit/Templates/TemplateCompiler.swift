@@ -55,7 +55,9 @@ public struct TemplateCompiler {
         for (index, object) in objects.enumerated() {
             let place = objects.count == 1 && text.bytes.first == UInt8(ascii: "{") ? pointer : "\(pointer)/\(index)"
             guard let members = object.rawMembers(), !members.isEmpty else {
-                fault(place, "type", "a condition is an object of references and what they must be, or a list of such")
+                fault(
+                    place, "type",
+                    "a condition must be an object of references with their required values, or a list of such objects")
                 continue
             }
             alternatives.append(
@@ -67,7 +69,7 @@ public struct TemplateCompiler {
                     return (reference, test)
                 })
         }
-        if objects.isEmpty { fault(pointer, "minItems", "a condition without alternatives never holds") }
+        if objects.isEmpty { fault(pointer, "minItems", "a condition must have at least one alternative") }
         return TemplateCondition(alternatives: alternatives)
     }
 
@@ -79,7 +81,7 @@ public struct TemplateCompiler {
         refuseOthers(members, ["$switch", "cases", "default"], at: pointer)
         let reference = reference(members.value("$switch")?.string, at: "\(pointer)/$switch")
         guard let listed = members.value("cases")?.rawMembers(), !listed.isEmpty else {
-            fault("\(pointer)/cases", "type", "'$switch' needs 'cases': an object with a value for each text")
+            fault("\(pointer)/cases", "type", "'$switch' needs 'cases', an object with a template for each value")
             return nil
         }
         var cases: [String: Branch] = [:]
@@ -101,7 +103,7 @@ public struct TemplateCompiler {
         let array = reference(array?.string, at: "\(pointer)/\(member)")
         let name = name?.string ?? ""
         if name.isEmpty || name.contains("/") || name.contains("|") || isTaken(name) {
-            fault("\(pointer)/as", "pattern", "'as' must name the element by a word that means nothing else here")
+            fault("\(pointer)/as", "pattern", "'as' must be a name that has no other meaning in the template")
         }
         variables.append(name)
         defer { variables.removeLast() }
@@ -167,7 +169,7 @@ extension TemplateCompiler {
     private mutating func each(_ members: [(name: String, value: JSONText)], at pointer: String) -> TemplateNode? {
         refuseOthers(members, ["$each", "as", "when", "value", "default"], at: pointer)
         guard let value = members.value("value") else {
-            fault(pointer, "required", "'$each' needs 'value': what each element becomes")
+            fault(pointer, "required", "'$each' needs 'value', a template for each element")
             return nil
         }
         let parts = repetition(
@@ -201,13 +203,13 @@ extension TemplateCompiler {
             if members.count == 1, let inner = members.value("not") {
                 return test(inner, at: "\(pointer)/not").map { .not($0) }
             }
-            fault(pointer, "enum", #"a test is a value, a list of values, {"exists":true|false} or {"not": …}"#)
+            fault(pointer, "enum", #"a test must be a value, a list of values, {"exists":true|false} or {"not": …}"#)
             return nil
         }
         var values: [String?] = []
         for value in text.rawElements() ?? [text] {
             guard value.isNull || value.scalarText != nil else {
-                fault(pointer, "type", "values are compared with texts, numbers, booleans and null")
+                fault(pointer, "type", "a test may contain only texts, numbers, booleans and null")
                 return nil
             }
             values.append(value.scalarText)
@@ -226,7 +228,7 @@ extension TemplateCompiler {
         references += 1
         if let root = reference.root { rootsUsed.insert(root) }
         if references == limits.references + 1 {
-            fault(pointer, "maxItems", "there may be at most \(limits.references) references")
+            fault(pointer, "maxItems", "a template may have at most \(limits.references) references")
         }
         return reference
     }
@@ -244,7 +246,7 @@ extension TemplateCompiler {
             let others = known.dropFirst().map { "'\($0)'" }.joined(separator: ", ")
             fault(
                 "\(pointer)/\(JSONPointer.escaped(member.name))", "additionalProperties",
-                "beside '\(known[0])' there may be only \(others)")
+                "together with '\(known[0])', only \(others) are allowed")
         }
     }
 }

@@ -49,7 +49,7 @@ public struct TemplateRenderer {
     ) throws(TemplateError) -> String {
         let value = try value(of: template, limitBytes: limitBytes)
         guard let text = value.scalarText else {
-            throw .missing([MissingValue(pointer: pointer, detail: "the result is not a text")])
+            throw .missing([MissingValue(pointer: pointer, detail: "the result must be a text")])
         }
         return text
     }
@@ -172,7 +172,7 @@ public struct TemplateRenderer {
             // A missing value, or a default of null, is skipped.
             guard !element.isNull else { continue }
             guard let text = element.scalarText else {
-                gaps.append(MissingValue(pointer: pointer, detail: "'$join' takes texts and numbers"))
+                gaps.append(MissingValue(pointer: pointer, detail: "'$join' can join only texts and numbers"))
                 return ""
             }
             texts.append(text)
@@ -213,7 +213,7 @@ public struct TemplateRenderer {
         guard let conversion else { return found }
         guard let value = conversion.apply(found) ?? fallback else {
             gaps.append(
-                MissingValue(pointer: pointer, detail: "{\(reference)} cannot be made a \(conversion.rawValue)"))
+                MissingValue(pointer: pointer, detail: "{\(reference)} cannot be converted to \(conversion.rawValue)"))
             return nil
         }
         return value
@@ -231,7 +231,7 @@ public struct TemplateRenderer {
         gaps.append(
             MissingValue(
                 pointer: choice.pointer,
-                detail: "{\(choice.reference)} is '\(key.prefix(64))', for which there is neither a case nor a default")
+                detail: "{\(choice.reference)} is '\(key.prefix(64))', which has no case, and there is no default")
         )
         return nil
     }

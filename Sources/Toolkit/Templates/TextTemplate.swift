@@ -25,13 +25,13 @@ struct TextTemplate: Sendable {
                 literal.unicodeScalars.append(scalar)
                 rest.removeFirst()
             } else if scalar == "{" {
-                guard let close = rest.firstIndex(of: "}") else { throw Fault(detail: "a '{' is never closed") }
+                guard let close = rest.firstIndex(of: "}") else { throw Fault(detail: "a '{' has no closing '}'") }
                 if !literal.isEmpty { parts.append(.text(literal)) }
                 literal = ""
                 parts.append(try Self.reference(Substring(rest[..<close]), refer))
                 rest = rest[rest.index(after: close)...]
             } else if scalar == "}" {
-                throw Fault(detail: "a '}' without '{'; write '}}' for the character itself")
+                throw Fault(detail: "a '}' has no opening '{'; write '}}' for the character itself")
             } else {
                 literal.unicodeScalars.append(scalar)
             }

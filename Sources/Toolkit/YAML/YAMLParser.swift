@@ -14,7 +14,7 @@ extension YAMLNode {
         let bytes = Array(text.utf8)
         guard bytes.count <= limits.bytes else {
             throw YAMLError(
-                reason: "the text has \(bytes.count) bytes; at most \(limits.bytes) are read",
+                reason: "the text has \(bytes.count) bytes; at most \(limits.bytes) are allowed",
                 place: YAMLPlace(line: 1, column: 1))
         }
         let result = bytes.withUnsafeBufferPointer { buffer -> Result<YAMLNode?, YAMLError> in
@@ -48,7 +48,7 @@ private struct YAMLParser {
         // The call fails only when memory cannot be allocated.
         guard yaml_parser_initialize(parser) == 1 else {
             parser.deallocate()
-            throw YAMLError(reason: "no memory is left to read it", place: YAMLPlace(line: 1, column: 1))
+            throw YAMLError(reason: "not enough memory to read the text", place: YAMLPlace(line: 1, column: 1))
         }
         yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
         yaml_parser_set_input_string(parser, bytes.baseAddress, bytes.count)
@@ -69,7 +69,9 @@ private struct YAMLParser {
         let node = try node()
         try next()  // the document's end
         try next()
-        guard event.type == YAML_STREAM_END_EVENT else { throw failure("there is a second document") }
+        guard event.type == YAML_STREAM_END_EVENT else {
+            throw failure("the text has a second YAML document; remove it")
+        }
         return node
     }
 
@@ -144,7 +146,7 @@ private struct YAMLParser {
     /// The error that libyaml has reported.
     private var problem: YAMLError {
         let state = parser.pointee
-        let problem = state.problem.map { String(cString: $0) } ?? "no memory is left to read it"
+        let problem = state.problem.map { String(cString: $0) } ?? "not enough memory to read the text"
         // An error of libyaml's reader, for instance for a control character, has an offset in bytes instead of a mark.
         if state.error == YAML_READER_ERROR {
             return YAMLError(reason: problem, place: YAMLPlace(after: bytes.prefix(state.problem_offset)))

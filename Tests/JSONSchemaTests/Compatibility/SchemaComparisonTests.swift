@@ -165,8 +165,8 @@ private let table = [
         let changes = comparison.changes.map { "\($0.pointer): \($0.change) \($0.breaks.map(\.rawValue))" }
         #expect(
             changes == [
-                "#/properties/k/enum: no longer takes \"y\"; takes \"z\" now [\"backward\", \"forward\"]",
-                "#/required: 'k' is required now [\"backward\"]",
+                "#/properties/k/enum: no longer accepts \"y\"; now accepts \"z\" [\"backward\", \"forward\"]",
+                "#/required: 'k' is now required [\"backward\"]",
                 "#/properties/a/minimum: the lower bound is no longer 1 [\"forward\"]",
             ])
     }

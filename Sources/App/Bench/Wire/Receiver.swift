@@ -33,7 +33,7 @@ final class Receiver {
         }
         self.listener = listener
         port = UInt16(bigEndian: address.sin_port)
-        guard isBound else { throw BenchFailure("no port to listen on: \(errno)") }
+        guard isBound else { throw BenchFailure("the receiver cannot listen on a port: errno \(errno)") }
         driver.watch(listener, tag: UInt64(listener))
     }
 

@@ -27,7 +27,7 @@ struct RequestTemplate {
         bytes = Array(text.utf8)
         channelDigits = Self.places(of: Array(name.utf8), in: bytes).map { $0 + name.utf8.count - Self.digits }
         mark = Self.places(of: Array(repeating: PayloadMark.sign, count: PayloadMark.length), in: bytes).first
-        if body != nil, mark == nil { throw BenchFailure("the body has no place for the {payload}") }
+        if body != nil, mark == nil { throw BenchFailure("--body must contain {payload}") }
     }
 
     /// Writes the channel into a copy of ``bytes``.

@@ -12,7 +12,7 @@ struct Target {
         guard url.hasPrefix("http://") else { throw BenchFailure("the URL must begin with http://") }
         let rest = url.dropFirst(7).split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard rest.count == 1 || rest[1].isEmpty else {
-            throw BenchFailure("the URL has a path; paths are given apart")
+            throw BenchFailure("the URL must have no path; pass paths with --stream-path and --publish-path")
         }
         authority = String(rest[0])
         let (host, port) = Self.parts(of: rest[0])
@@ -20,7 +20,7 @@ struct Target {
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var found: UnsafeMutablePointer<addrinfo>?
         guard getaddrinfo(host, port, &hints, &found) == 0, let first = found else {
-            throw BenchFailure("the host \(host) is not known")
+            throw BenchFailure("the host name '\(host)' cannot be resolved")
         }
         defer { freeaddrinfo(first) }
         family = first.pointee.ai_family
@@ -110,7 +110,8 @@ enum Sockets {
         limit.rlim_cur = limit.rlim_max
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         guard limit.rlim_cur >= wanted else {
-            throw BenchFailure("\(wanted) descriptors are needed, and the limit is \(limit.rlim_cur) (ulimit -n)")
+            throw BenchFailure(
+                "\(wanted) file descriptors are needed, but the limit is \(limit.rlim_cur); raise it with ulimit -n")
         }
     }
 }

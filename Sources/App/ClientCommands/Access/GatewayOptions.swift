@@ -7,7 +7,7 @@ package struct GatewayOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A shell command that prints a token to use instead of a key; it is run again when the token has expired. Default: PARLEY_TOKEN_COMMAND.",
+            "A shell command that prints a token, which is used instead of a key; the command runs again when the token has expired. Default: PARLEY_TOKEN_COMMAND.",
             valueName: "command"))
     package var tokenCommand: String?
 
@@ -106,9 +106,11 @@ struct GatewayTarget {
         if let profile = profiles.first(where: { $0.name == named ?? Profile.standard }) { return profile }
         guard let named else { return nil }
         let names =
-            profiles.isEmpty ? "there are none yet" : "there are \(profiles.map(\.name).joined(separator: ", "))"
+            profiles.isEmpty
+            ? "no profiles exist" : "existing profiles: \(profiles.map(\.name).joined(separator: ", "))"
         throw CommandFailure(
-            "there is no profile '\(named)'; \(names); 'parley login --profile \(named) --url URL' creates it", code: 2)
+            "no profile has the name '\(named)'; \(names); 'parley login --profile \(named) --url URL' creates it",
+            code: 2)
     }
 }
 

@@ -54,7 +54,7 @@ struct LoginCommand: AsyncParsableCommand {
 /// `parley logout`: removes a profile that `parley login` has stored.
 struct LogoutCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "logout", abstract: "Delete a saved gateway's address and key; the key itself stays valid.",
+        commandName: "logout", abstract: "Delete the saved address and key of a gateway; the key itself stays valid.",
         discussion: "'parley keys delete ID' revokes a key.")
 
     @Option(help: ArgumentHelp("The name of the profile.", valueName: "name")) var profile = Profile.standard
@@ -63,7 +63,8 @@ struct LogoutCommand: ParsableCommand {
         let commandEnvironment = CommandEnvironment.current
         let store = try ProfileStore(commandEnvironment.environment)
         guard try store.remove(profile) else {
-            throw CommandFailure("there is no profile '\(SanitizedText.safe(profile))'; 'parley profiles' lists them")
+            throw CommandFailure(
+                "no profile has the name '\(SanitizedText.safe(profile))'; 'parley profiles' lists the profiles")
         }
         let output = commandEnvironment.console.output
         output.line("\(output.style.good("forgotten")) \(SanitizedText.safe(profile))")
@@ -138,7 +139,9 @@ private enum KeyPrompt {
         while line.count <= keyBytes {
             let count = Glibc.read(input, &byte, 1)
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw CommandFailure("the standard input: \(String(cString: strerror(errno)))") }
+            guard count >= 0 else {
+                throw CommandFailure("the standard input cannot be read: \(String(cString: strerror(errno)))")
+            }
             if count == 0 || byte == 0x0A { break }
             line.append(byte)
         }

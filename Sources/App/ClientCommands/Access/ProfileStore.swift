@@ -63,10 +63,10 @@ package struct ProfileStore: Sendable {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failure() }
         guard status.st_uid == geteuid() else {
-            throw CommandFailure("\(path) holds keys but belongs to another user; it was not read")
+            throw CommandFailure("\(path) contains keys but belongs to another user, so it was not read")
         }
         guard status.st_mode & 0o077 == 0 else {
-            throw CommandFailure("\(path) holds keys, and other users can read it; run 'chmod 600 \(path)'")
+            throw CommandFailure("\(path) contains keys, and other users can read it; run 'chmod 600 \(path)'")
         }
         let bytes = try InputText.file(path, limit: Self.limit)
         guard let members = (try? JSONDocument(bytes))?.root["profiles"]?.members else {

@@ -14,7 +14,7 @@ package struct ServerAddress: Equatable, Sendable {
             throw Self.fault(text, "it must begin with http:// or https://")
         }
         guard !text.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7F }) else {
-            throw Self.fault(text, "it must be ASCII without spaces")
+            throw Self.fault(text, "it must contain only ASCII characters and no spaces")
         }
         guard !text.contains(where: { $0 == "?" || $0 == "#" }) else {
             throw Self.fault(text, "it must not contain '?' or '#'")
@@ -39,7 +39,7 @@ package struct ServerAddress: Equatable, Sendable {
             host = authority.prefix { $0 != ":" }
             port = authority[host.endIndex...]
         }
-        guard !host.isEmpty else { throw fault(text, "it has no host") }
+        guard !host.isEmpty else { throw fault(text, "it must contain a host") }
         guard port.isEmpty || port.first == ":" && (port.count == 1 || UInt16(port.dropFirst()) != nil) else {
             throw fault(text, "'\(port.drop { $0 == ":" })' is not a port")
         }

@@ -38,7 +38,7 @@ package struct TokenCommand: Sendable {
             let deadline = ContinuousClock.now + timeout
             guard let output = child.output(until: deadline, limit: Self.outputBytes),
                 let status = child.end(by: deadline)
-            else { throw Self.fault("took longer than \(timeout.components.seconds) s and was ended") }
+            else { throw Self.fault("took longer than \(timeout.components.seconds) s, so it was stopped") }
             guard status == 0 else { throw Self.fault("failed: \(Self.words(status))") }
             return .success(try Self.token(output))
         } catch {

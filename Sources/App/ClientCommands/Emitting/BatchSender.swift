@@ -83,7 +83,7 @@ struct BatchSender: Sendable {
         let results = answer.document?.root["results"]?.elements ?? []
         let texts = answer.document?.text.rawMember("results")?.rawElements() ?? []
         guard results.count == events.count, texts.count == events.count else {
-            throw CommandFailure("the gateway answered \(results.count) results for \(events.count) events")
+            throw CommandFailure("the gateway returned \(results.count) results for \(events.count) events")
         }
         return events.indices.map { .answered(events[$0].number, results[$0], texts[$0]) }
     }

@@ -60,13 +60,14 @@ struct EmissionForm: Sendable {
     /// - Throws: a failure for an invalid envelope. An unknown field is an error, because the new event would lack it.
     func event(envelope: JSONDocument) throws(CommandFailure) -> EnvelopeEvent {
         guard let fields = envelope.text.rawMembers() else {
-            throw CommandFailure("not an event: it must be an object")
+            throw CommandFailure("not an event: it must be a JSON object")
         }
         // The last of several members with the same name counts, as in the gateway.
         let named = Dictionary(fields.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
         let route = EnvelopeEvent.Route(type: envelope.root["type"]?.string)
         for name in named.keys.sorted() where !route.members.contains(name) && !Self.places.contains(name) {
-            throw CommandFailure("not an event: '\(name)' is unknown" + (route == .events ? "" : " for its type"))
+            throw CommandFailure(
+                "not an event: the member '\(name)' is unknown" + (route == .events ? "" : " for its type"))
         }
         let wasEphemeral = named["ephemeral"] ?? JSONText(trusted: Array("false".utf8))
         guard ["true", "false"].contains(wasEphemeral.description) else {

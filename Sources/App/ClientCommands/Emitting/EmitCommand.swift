@@ -31,24 +31,27 @@ struct EmitCommand: AsyncParsableCommand {
     @Option(help: "The user who causes the event.")
     var user: String?
 
-    @Option(help: ArgumentHelp("Metadata for filters: JSON or @FILE.", valueName: "json"))
+    @Option(help: ArgumentHelp("The event's metadata, which filters can use: JSON or @FILE.", valueName: "json"))
     var meta: String?
 
     @Option(
         name: .customLong("ttl-hours"),
-        help: ArgumentHelp("Hours for which the event is kept in history; 0 for as long as others.", valueName: "hours")
+        help: ArgumentHelp("Hours for which the event is stored; 0: for as long as other events.", valueName: "hours")
     )
     var ttlHours: Int?
 
-    @Flag(help: "Send the event to current listeners only; it is not kept in history.")
+    @Flag(help: "Send the event only to current listeners, and do not store it.")
     var ephemeral = false
 
-    @Flag(help: "With '-': lines are whole events, as 'history --json' prints them; options add missing members.")
+    @Flag(
+        help:
+            "With '-': each line is a whole event, as 'history --json' prints it; options set members that a line lacks."
+    )
     var envelopes = false
 
     @Option(
         help: ArgumentHelp(
-            "With '-': the number of concurrent requests. More than one is faster, but the order of the lines is lost.",
+            "With '-': the number of concurrent requests. More than one is faster, but events may be stored in another order.",
             valueName: "n"))
     var parallel = 1
 

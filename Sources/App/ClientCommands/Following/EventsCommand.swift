@@ -14,12 +14,12 @@ struct EventsCommand: AsyncParsableCommand {
             discussion: "parley events list --type 'order.*' --filter 'data.amount > 1000' --order desc --limit 10")
 
         @Option(
-            help: ArgumentHelp("Channels or patterns; may be given several times. Default: all.", valueName: "channel"))
+            help: ArgumentHelp("A channel or pattern; may be repeated. Default: all channels.", valueName: "channel"))
         var channel: [String] = []
 
         @OptionGroup var selection: EventOptions
 
-        @Option(help: ArgumentHelp("Only events that this expression selects.", valueName: "expression"))
+        @Option(help: ArgumentHelp("Only events that match this filter expression.", valueName: "expression"))
         var filter: String?
 
         @OptionGroup var gateway: GatewayOptions
@@ -29,7 +29,7 @@ struct EventsCommand: AsyncParsableCommand {
             path.add("channel", each: channel)
             path.add("filter", filter)
             selection.add(to: &path)
-            try await gateway.print(path, selection, ifNone: "no such events")
+            try await gateway.print(path, selection, ifNone: "no events match")
         }
     }
 
@@ -45,7 +45,7 @@ struct EventsCommand: AsyncParsableCommand {
     struct Explain: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract:
-                "Explain what happened to an event: its schema, the webhooks that match it and why, and each delivery.")
+                "Explain what happened to an event: its schema, its webhooks with the reason, and its deliveries.")
 
         @Argument(help: "The event's id.") var id: String
         @OptionGroup var gateway: GatewayOptions
@@ -68,7 +68,7 @@ struct EventsCommand: AsyncParsableCommand {
 
 /// The options that select stored events and limit their number.
 struct EventOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Only events of this type or pattern; may be given several times.", valueName: "type"))
+    @Option(help: ArgumentHelp("Only events of this type or pattern; may be repeated.", valueName: "type"))
     var type: [String] = []
 
     @Option(help: "Only events caused by this user.")
@@ -80,7 +80,7 @@ struct EventOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only events before this timetoken.", valueName: "timetoken"))
     var before: String?
 
-    @Option(help: "The oldest (asc) or the newest (desc) event first.")
+    @Option(help: "The order: asc prints the oldest event first, desc the newest.")
     var order: HistoryCommand.Order?
 
     @Option(help: ArgumentHelp("The maximum number of events to print; default: 50.", valueName: "n"))
@@ -91,7 +91,7 @@ struct EventOptions: ParsableArguments {
 
     func validate() throws {
         if let limit, limit < 1 { throw ValidationError("--limit must be at least 1.") }
-        if all, limit != nil { throw ValidationError("--limit and --all exclude each other.") }
+        if all, limit != nil { throw ValidationError("--limit and --all cannot be used together.") }
     }
 
     /// True when an option excludes events.
@@ -150,7 +150,7 @@ struct HistoryCommand: AsyncParsableCommand, ReadOnlyCommand {
         selection.add(to: &path)
         let none =
             selection.isNarrowing
-            ? "no such events in '\(SanitizedText.safe(channel))'"
+            ? "no events match in '\(SanitizedText.safe(channel))'"
             : "no events in '\(SanitizedText.safe(channel))': the channel has none; "
                 + "'parley events list' shows the events of all channels"
         try await gateway.print(path, selection, ifNone: none)

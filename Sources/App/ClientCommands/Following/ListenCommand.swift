@@ -21,7 +21,7 @@ struct ListenCommand: AsyncParsableCommand, ReadOnlyCommand {
     @Argument(help: ArgumentHelp("Channels: a name, 'a.b.*' or '*'.", valueName: "pattern"))
     var patterns: [String]
 
-    @Option(help: ArgumentHelp("Only events of this type or pattern; may be given several times.", valueName: "type"))
+    @Option(help: ArgumentHelp("Only events of this type or pattern; may be repeated.", valueName: "type"))
     var type: [String] = []
 
     @Option(
@@ -29,16 +29,19 @@ struct ListenCommand: AsyncParsableCommand, ReadOnlyCommand {
             "Listen as this user's device, and also receive events meant for the user.", valueName: "user"))
     var user: String?
 
-    @Option(help: ArgumentHelp("Only events that this expression selects.", valueName: "expression"))
+    @Option(help: ArgumentHelp("Only events that match this filter expression.", valueName: "expression"))
     var filter: String?
 
     @Option(
         help: ArgumentHelp(
-            "Objects to add to each event, separated by commas: user, channel, thread, member.", valueName: "objects"))
+            "Objects to include with each event, separated by commas: user, channel, thread, member.",
+            valueName: "objects"))
     var include: String?
 
     @Option(
-        help: ArgumentHelp("Start after this cursor (a timetoken), or with the 'earliest' event.", valueName: "cursor"))
+        help: ArgumentHelp(
+            "Start after this cursor, which is a timetoken; 'earliest' starts with the first stored event.",
+            valueName: "cursor"))
     var since: String?
 
     @Option(help: ArgumentHelp("Stop after this number of events.", valueName: "n"))
@@ -51,7 +54,7 @@ struct ListenCommand: AsyncParsableCommand, ReadOnlyCommand {
 
     @Option(
         help: ArgumentHelp(
-            "With --forward: the secret to sign with (whsec_…); default: a generated one.", valueName: "secret"))
+            "With --forward: the secret that signs the posts, whsec_…; default: a generated one.", valueName: "secret"))
     var secret: String?
 
     @OptionGroup var gateway: GatewayOptions

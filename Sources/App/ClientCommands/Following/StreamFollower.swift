@@ -144,14 +144,15 @@ struct StreamFollower {
             if let asked = data["requested"]?.string.flatMap({ UInt64($0) }),
                 asked > resumed.flatMap({ UInt64($0) }) ?? .max
             {
-                report("the cursor is newer than every event; it may belong to another gateway. Listening from now on")
+                report("the cursor is newer than every event and may belong to another gateway; listening from now on")
             } else {
                 let missed = data["missed"]?.integer.map { "\($0) events are" } ?? "events are"
-                report("\(missed) missing here: the gateway no longer stores them")
+                report("\(missed) missing before the next line: the gateway no longer stores them")
             }
         case "stream.lagged":
             report(
-                "this terminal is slower than the stream; the gateway closes it, and it resumes at the same position")
+                "this terminal is slower than the stream; the gateway closes the stream, which then resumes at the same position"
+            )
         case "stream.closing": closing = StreamClosing(data)
         default: break
         }

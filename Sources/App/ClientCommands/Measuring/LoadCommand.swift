@@ -6,26 +6,26 @@ import JSON
 struct LoadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",
-        abstract: "Put load on a gateway, measure it, and check that no event is lost.",
+        abstract: "Load a gateway, measure its throughput and latency, and check that no event is lost.",
         discussion: """
             parley bench strict --url http://127.0.0.1:8080 --pid $(pidof parley)
             parley bench rate --rate 200 --json
 
             Scenarios:
-              strict    one event at a time: the next follows when every stream has the last
-              burst     many events at a time
+              strict    one event at a time: the next is sent when every stream has received the last one
+              burst     many events at the same time
               channels  many channels with two streams each
-              rate      a fixed rate that does not wait for responses
+              rate      a fixed rate of events that does not wait for responses
               publish   events without listeners
               idle      the memory of streams without events
-              storm     streams that are cut all at once and reconnect with their cursors while others stay open
+              storm     all streams but some are cut at once and reconnect with their cursors
               soak      'channels' for ten minutes, with memory use
-              slow      one reader of one byte per second among normal ones
+              slow      one stream that reads one byte per second, among normal streams
               webhooks  deliveries to a receiver in this process
 
-            Payloads carry numbers with which every reader checks the events it receives. An event that is lost, \
-            repeated or out of order on a stream makes the exit code 1. Times are measured from the moment when an \
-            event was due to the moment when it was read, in milliseconds. With --pid, CPU time is that of these \
+            Each payload has a number, with which every stream checks its events. If an event is lost, repeated or out \
+            of order on a stream, the exit code is 1. Times are in milliseconds, from the moment when an event was due \
+            to the moment when it was read. With --pid, CPU time is that of these \
             processes, from the first measured event to the last delivery; memory is their proportional share (PSS).
 
             The command works with any server that publishes by POST and streams server-sent events: paths and the \
@@ -47,7 +47,9 @@ struct LoadCommand: ParsableCommand {
     var token: String?
 
     @Option(
-        help: ArgumentHelp("The id of a server process on this machine; may be given several times.", valueName: "pid"))
+        help: ArgumentHelp(
+            "The id of a server process on this machine, whose CPU time and memory are measured; may be repeated.",
+            valueName: "pid"))
     var pid: [Int32] = []
 
     @OptionGroup(title: "Size") var size: LoadSize
@@ -94,7 +96,7 @@ struct LoadCommand: ParsableCommand {
 
 /// The sizes of a load. An omitted size has the default of the scenario.
 struct LoadSize: ParsableArguments {
-    @Option(help: "The total number of streams, spread over the channels.")
+    @Option(help: "The total number of streams, distributed over the channels.")
     var streams: Int?
 
     @Option(help: "Channels.")
@@ -106,11 +108,11 @@ struct LoadSize: ParsableArguments {
     @Option(
         name: .customLong("in-flight"),
         help: ArgumentHelp(
-            "The maximum number of events published but not yet received by every stream; 0: wait for responses only.",
+            "The maximum number of published events that some stream has not received; 0: wait only for responses.",
             valueName: "n"))
     var inFlight: Int?
 
-    @Option(help: ArgumentHelp("Events per second in total; 0: as fast as responses arrive.", valueName: "n"))
+    @Option(help: ArgumentHelp("Events per second in total; 0: the next event follows each response.", valueName: "n"))
     var rate: Int?
 
     @Option(help: ArgumentHelp("The duration of the measurement.", valueName: "n"))
@@ -118,10 +120,10 @@ struct LoadSize: ParsableArguments {
 
     @Option(
         name: .customLong("warm-up"),
-        help: ArgumentHelp("Seconds of load before the measurement; default: 1.", valueName: "n"))
+        help: ArgumentHelp("Seconds of load before the measurement starts; default: 1.", valueName: "n"))
     var warmUp: Int?
 
-    @Option(help: ArgumentHelp("The size of a payload in bytes; default: 150.", valueName: "bytes"))
+    @Option(help: ArgumentHelp("The size of each payload in bytes; default: 150.", valueName: "bytes"))
     var payload: Int?
 
     @Option(help: ArgumentHelp("The number of webhooks that receive each event; default: 1.", valueName: "n"))
@@ -151,17 +153,21 @@ struct LoadRequests: ParsableArguments {
     @Option(
         name: .customLong("stream-path"),
         help: ArgumentHelp(
-            "The path to stream from, with {channel}; default: /v1/stream?channel={channel}.", valueName: "path")
+            "The path of streams, with the placeholder {channel}; default: /v1/stream?channel={channel}.",
+            valueName: "path")
     )
     var streamPath: String?
 
     @Option(
         name: .customLong("publish-path"),
         help: ArgumentHelp(
-            "The path to publish to, with {channel}; default: /v1/channels/{channel}/events.", valueName: "path"))
+            "The path of publishing, with the placeholder {channel}; default: /v1/channels/{channel}/events.",
+            valueName: "path"))
     var publishPath: String?
 
-    @Option(help: ArgumentHelp("The body to publish, with {payload} and optionally {channel}.", valueName: "template"))
+    @Option(
+        help: ArgumentHelp(
+            "The request body, with the placeholder {payload} and optionally {channel}.", valueName: "template"))
     var body: String?
 
     @Option(
@@ -171,14 +177,15 @@ struct LoadRequests: ParsableArguments {
 
     @Option(
         name: .customLong("resume-header"),
-        help: ArgumentHelp("The header that carries a cursor; default: Last-Event-ID.", valueName: "name"))
+        help: ArgumentHelp(
+            "The header in which a reconnecting stream sends its cursor; default: Last-Event-ID.", valueName: "name"))
     var resumeHeader: String?
 
     @Flag(help: "Store the events in history.")
     var durable = false
 
     func validate() throws {
-        if durable, body != nil { throw ValidationError("--durable and --body exclude each other.") }
+        if durable, body != nil { throw ValidationError("--durable and --body cannot be used together.") }
     }
 
     func apply(to plan: inout BenchPlan) {

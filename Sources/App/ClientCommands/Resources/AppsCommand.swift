@@ -28,7 +28,7 @@ struct AppsCommand: AsyncParsableCommand {
 
     struct Get: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show an app with its publish and subscribe key.",
+            abstract: "Show an app with its publish key and its subscribe key.",
             discussion: "The secret key is not shown; `GET /v1/apps/{id}` returns it.")
 
         @Argument(help: "The app's id.") var id: String
@@ -66,7 +66,7 @@ struct AppsCommand: AsyncParsableCommand {
         @Option(help: "The display name.") var name: String?
         @Option(
             help: ArgumentHelp(
-                "Hours for which events are kept, 1 to 876000; 'none' keeps them forever.", valueName: "hours"))
+                "Hours for which events are stored, 1 to 876000; 'none' stores them forever.", valueName: "hours"))
         var retentionHours: String?
         @OptionGroup var rates: RateOptions
         @OptionGroup var gateway: GatewayOptions
@@ -100,7 +100,7 @@ struct AppsCommand: AsyncParsableCommand {
     }
 
     struct Delete: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Delete an app with everything in it.")
+        static let configuration = CommandConfiguration(abstract: "Delete an app with all its events and records.")
 
         @Argument(help: "The app's id.") var id: String
         @OptionGroup var gateway: GatewayOptions

@@ -71,9 +71,9 @@ struct ChannelsCommand: AsyncParsableCommand {
 
         enum Kind: String, ExpressibleByArgument, CaseIterable { case direct, group, `public`, open }
 
-        @Argument(help: "The channel; default: a generated name.") var id: String?
+        @Argument(help: "The channel's id; default: a generated one.") var id: String?
         @Option(help: "The kind of the channel, which determines who may read and write it.") var kind: Kind
-        @Option(help: ArgumentHelp("A first member; may be given several times.", valueName: "user")) var user:
+        @Option(help: ArgumentHelp("A user who becomes a member; may be repeated.", valueName: "user")) var user:
             [String] = []
         @OptionGroup var settings: ChannelOptions
         @OptionGroup var gateway: GatewayOptions
@@ -95,7 +95,7 @@ struct ChannelsCommand: AsyncParsableCommand {
 
     struct Change: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "set", abstract: "Change the given values of a channel's record; the others stay unchanged.",
+            commandName: "set", abstract: "Change the given values of a channel's record; other values stay unchanged.",
             discussion: "parley channels set crew --name 'The crew' --custom '{\"floor\":3}'")
 
         @Argument(help: "The channel.") var id: String
@@ -126,13 +126,13 @@ struct ChannelOptions: ParsableArguments {
     @Option(help: "The purpose of the channel.") var description: String?
     @Option(help: ArgumentHelp("A label for grouping channels.", valueName: "label")) var customType: String?
     @Option(help: ArgumentHelp("The address of the channel's picture.", valueName: "url")) var coverURL: String?
-    @Option(help: "A type, defined by the app.") var type: String?
-    @Option(help: "A status, defined by the app.") var status: String?
-    @Option(help: ArgumentHelp("Values defined by the app: a JSON object, @FILE or -.", valueName: "json"))
+    @Option(help: "A type that the app defines.") var type: String?
+    @Option(help: "A status that the app defines.") var status: String?
+    @Option(help: ArgumentHelp("Values that the app defines: a JSON object, @FILE or -.", valueName: "json"))
     var custom: String?
     @Option(
         help: ArgumentHelp(
-            "A JSON object with members to set: JSON, @FILE, or -. Options override it.", valueName: "json"))
+            "A JSON object with the members to set: JSON, @FILE or -. Options take precedence.", valueName: "json"))
     var file: String?
 
     var members: [(name: String, value: JSONText?)] {
@@ -149,12 +149,12 @@ struct ChannelOptions: ParsableArguments {
 
 /// The options that select the records of a list.
 struct RecordListOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Only records that this expression selects.", valueName: "expression"))
+    @Option(help: ArgumentHelp("Only records that match this filter expression.", valueName: "expression"))
     var filter: String?
 
     @Option(
         help: ArgumentHelp(
-            "A member to sort by, with ':asc' or ':desc'; may be given several times.", valueName: "member"))
+            "A member to sort by, optionally with ':asc' or ':desc'; may be repeated.", valueName: "member"))
     var sort: [String] = []
 
     @OptionGroup var length: LengthOptions

@@ -5,7 +5,7 @@ import JSON
 /// `parley deliveries`: shows pending and past webhook deliveries.
 struct DeliveriesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "deliveries", abstract: "Inspect deliveries, and resend or delete those that failed.",
+        commandName: "deliveries", abstract: "List deliveries, and resend or delete those that failed.",
         subcommands: [List.self, Get.self, Retry.self, Redrive.self, Purge.self])
 
     enum Status: String, ExpressibleByArgument, CaseIterable { case pending, failed, delivered, dead, held }
@@ -20,16 +20,16 @@ struct DeliveriesCommand: AsyncParsableCommand {
         @Option(help: ArgumentHelp("Only deliveries of this event.", valueName: "event-id"))
         var event: String?
 
-        @Option(help: "Only those with this status; may be given several times.")
+        @Option(help: "Only elements with this status; may be repeated.")
         var status: [Status] = []
 
         @Option(
-            help: ArgumentHelp("Only events of this type or pattern; may be given several times.", valueName: "type"))
+            help: ArgumentHelp("Only events of this type or pattern; may be repeated.", valueName: "type"))
         var type: [String] = []
 
         @Option(
             help: ArgumentHelp(
-                "Only events on this channel or pattern; may be given several times.", valueName: "channel"))
+                "Only events on this channel or pattern; may be repeated.", valueName: "channel"))
         var channel: [String] = []
 
         @Option(help: ArgumentHelp("The maximum number of elements to list.", valueName: "n"))
@@ -83,7 +83,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
     }
 
     struct Retry: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Send a delivery now, whatever its status.")
+        static let configuration = CommandConfiguration(abstract: "Send a delivery now, regardless of its status.")
 
         @Argument(help: "The delivery's id.") var id: String
         @OptionGroup var gateway: GatewayOptions
@@ -104,7 +104,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
         @Argument(help: ArgumentHelp("Only deliveries of this webhook.", valueName: "webhook"))
         var webhook: String?
 
-        @Flag(help: "Also deliveries that wait for a retry.")
+        @Flag(help: "Send also the deliveries that wait for a retry.")
         var failed = false
 
         @OptionGroup var scope: ScopeOptions
@@ -123,7 +123,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
         @Argument(help: ArgumentHelp("Only deliveries of this webhook.", valueName: "webhook"))
         var webhook: String?
 
-        @Flag(help: "Select all deliveries, if no other option selects some.")
+        @Flag(help: "Delete all dead deliveries, if no other option selects some of them.")
         var all = false
 
         @OptionGroup var scope: ScopeOptions

@@ -4,7 +4,7 @@ import GatewayClient
 /// `parley jobs`: shows running replays, redrives and purges.
 struct JobsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "jobs", abstract: "Watch and stop replays, redrives and purges of deliveries.",
+        commandName: "jobs", abstract: "Watch, pause and cancel jobs, which replay, redrive or purge deliveries.",
         subcommands: [List.self, Get.self, Pause.self, Resume.self, Cancel.self])
 
     struct List: AsyncParsableCommand, ReadOnlyCommand {
@@ -12,7 +12,7 @@ struct JobsCommand: AsyncParsableCommand {
 
         enum State: String, ExpressibleByArgument, CaseIterable { case running, paused, done, cancelled, failed }
 
-        @Option(help: "Only those with this status; may be given several times.")
+        @Option(help: "Only elements with this status; may be repeated.")
         var state: [State] = []
 
         @OptionGroup var list: ListOptions
@@ -60,7 +60,7 @@ struct JobsCommand: AsyncParsableCommand {
     }
 
     struct Cancel: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Cancel a job. Its completed work is kept.")
+        static let configuration = CommandConfiguration(abstract: "Cancel a job. The work done so far is not undone.")
 
         @Argument(help: "The job's id.") var id: String
         @OptionGroup var gateway: GatewayOptions

@@ -39,7 +39,7 @@ enum KeyCommands {
 
     struct Get: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show what a key allows; the key's text is not stored.")
+            abstract: "Show a key's scopes and limits; the key's text cannot be shown.")
 
         @Argument(help: "The key's id, not its text.") var id: String
         @OptionGroup var gateway: GatewayOptions
@@ -52,16 +52,16 @@ enum KeyCommands {
             abstract: "Create a key. Its text is shown only once.",
             discussion: "parley keys create --name ci --scope emit --scope read --channel 'orders.*'")
 
-        @Option(help: "A description for people.")
+        @Option(help: "A description for people who read the list.")
         var name: String?
 
-        @Option(help: ArgumentHelp("A scope; may be given several times."))
+        @Option(help: ArgumentHelp("A scope: emit, read, manage or admin; may be repeated."))
         var scope: [Scope]
 
-        @Option(help: ArgumentHelp("Channels or patterns; may be given several times. Default: all."))
+        @Option(help: ArgumentHelp("A channel or pattern; may be repeated. Default: all channels."))
         var channel: [String] = []
 
-        @Option(help: ArgumentHelp("Types or patterns; may be given several times. Default: all."))
+        @Option(help: ArgumentHelp("An event type or pattern; may be repeated. Default: all types."))
         var type: [String] = []
 
         @Option(
@@ -71,7 +71,7 @@ enum KeyCommands {
 
         @Option(
             help: ArgumentHelp(
-                "A public key in PEM format: the key then has no text, and verifies tokens of users that another service signs (with --algorithm).",
+                "A public key in PEM format, which verifies tokens of users that another service signs; the new key then has no text. Requires --algorithm.",
                 valueName: "file"))
         var publicKey: String?
 
@@ -83,7 +83,7 @@ enum KeyCommands {
 
         func validate() throws {
             guard (publicKey == nil) == (algorithm == nil) else {
-                throw ValidationError("--public-key and --algorithm require each other.")
+                throw ValidationError("--public-key and --algorithm must be used together.")
             }
         }
 
@@ -147,21 +147,21 @@ enum KeyCommands {
 
     struct Token: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Create a token for a user, for a browser or an app on the user's device.",
+            abstract: "Create a token with which a browser or an app acts for a user.",
             discussion: "parley keys token ana --scope read --scope emit --channel 'room.*'")
 
         @Argument(help: "The user whom the token identifies.") var user: String
 
-        @Option(help: "A scope; may be given several times. Default: read.")
+        @Option(help: "A scope, read or emit; may be repeated. Default: read.")
         var scope: [Scope] = []
 
-        @Option(help: "Channels or patterns; may be given several times. Default: all that the key reaches.")
+        @Option(help: "A channel or pattern; may be repeated. Default: all channels to which the key has access.")
         var channel: [String] = []
 
-        @Option(help: "Types or patterns; may be given several times. Default: all that the key reaches.")
+        @Option(help: "An event type or pattern; may be repeated. Default: all types to which the key has access.")
         var type: [String] = []
 
-        @Option(help: ArgumentHelp("The lifetime of the token. Default: one hour.", valueName: "seconds"))
+        @Option(help: ArgumentHelp("The lifetime of the token in seconds. Default: 3600.", valueName: "seconds"))
         var expiresIn: Int?
 
         @OptionGroup var gateway: GatewayOptions

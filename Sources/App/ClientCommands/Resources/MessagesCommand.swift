@@ -18,10 +18,11 @@ struct MessagesCommand: AsyncParsableCommand {
             discussion: "parley messages list room.1 --user ana --limit 10")
 
         @Argument(help: "The channel.") var channel: String
-        @Option(help: "Only messages of this user.") var user: String?
+        @Option(help: "Only messages that this user sent.") var user: String?
         @Option(help: ArgumentHelp("Only messages after this timetoken.", valueName: "timetoken")) var after: String?
         @Option(help: ArgumentHelp("Only messages before this timetoken.", valueName: "timetoken")) var before: String?
-        @Option(help: "The oldest (asc) or the newest (desc) message first.") var order = HistoryCommand.Order.desc
+        @Option(help: "The order: asc prints the oldest message first, desc the newest.") var order = HistoryCommand
+            .Order.desc
         @OptionGroup var length: LengthOptions
         @OptionGroup var gateway: GatewayOptions
 
@@ -47,7 +48,8 @@ struct MessagesCommand: AsyncParsableCommand {
     }
 
     struct Get: AsyncParsableCommand, ReadOnlyCommand {
-        static let configuration = CommandConfiguration(abstract: "Show a message in its present state.")
+        static let configuration = CommandConfiguration(
+            abstract: "Show a message in its present state, with edits and reactions.")
 
         @Argument(help: "The channel.") var channel: String
         @Argument(help: "The message's timetoken.") var timetoken: String
@@ -68,9 +70,10 @@ struct MessagesCommand: AsyncParsableCommand {
 
         @Argument(help: "The channel.") var channel: String
         @Argument(help: "The text.") var text: String
-        @Option(help: "The user who sends it; required with a key.") var user: String?
-        @Option(help: ArgumentHelp("The message that it replies to.", valueName: "timetoken")) var threadOf: String?
-        @Option(help: ArgumentHelp("The message that it quotes.", valueName: "timetoken")) var quote: String?
+        @Option(help: "The user who sends the message; required with an API key.") var user: String?
+        @Option(help: ArgumentHelp("The message to which this message replies.", valueName: "timetoken")) var threadOf:
+            String?
+        @Option(help: ArgumentHelp("The message that this message quotes.", valueName: "timetoken")) var quote: String?
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
@@ -91,12 +94,13 @@ struct MessagesCommand: AsyncParsableCommand {
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete a message. Without --hard it is only marked as deleted and can be restored.")
+            abstract: "Delete a message. Without --hard, the message is only marked as deleted and can be restored.")
 
         @Argument(help: "The channel.") var channel: String
         @Argument(help: "The message's timetoken.") var timetoken: String
         @Flag(help: "Remove the message permanently.") var hard = false
-        @Option(help: ArgumentHelp("The user who deletes it; with a key.", valueName: "user")) var by: String?
+        @Option(help: ArgumentHelp("The user who deletes the message; only with an API key.", valueName: "user"))
+        var by: String?
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {

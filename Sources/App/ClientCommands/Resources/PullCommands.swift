@@ -18,9 +18,9 @@ extension SubscriptionsCommand {
 
         @Flag(help: "Acknowledge the printed deliveries.") var ack = false
 
-        @Flag(help: "Continue until interrupted.") var follow = false
+        @Flag(help: "Continue to pull until interrupted.") var follow = false
 
-        @Option(help: ArgumentHelp("The maximum number of deliveries to take at a time.", valueName: "n")) var limit =
+        @Option(help: ArgumentHelp("The maximum number of deliveries in one request.", valueName: "n")) var limit =
             100
 
         @OptionGroup var gateway: GatewayOptions
@@ -72,7 +72,7 @@ extension SubscriptionsCommand {
 
     struct Ack: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Acknowledge deliveries; fails if one was lost, that is, handed out again.")
+            abstract: "Acknowledge deliveries; fails if the deadline of one has passed.")
 
         @Argument(help: "The subscription's id.") var id: String
         @Argument(help: "The ack_id that 'pull --json' printed.") var ackIDs: [String]
@@ -85,7 +85,7 @@ extension SubscriptionsCommand {
 
     struct Nack: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Return deliveries for redelivery; fails if one was lost.")
+            abstract: "Return deliveries, so that they are delivered again; fails if the deadline of one has passed.")
 
         @Argument(help: "The subscription's id.") var id: String
         @Argument(help: "The ack_id that 'pull --json' printed.") var ackIDs: [String]
@@ -99,7 +99,7 @@ extension SubscriptionsCommand {
 
     struct Extend: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Extend the deadlines of deliveries; fails if one was lost.")
+            abstract: "Extend the deadlines of deliveries; fails if the deadline of one has passed.")
 
         @Argument(help: "The subscription's id.") var id: String
         @Argument(help: "The ack_id that 'pull --json' printed.") var ackIDs: [String]
@@ -142,6 +142,6 @@ extension SubscriptionsCommand {
         let lost = results.count { $0["result"]?.string == "lost" }
         guard lost > 0 else { return }
         throw CommandFailure(
-            "\(lost) of \(results.count) were lost: their deadline had passed, so they are delivered again")
+            "the deadline of \(lost) of \(results.count) deliveries had passed, so they are delivered again")
     }
 }

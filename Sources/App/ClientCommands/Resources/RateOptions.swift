@@ -5,11 +5,12 @@ import JSON
 struct RateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Requests per window: 60/m, 5/s, 1000/h, or 60/30 for 60 in 30 seconds. 'none' removes the limit.",
+            "The maximum rate of requests: 5/s, 60/m, 1000/h, or 60/30 for 60 requests in 30 seconds. 'none' removes the limit.",
             valueName: "rate"))
     var rateLimit: Rate?
 
-    @Option(help: ArgumentHelp("Events per window, in the same form: 1000000/d.", valueName: "rate"))
+    @Option(
+        help: ArgumentHelp("The maximum rate of events, in the form of --rate-limit: 1000000/d.", valueName: "rate"))
     var eventQuota: Rate?
 
     var isEmpty: Bool { rateLimit == nil && eventQuota == nil }

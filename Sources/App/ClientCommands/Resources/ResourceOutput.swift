@@ -41,7 +41,7 @@ struct ResourceOutput: Sendable {
         guard !isJSON else { return }
         if isEmpty { return console.errors.line(empty) }
         for line in table.lines(console.output.style) { console.output.line(line) }
-        if hasMore { console.errors.line("there are more: --limit") }
+        if hasMore { console.errors.line("there are more elements; use a larger --limit") }
     }
 
     /// Prints one resource: its members, one per line, or the JSON object.

@@ -10,19 +10,19 @@ struct ScopeOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only events before this timetoken.", valueName: "timetoken"))
     var before: String?
 
-    @Option(help: "Types or patterns; may be given several times.")
+    @Option(help: "Only events of this type or pattern; may be repeated.")
     var type: [String] = []
 
-    @Option(help: "Channels or patterns; may be given several times.")
+    @Option(help: "Only events on this channel or pattern; may be repeated.")
     var channel: [String] = []
 
-    @Option(help: ArgumentHelp("Only events that this expression selects.", valueName: "expression"))
+    @Option(help: ArgumentHelp("Only events that match this filter expression.", valueName: "expression"))
     var filter: String?
 
     @Option(help: ArgumentHelp("The maximum number of deliveries per second.", valueName: "n"))
     var rate: Int?
 
-    @Flag(help: "Only count the deliveries.")
+    @Flag(help: "Only count the deliveries, and start no job.")
     var dryRun = false
 
     /// True when an option excludes deliveries.

@@ -6,7 +6,7 @@ import Signing
 extension SourcesCommand {
     struct Test: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Test which events a post would become; nothing is stored.",
+            abstract: "Show the events that a post would become; nothing is stored.",
             discussion: """
                 parley sources test github-main --header 'X-GitHub-Event: push' --body @push.json
                 parley sources test github-main --request req_17000000000000000_1 --mapping @new.json
@@ -17,17 +17,17 @@ extension SourcesCommand {
         @Option(help: ArgumentHelp("The post's body: the text itself, @FILE, or - for the standard input."))
         var body: String?
 
-        @Option(help: ArgumentHelp("A header of the post; may be given several times.", valueName: "name: value"))
+        @Option(help: ArgumentHelp("A header field of the post; may be repeated.", valueName: "name: value"))
         var header: [String] = []
 
         @Option(
-            help: ArgumentHelp("A query parameter of the post; may be given several times.", valueName: "name=value"))
+            help: ArgumentHelp("A query parameter of the post; may be repeated.", valueName: "name=value"))
         var query: [String] = []
 
-        @Option(help: ArgumentHelp("POST, or GET and OPTIONS for a provider's verification request."))
+        @Option(help: ArgumentHelp("The HTTP method: POST, or GET or OPTIONS for a verification request."))
         var method: String?
 
-        @Option(help: ArgumentHelp("The id of a request in the log, instead of a post.", valueName: "id"))
+        @Option(help: ArgumentHelp("The id of a logged request to test, instead of --body.", valueName: "id"))
         var request: String?
 
         @Option(
@@ -39,7 +39,7 @@ extension SourcesCommand {
         func validate() throws {
             let describes = body != nil || !header.isEmpty || !query.isEmpty || method != nil
             guard (request != nil) != describes else {
-                throw ValidationError("Give either --request, or --body with --header and --query.")
+                throw ValidationError("Pass either --request, or --body with --header and --query.")
             }
         }
 
@@ -87,14 +87,16 @@ extension SourcesCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the latest requests to a source, or show one.",
             discussion:
-                "The latest requests of each source, including rejected ones, are kept in memory until a restart."
+                "The gateway keeps the latest requests of each source, including rejected ones, in memory until it restarts."
         )
 
         @Argument(help: "The source's id.") var id: String
         @Argument(help: "A request's id.") var request: String?
 
         @Option(
-            help: "Only those with this outcome: accepted, duplicate, dropped, handshake, signature_invalid, rejected.")
+            help:
+                "Only requests with this outcome: accepted, duplicate, dropped, handshake, signature_invalid or rejected."
+        )
         var outcome: String?
 
         @Option(help: "The maximum number of requests to list.") var limit = 50
@@ -124,7 +126,7 @@ extension SourcesCommand {
 
     struct Replay: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Replay a request from the log, with the source's present mapping.")
+            abstract: "Process a logged request again, with the source's present mapping.")
 
         @Argument(help: "The source's id.") var id: String
         @Argument(help: "The request's id.") var request: String

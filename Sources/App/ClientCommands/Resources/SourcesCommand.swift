@@ -5,7 +5,7 @@ import JSON
 /// `parley sources`: manages sources, to which other services post.
 struct SourcesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sources", abstract: "Manage sources, which turn posts of other services into events.",
+        commandName: "sources", abstract: "Manage sources, which convert posts of other services into events.",
         subcommands: [
             List.self, Put.self, Update.self, Get.self, Delete.self, Test.self, Requests.self, Replay.self,
             Mappings.self,
@@ -34,12 +34,14 @@ struct SourcesCommand: AsyncParsableCommand {
 
     struct Update: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Change the given settings of a source; the others stay unchanged.",
+            abstract: "Change the given settings of a source; other settings stay unchanged.",
             discussion: "parley sources update github-main @change.json")
 
         @Argument(help: "The source's id.") var id: String
         @Argument(
-            help: ArgumentHelp("The members to change: JSON, @FILE, or - for the standard input.", valueName: "json"))
+            help: ArgumentHelp(
+                "A JSON object with the members to change: JSON, @FILE, or - for the standard input.", valueName: "json"
+            ))
         var document: String
         @OptionGroup var gateway: GatewayOptions
 
@@ -55,7 +57,7 @@ struct SourcesCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create a source, or replace its settings.",
             discussion: """
-                Secrets that are left out are kept if the scheme stays the same; other settings get their defaults.
+                Settings that are left out get their defaults, except that secrets stay the same if the scheme does.
 
                 parley sources put github-main --scheme github --secret "$SECRET" --mapping @mapping.json
                 parley sources put shop --scheme generic --option header=X-Sig --secret @secret.txt --mapping @mapping.json
@@ -68,7 +70,8 @@ struct SourcesCommand: AsyncParsableCommand {
         @Argument(help: "The source's id, which is the last part of its address.") var id: String
 
         @Argument(
-            help: ArgumentHelp("The whole document: JSON, @FILE, or - for the standard input.", valueName: "json"))
+            help: ArgumentHelp(
+                "All settings as one JSON object: JSON, @FILE, or - for the standard input.", valueName: "json"))
         var document: String?
 
         @Option(help: ArgumentHelp("The signature scheme: github, standard, stripe, generic, …, or none."))
@@ -76,12 +79,12 @@ struct SourcesCommand: AsyncParsableCommand {
 
         @Option(
             help: ArgumentHelp(
-                "An option of the scheme, such as header=X-Sig; may be given several times.", valueName: "name=value"))
+                "An option of the scheme, such as header=X-Sig; may be repeated.", valueName: "name=value"))
         var option: [String] = []
 
         @Option(
             help: ArgumentHelp(
-                "A secret that signs posts: its text or @FILE; may be given several times.", valueName: "secret"))
+                "A secret with which posts are signed: its text or @FILE; may be repeated.", valueName: "secret"))
         var secret: [String] = []
 
         @Option(help: "The kind of verification request to answer: slack, meta, x or cloudevents.")
@@ -98,10 +101,11 @@ struct SourcesCommand: AsyncParsableCommand {
         func validate() throws {
             let hasParts = scheme != nil || !secret.isEmpty || mapping != nil
             guard scheme != nil || (option.isEmpty && handshake == nil && verifyToken == nil) else {
-                throw ValidationError("--option, --handshake and --verify-token require --scheme.")
+                throw ValidationError("--option, --handshake and --verify-token can be used only with --scheme.")
             }
             guard (document != nil) != hasParts else {
-                throw ValidationError("Give either the whole document, or --scheme, --secret and --mapping.")
+                throw ValidationError(
+                    "Pass either all settings as one JSON object, or --scheme, --secret and --mapping.")
             }
         }
 

@@ -36,7 +36,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Create a subscription; later events are stored for it.")
+            abstract: "Create a subscription, for which later events are stored.")
 
         @OptionGroup var settings: SubscriptionOptions
         @OptionGroup var gateway: GatewayOptions
@@ -52,7 +52,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
 
     struct Update: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Change the given settings of a subscription; the others stay unchanged.")
+            abstract: "Change the given settings of a subscription; other settings stay unchanged.")
 
         @Argument(help: "The subscription's id.") var id: String
         @OptionGroup var settings: SubscriptionOptions
@@ -78,7 +78,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete a subscription; its waiting deliveries become dead.")
+            abstract: "Delete a subscription; its waiting deliveries are given up.")
 
         @Argument(help: "The subscription's id.") var id: String
         @OptionGroup var gateway: GatewayOptions
@@ -93,10 +93,10 @@ struct SubscriptionsCommand: AsyncParsableCommand {
 
     struct Seek: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Seek to a position in the log; events after it are handed out again.")
+            abstract: "Move a subscription to a position; events after it are delivered again.")
 
         @Argument(help: "The subscription's id.") var id: String
-        @Argument(help: "earliest, latest or a timetoken.") var position: String
+        @Argument(help: "The position: earliest, latest or a timetoken.") var position: String
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
@@ -117,16 +117,17 @@ struct SubscriptionsCommand: AsyncParsableCommand {
 struct SubscriptionOptions: ParsableArguments {
     @OptionGroup var selection: SelectionOptions
 
-    @Option(help: ArgumentHelp("The time within which a delivery must be acknowledged.", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp("The time in seconds within which a delivery must be acknowledged.", valueName: "seconds"))
     var ackDeadline: Int?
 
     @Option(help: ArgumentHelp("The maximum number of unacknowledged deliveries at a time.", valueName: "n"))
     var maxOutstanding: Int?
 
-    @Option(help: "none, per_channel or strict.")
+    @Option(help: "The order of deliveries: none, per_channel or strict.")
     var ordering: String?
 
-    @Option(help: ArgumentHelp("The number of times a delivery is handed out before it becomes dead.", valueName: "n"))
+    @Option(help: ArgumentHelp("The number of times a delivery is delivered before it is given up.", valueName: "n"))
     var maxAttempts: Int?
 
     var document: JSONText {

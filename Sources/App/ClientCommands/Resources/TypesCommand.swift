@@ -5,8 +5,8 @@ import JSON
 /// `parley types`: manages the event types of an app and the versions of their schemas.
 struct TypesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "types", abstract: "List event types with their schemas, and declare them.",
-        discussion: "Schemas in files are checked without a gateway by 'parley schema'.",
+        commandName: "types", abstract: "List event types and their schemas, and declare event types.",
+        discussion: "'parley schema' checks schemas in files without a gateway.",
         subcommands: [List.self, Get.self, Versions.self, Put.self, AddVersion.self])
 
     static func path(_ type: String) -> RequestPath { RequestPath("event-types", type) }
@@ -16,7 +16,8 @@ struct TypesCommand: AsyncParsableCommand {
             abstract: "List the event types of the app, without the built-in ones.",
             discussion: "parley types list --prefix order.")
 
-        @Option(help: ArgumentHelp("Only types whose name begins with this.", valueName: "text")) var prefix: String?
+        @Option(help: ArgumentHelp("Only types whose names begin with this text.", valueName: "text")) var prefix:
+            String?
         @Flag(help: "List the built-in types instead of the app's.") var builtIn = false
         @OptionGroup var gateway: GatewayOptions
 
@@ -47,7 +48,7 @@ struct TypesCommand: AsyncParsableCommand {
 
     struct Versions: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the versions of a type's schema, or print the schema of one.",
+            abstract: "List the versions of a type's schema, or print the schema of one version.",
             discussion: """
                 parley types versions order.paid
                 parley types versions order.paid 2 > order.paid.json
@@ -56,7 +57,7 @@ struct TypesCommand: AsyncParsableCommand {
                 """)
 
         @Argument(help: "The event type.") var type: String
-        @Argument(help: "A version; its schema is printed.") var version: Int?
+        @Argument(help: "The number of the version whose schema is printed.") var version: Int?
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
@@ -86,22 +87,24 @@ struct TypesCommand: AsyncParsableCommand {
             discussion: """
                 parley types put order.paid --owner billing --mode warn
 
-                Settings that are left out get their defaults; the versions of the schema are kept.
+                Settings that are left out get their defaults; the versions of the schema stay unchanged.
                 """)
 
         @Argument(help: "The event type.") var type: String
         @Option(help: "The meaning of events of the type.") var description: String?
         @Option(help: "The team or person responsible for the type.") var owner: String?
         @Option(help: "What happens to events that do not match the schema: enforce, warn or off.") var mode: String?
-        @Option(help: "The compatibility rule for new versions: backward, forward, full, none, or a variant of these.")
+        @Option(
+            help: "The compatibility that new versions must have: backward, forward, full, none, or a variant of these."
+        )
         var compatibility: String?
         @Option(help: ArgumentHelp("The reason why the type should no longer be emitted.", valueName: "reason"))
         var deprecated: String?
-        @Option(help: ArgumentHelp("Hours for which events of the type are kept, 1 to 876000.", valueName: "hours"))
+        @Option(help: ArgumentHelp("Hours for which events of the type are stored, 1 to 876000.", valueName: "hours"))
         var retentionHours: Int?
         @Option(
             help: ArgumentHelp(
-                "A JSON object with settings: JSON, @FILE, or -. Options override it.", valueName: "json"))
+                "A JSON object with the settings: JSON, @FILE or -. Options take precedence.", valueName: "json"))
         var file: String?
         @OptionGroup var gateway: GatewayOptions
 
@@ -127,7 +130,7 @@ struct TypesCommand: AsyncParsableCommand {
 
         @Argument(help: "The event type.") var type: String
         @Argument(help: ArgumentHelp("The schema: JSON, @FILE, or -.", valueName: "json")) var schema: String
-        @Flag(help: "Only print the response that the request would get.") var dryRun = false
+        @Flag(help: "Check the version and print the response, but add nothing.") var dryRun = false
         @Option(
             help: ArgumentHelp("Accept the version although it is incompatible, for this reason.", valueName: "reason"))
         var force: String?

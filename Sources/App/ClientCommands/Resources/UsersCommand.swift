@@ -40,7 +40,8 @@ struct UsersCommand: AsyncParsableCommand {
 
     struct Change: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "set", abstract: "Change the given values of a user; create the user if there is none.",
+            commandName: "set",
+            abstract: "Change the given values of a user's record; create the record if it does not exist.",
             discussion: """
                 parley users set ana --name 'Ana B.' --custom '{"floor":3}'
                 parley users set ana --file @ana.json
@@ -51,13 +52,13 @@ struct UsersCommand: AsyncParsableCommand {
         @Option(help: ArgumentHelp("The address of the user's picture.", valueName: "url")) var profileURL: String?
         @Option(help: "The user's email address.") var email: String?
         @Option(help: ArgumentHelp("The user's id in another system.", valueName: "id")) var externalID: String?
-        @Option(help: "A type, defined by the app.") var type: String?
-        @Option(help: "A status, defined by the app.") var status: String?
-        @Option(help: ArgumentHelp("Values defined by the app: a JSON object, @FILE or -.", valueName: "json"))
+        @Option(help: "A type that the app defines.") var type: String?
+        @Option(help: "A status that the app defines.") var status: String?
+        @Option(help: ArgumentHelp("Values that the app defines: a JSON object, @FILE or -.", valueName: "json"))
         var custom: String?
         @Option(
             help: ArgumentHelp(
-                "A JSON object with members to set: JSON, @FILE, or -. Options override it.", valueName: "json"))
+                "A JSON object with the members to set: JSON, @FILE or -. Options take precedence.", valueName: "json"))
         var file: String?
         @OptionGroup var gateway: GatewayOptions
 
@@ -86,7 +87,8 @@ struct UsersCommand: AsyncParsableCommand {
     }
 
     struct Delete: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Delete a user's record with its memberships.")
+        static let configuration = CommandConfiguration(
+            abstract: "Delete a user's record, and revoke the user's tokens.")
 
         @Argument(help: "The user's id.") var id: String
         @OptionGroup var gateway: GatewayOptions

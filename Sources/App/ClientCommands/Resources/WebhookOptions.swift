@@ -5,14 +5,15 @@ import JSON
 struct WebhookOptions: ParsableArguments {
     @OptionGroup var selection: SelectionOptions
 
-    @Option(help: "envelope, flat, cloudevents, cloudevents_binary, cloudevents_batch or template.")
+    @Option(help: "The format: envelope, flat, cloudevents, cloudevents_binary, cloudevents_batch or template.")
     var format: String?
 
-    @Option(help: ArgumentHelp("The body for the format template: JSON, @FILE, or -.", valueName: "json"))
+    @Option(
+        help: ArgumentHelp("The template of the body, for --format template: JSON, @FILE, or -.", valueName: "json"))
     var template: String?
 
     @Option(
-        help: ArgumentHelp("A header sent with every delivery; may be given several times.", valueName: "name: value"))
+        help: ArgumentHelp("A header field sent with every delivery; may be repeated.", valueName: "name: value"))
     var header: [String] = []
 
     @Option(
@@ -20,10 +21,10 @@ struct WebhookOptions: ParsableArguments {
     var auth: String?
 
     @Option(
-        help: ArgumentHelp("standard, standard_ed25519, hub_sha256, stripe or rfc9421; may be given several times."))
+        help: ArgumentHelp("A signature: standard, standard_ed25519, hub_sha256, stripe or rfc9421; may be repeated."))
     var signature: [String] = []
 
-    @Option(help: ArgumentHelp("none, per_channel or strict."))
+    @Option(help: ArgumentHelp("The order of deliveries: none, per_channel or strict."))
     var ordering: String?
 
     @Option(help: ArgumentHelp("The maximum number of deliveries in one post.", valueName: "events"))
@@ -32,10 +33,10 @@ struct WebhookOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The maximum number of attempts started per second.", valueName: "number"))
     var rate: Double?
 
-    @Option(help: ArgumentHelp("The maximum number of attempts at a time.", valueName: "n"))
+    @Option(help: ArgumentHelp("The maximum number of concurrent attempts.", valueName: "n"))
     var concurrency: Int?
 
-    @Option(help: ArgumentHelp("The time that a receiver has to respond.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("The time in seconds within which a receiver must respond.", valueName: "seconds"))
     var timeout: Int?
 
     @Option(
@@ -43,11 +44,12 @@ struct WebhookOptions: ParsableArguments {
             "Seconds before each retry, separated by commas: 5,60,3600. Empty: no retries.", valueName: "delays"))
     var retry: String?
 
-    @Option(help: ArgumentHelp("Whether the receiver must consent: none, echo or cloudevents."))
+    @Option(help: ArgumentHelp("The way in which the receiver must consent: none, echo or cloudevents."))
     var verification: String?
 
     @Option(
-        help: ArgumentHelp("A JSON object with settings: JSON, @FILE, or -. Options override it.", valueName: "json"))
+        help: ArgumentHelp(
+            "A JSON object with the settings: JSON, @FILE or -. Options take precedence.", valueName: "json"))
     var file: String?
 
     /// Returns the settings as a JSON document.
@@ -133,22 +135,23 @@ struct WebhookOptions: ParsableArguments {
 
 /// The options for the events of a webhook or subscription. Only the given settings are sent.
 struct SelectionOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Types or patterns; may be given several times. Default: all but the high-volume ones."))
+    @Option(
+        help: ArgumentHelp("An event type or pattern; may be repeated. Default: all types but those of high volume."))
     var type: [String] = []
 
-    @Option(help: ArgumentHelp("Channels or patterns; may be given several times. Default: all."))
+    @Option(help: ArgumentHelp("A channel or pattern; may be repeated. Default: all channels."))
     var channel: [String] = []
 
-    @Option(help: ArgumentHelp("Only events that this expression selects.", valueName: "expression"))
+    @Option(help: ArgumentHelp("Only events that match this filter expression.", valueName: "expression"))
     var filter: String?
 
     @Option(
         help: ArgumentHelp(
-            "Objects to add to each event, separated by commas: user, channel, thread, member. Empty: none.",
+            "Objects to include with each event, separated by commas: user, channel, thread, member. Empty: none.",
             valueName: "objects"))
     var include: String?
 
-    @Option(help: "A description for people.")
+    @Option(help: "A description for people who read the list.")
     var description: String?
 
     /// The members of the request body, in order.

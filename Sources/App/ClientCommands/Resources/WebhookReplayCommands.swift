@@ -14,11 +14,11 @@ extension WebhooksCommand {
 
         @Option(
             help:
-                "Failed and dead deliveries, dead ones only, or every stored event that the webhook selects now."
+                "The deliveries to send: failed (failed and dead ones), dead, or all (every stored event that the webhook matches now)."
         )
         var only: Only = .failed
 
-        @Flag(help: "Only events after the newest one that was delivered.")
+        @Flag(help: "Only events that are newer than the newest delivered one.")
         var sinceLastSuccess = false
 
         @OptionGroup var scope: ScopeOptions
@@ -83,23 +83,25 @@ extension WebhooksCommand {
 /// `parley audit`: shows the audit log.
 struct AuditCommand: AsyncParsableCommand, ReadOnlyCommand {
     static let configuration = CommandConfiguration(
-        commandName: "audit", abstract: "List the changes made by administration, by default the newest first.",
+        commandName: "audit",
+        abstract: "List the administrative changes in the audit log, by default the newest first.",
         discussion: "parley audit --action 'key.*' --limit 20")
 
     enum Result: String, ExpressibleByArgument, CaseIterable { case done, refused }
 
-    @Option(help: ArgumentHelp("Only entries of this credential.", valueName: "key-id"))
+    @Option(help: ArgumentHelp("Only changes that were made with this credential.", valueName: "key-id"))
     var actor: String?
 
     @Option(
-        help: ArgumentHelp("Only entries of this action, or of all actions on a subject: 'key.*'.", valueName: "action")
+        help: ArgumentHelp(
+            "Only this action, such as 'key.create', or all actions on a subject: 'key.*'.", valueName: "action")
     )
     var action: String?
 
-    @Option(help: ArgumentHelp("Only entries about this resource.", valueName: "id"))
+    @Option(help: ArgumentHelp("Only changes of this resource.", valueName: "id"))
     var resource: String?
 
-    @Option(help: "Only entries with this result.")
+    @Option(help: "Only entries with this result: done or refused.")
     var result: Result?
 
     @Option(help: ArgumentHelp("The maximum number of elements to list.", valueName: "n"))
@@ -132,13 +134,15 @@ struct AuditCommand: AsyncParsableCommand, ReadOnlyCommand {
 struct ListOptions: ParsableArguments {
     enum Order: String, ExpressibleByArgument, CaseIterable { case asc, desc }
 
-    @Option(help: "The direction: asc or desc; for times, asc starts with the oldest.")
+    @Option(help: "The order: asc or desc; asc starts with the oldest, or with the first id.")
     var order: Order?
 
-    @Option(help: ArgumentHelp("Only after this time: a timetoken, or 2030-01-31T12:00:00Z.", valueName: "time"))
+    @Option(
+        help: ArgumentHelp(
+            "Only elements after this time: a timetoken, or a time such as 2030-01-31T12:00:00Z.", valueName: "time"))
     var after: String?
 
-    @Option(help: ArgumentHelp("Only before this time.", valueName: "time"))
+    @Option(help: ArgumentHelp("Only elements before this time.", valueName: "time"))
     var before: String?
 
     /// Adds these options to the path of a list.

@@ -29,7 +29,7 @@ extension WebhooksCommand {
 
     struct Update: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Change the given settings of a webhook; the others stay unchanged.",
+            abstract: "Change the given settings of a webhook; other settings stay unchanged.",
             discussion: "parley webhooks update wh_… --type 'order.*' --ordering per_channel")
 
         @Argument(help: "The webhook's id.") var id: String
@@ -47,7 +47,7 @@ extension WebhooksCommand {
 
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Ask a webhook's receiver for its consent; enables the webhook.")
+            abstract: "Ask a webhook's receiver for its consent, and enable the webhook.")
 
         @Argument(help: "The webhook's id.") var id: String
         @OptionGroup var gateway: GatewayOptions
@@ -63,13 +63,15 @@ extension WebhooksCommand {
     struct RotateSecret: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "rotate-secret",
-            abstract: "Create a new secret, shown only once; the present one also signs for a while.")
+            abstract: "Create a new secret, which is shown only once; the present secret also signs for a while.")
 
         @Argument(help: "The webhook's id.") var id: String
-        @Option(help: ArgumentHelp("The time for which both sign; default: one day.", valueName: "seconds"))
+        @Option(
+            help: ArgumentHelp(
+                "Seconds for which the present secret or key also signs; default: 86400.", valueName: "seconds"))
         var overlap: Int?
         @Option(
-            help: ArgumentHelp("A secret of your own, whsec_…; @FILE keeps it out of process lists.", valueName: "text")
+            help: ArgumentHelp("Your own secret, whsec_…; @FILE keeps it out of process lists.", valueName: "text")
         )
         var secret: String?
         @OptionGroup var gateway: GatewayOptions
@@ -92,9 +94,11 @@ extension WebhooksCommand {
     struct RotateSigningKey: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "rotate-signing-key",
-            abstract: "Create a new key for standard_ed25519 signatures; the present one also signs for a while.")
+            abstract: "Create a new key for standard_ed25519 signatures; the present key also signs for a while.")
 
-        @Option(help: ArgumentHelp("The time for which both sign; default: one day.", valueName: "seconds"))
+        @Option(
+            help: ArgumentHelp(
+                "Seconds for which the present secret or key also signs; default: 86400.", valueName: "seconds"))
         var overlap: Int?
         @OptionGroup var gateway: GatewayOptions
 
@@ -113,7 +117,7 @@ extension WebhooksCommand {
 
     struct Preview: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show the request a webhook would get for an event, without sending it.",
+            abstract: "Show the request that a webhook would receive for an event, without sending it.",
             discussion: """
                 parley webhooks preview wh_… --event evt_17000000000000000
                 parley webhooks preview wh_… --type order.paid --data '{"amount":5}'
@@ -121,15 +125,15 @@ extension WebhooksCommand {
 
         @Argument(help: "The webhook's id.") var id: String
         @Option(help: "The id of a stored event.") var event: String?
-        @Option(help: "The type of a made-up event.") var type: String?
-        @Option(help: "The channel of a made-up event.") var channel: String?
-        @Option(help: ArgumentHelp("The payload of a made-up event: JSON, @FILE, or -.", valueName: "json"))
+        @Option(help: "The type of a sample event.") var type: String?
+        @Option(help: "The channel of a sample event.") var channel: String?
+        @Option(help: ArgumentHelp("The payload of a sample event: JSON, @FILE, or -.", valueName: "json"))
         var data: String?
         @OptionGroup var gateway: GatewayOptions
 
         func validate() throws {
             guard (event == nil) != (type == nil) else {
-                throw ValidationError("Give either --event, or --type and --data.")
+                throw ValidationError("Pass either --event, or --type and --data.")
             }
         }
 

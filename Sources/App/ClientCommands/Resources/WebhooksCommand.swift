@@ -20,7 +20,7 @@ struct WebhooksCommand: AsyncParsableCommand {
             return "paused until \(EventLine.time(until))"
         }
         if let since = webhook["failing_since"]?.string { return "failing since \(EventLine.time(since))" }
-        if webhook["circuit"]?.string == "half_open" { return "on trial after a pause" }
+        if webhook["circuit"]?.string == "half_open" { return "paused after failures, now one attempt at a time" }
         return webhook["last_error"]?.isNull == false ? "failing" : "ok"
     }
 
@@ -32,7 +32,7 @@ struct WebhooksCommand: AsyncParsableCommand {
             case pendingVerification = "pending_verification"
         }
 
-        @Option(help: "Only webhooks with this status; may be given several times.")
+        @Option(help: "Only webhooks with this status; may be repeated.")
         var status: [Status] = []
 
         @OptionGroup var list: ListOptions
@@ -78,10 +78,10 @@ struct WebhooksCommand: AsyncParsableCommand {
     }
 
     struct Enable: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Enable a webhook; its held deliveries are sent.")
+        static let configuration = CommandConfiguration(abstract: "Enable a webhook, and send its held deliveries.")
 
         @Argument(help: "The webhook's id.") var id: String
-        @Flag(help: "Discard the held deliveries instead; they can be replayed.") var discard = false
+        @Flag(help: "Give up the held deliveries instead of sending them; they can be replayed.") var discard = false
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
@@ -95,7 +95,8 @@ struct WebhooksCommand: AsyncParsableCommand {
     }
 
     struct Disable: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Disable a webhook; its deliveries are held.")
+        static let configuration = CommandConfiguration(
+            abstract: "Disable a webhook; its deliveries are held until it is enabled.")
 
         @Argument(help: "The webhook's id.") var id: String
         @OptionGroup var gateway: GatewayOptions

@@ -10,7 +10,7 @@ extension SchemaCommand {
             discussion: """
                 parley schema compat --old order-1.json --new order-2.json --mode full
 
-                backward: the new version accepts whatever the old one accepted. forward: the reverse. full: both.
+                backward: the new version accepts every document that the old one accepts. forward: the reverse. full: both.
                 """)
 
         @Option(help: ArgumentHelp("The present version.", valueName: "file"))
@@ -22,7 +22,7 @@ extension SchemaCommand {
         @Option(help: "The compatibility to check.")
         var mode = SchemaComparison.Mode.backward
 
-        @Flag(help: "Allow a new optional member even if the other, open version allows any value for it.")
+        @Flag(help: "Accept a new optional member even if the other version allows any value under its name.")
         var lenient = false
 
         @OptionGroup var reading: SchemaInputOptions
@@ -46,8 +46,11 @@ extension SchemaCommand {
             case .yes: sink.line("\(sink.style.good("yes")): \(mode.rawValue) compatible")
             case .no(let witness):
                 sink.line("\(sink.style.bad("no")): not \(mode.rawValue) compatible")
-                sink.line("one version accepts and the other refuses " + SanitizedText.safe(witness.description))
-            case .unknown: sink.line("\(sink.style.bad("unknown")): neither a proof nor a counter-example was found")
+                sink.line("one version accepts and the other rejects " + SanitizedText.safe(witness.description))
+            case .unknown:
+                sink.line(
+                    "\(sink.style.bad("unknown")): the comparison found neither a proof of compatibility nor a counter-example"
+                )
             }
             guard !comparison.changes.isEmpty else { return }
             var table = Table(["place", "change", "breaks", "may break"])

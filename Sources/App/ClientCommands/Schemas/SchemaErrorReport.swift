@@ -11,7 +11,8 @@ struct SchemaErrorReport: Error {
     init(file: String, problems: [SchemaError.Problem]) {
         self.file = file
         self.problems = problems
-        message = problems.count == 1 ? "the schema is refused" : "the schema is refused for \(problems.count) reasons"
+        message =
+            problems.count == 1 ? "the schema is rejected" : "the schema is rejected for \(problems.count) reasons"
     }
 
     init(file: String, notJSON error: JSONError) {
@@ -33,7 +34,7 @@ struct SchemaErrorReport: Error {
     var problem: JSONText {
         JSONText { writer in
             writer.beginObject()
-            writer.member("title", "The schema is refused")
+            writer.member("title", "The schema is rejected")
             writer.member("code", "schema_invalid")
             writer.member("detail", problems.first?.detail ?? message)
             writer.key("errors")

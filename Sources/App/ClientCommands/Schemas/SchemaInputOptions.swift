@@ -7,19 +7,19 @@ struct SchemaInputOptions: ParsableArguments {
     enum Formats: String, ExpressibleByArgument, CaseIterable { case annotate, assert }
     enum Numbers: String, ExpressibleByArgument, CaseIterable { case strict, lenient }
 
-    @Option(help: "The dialect of schemas without $schema.")
+    @Option(help: "The JSON Schema dialect of schemas without $schema.")
     var dialect = Dialect.draft202012
 
-    @Option(help: "Determines whether 'format' is checked.")
+    @Option(help: "Whether the keyword 'format' is checked.")
     var formats: Formats?
 
     @Option(
         help: ArgumentHelp(
-            "Schemas that others refer to, by their path below BASE (default: the folder's file: URI) and by their $id; may be given several times.",
+            "A folder of schemas to which others refer, by their path below BASE (default: the folder's file: URI) or by their $id; may be repeated.",
             valueName: "dir[=base]"))
     var remotes: [String] = []
 
-    @Option(help: "Determines whether integers beyond 64 bits are rejected or read as doubles.")
+    @Option(help: "The treatment of integers beyond 64 bits: rejected, or read as doubles.")
     var numbers = Numbers.strict
 
     @Option(

@@ -84,7 +84,7 @@ private struct ValidatedLine {
     private var hindrance: String? {
         if let error { return "not JSON: \(error)" }
         guard case .exhausted(let budget) = verdict else { return nil }
-        return "too much to evaluate: \(budget.limit)"
+        return "the check exceeds a limit: \(budget.limit)"
     }
 
     func printReport(_ sink: Sink) {
@@ -96,7 +96,7 @@ private struct ValidatedLine {
                 "line \(number): \(sink.style.name(SanitizedText.safe(violation.pointer)))  \(SanitizedText.safe(violation.detail))"
             )
         }
-        if report.isTruncated { sink.line("line \(number): and more") }
+        if report.isTruncated { sink.line("line \(number): there are more errors") }
     }
 
     var json: JSONText {
@@ -152,11 +152,11 @@ extension Verdict.Budget {
     /// The name of the exceeded limit.
     fileprivate var limit: String {
         switch self {
-        case .steps: "out of steps"
-        case .patternSteps: "out of steps of patterns"
-        case .depth: "nested too deep"
+        case .steps: "too many steps"
+        case .patternSteps: "too many steps in patterns"
+        case .depth: "nested too deeply"
         case .members: "an object with too many members"
-        case .memory: "out of working memory"
+        case .memory: "too much working memory"
         case .bytes: "too many bytes"
         }
     }
@@ -170,7 +170,7 @@ extension SchemaCommand {
                 parley history orders.eu --all --json | jq -c .data > orders.jsonl
                 parley schema infer --instances orders.jsonl > order.json
 
-                The draft accepts every one of the documents and makes few guesses; review it before you declare it.
+                The schema accepts every one of the documents and guesses little more; review it before you declare it.
                 """)
 
         @Option(help: ArgumentHelp("The documents, one on each line.", valueName: "file"))
@@ -226,7 +226,7 @@ struct SchemaCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema", abstract: "Check schemas, validate documents, compare versions; offline.",
         discussion: """
-            Nothing is fetched over the network: a schema that is referred to comes from --remotes, or is one of the \
+            Nothing is fetched over the network: a referenced schema must be in --remotes, or be one of the \
             published metaschemas.
 
             Exit codes: 0 success, 1 wrong usage or a file that cannot be read, 2 the schema is rejected, 4 a document \

@@ -38,7 +38,7 @@ public struct Backup {
         guard !target.exists else { throw BackupFailure("'\(path)' exists already: use a new directory") }
         guard store.exists else {
             throw BackupFailure(
-                "there is no database at '\(store.path)': pass the gateway's data directory with --data")
+                "no database exists at '\(store.path)': pass the gateway's data directory with --data")
         }
         let partial = Folder(target.path + ".partial")
         guard !partial.exists else {

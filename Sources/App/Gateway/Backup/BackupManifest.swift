@@ -86,10 +86,11 @@ extension BackupManifest {
     init(_ bytes: [UInt8]) throws(BackupFailure) {
         let root: JSONValue
         do { root = try JSONDocument(bytes).root } catch { throw Self.unreadable("\(error)") }
-        guard let format = root["format"]?.integer else { throw Self.unreadable("it has no format") }
+        guard let format = root["format"]?.integer else { throw Self.unreadable("it has no member 'format'") }
         guard format == Self.format else {
             throw BackupFailure(
-                "the backup has format \(format), this program supports \(Self.format): use a newer version of Parley")
+                "the backup has format \(format), but this version of Parley supports \(Self.format): use a newer version"
+            )
         }
         guard let created = root["created"]?.string, let productVersion = root["product_version"]?.string,
             let schemaVersion = root["schema_version"]?.integer, let events = root["events"]?.integer,

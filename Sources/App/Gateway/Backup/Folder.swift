@@ -55,6 +55,6 @@ struct Folder {
     /// - Throws: a failure when there is less.
     func require(_ bytes: Int) throws(BackupFailure) {
         guard let freeBytes, freeBytes < bytes else { return }
-        throw BackupFailure("'\(path)' has \(freeBytes) bytes free, but \(bytes) are needed")
+        throw BackupFailure("'\(path)' has \(freeBytes) bytes free, but \(bytes) are needed: free disk space")
     }
 }

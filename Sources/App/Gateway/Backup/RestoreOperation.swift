@@ -27,11 +27,11 @@ public struct RestoreOperation {
         let manifest = try BackupManifest(try backup.file(BackupManifest.fileName).bytes(limit: 64 * 1024))
         guard manifest.schemaVersion <= StoreFile.knownVersion else {
             throw BackupFailure(
-                "the backup has schema version \(manifest.schemaVersion), this program supports up to "
+                "the backup has schema version \(manifest.schemaVersion), but this version of Parley supports up to "
                     + "\(StoreFile.knownVersion): restore it with Parley \(manifest.productVersion) or newer")
         }
         guard let file = manifest.files.first, manifest.files.count == 1 else {
-            throw BackupFailure("\(BackupManifest.fileName) does not list a database")
+            throw BackupFailure("\(BackupManifest.fileName) lists no database; use a complete backup")
         }
         let isNew = try prepare(for: file)
         let unfinished = data.file(DataDirectory.unfinishedName)
@@ -81,7 +81,7 @@ public struct RestoreOperation {
         let (bytes, sha256) = try source.copy(to: target.path) { progress(.copying(done: $0, of: file.bytes)) }
         guard bytes == file.bytes, sha256 == file.sha256 else {
             throw BackupFailure(
-                "'\(source.path)' was changed: its size or SHA-256 differs from the manifest")
+                "'\(source.path)' has changed since the backup: its size or SHA-256 differs from the manifest")
         }
         progress(.checking)
         let summary = try BackupFailure.translating { () throws(SQLiteEngineFailure) in

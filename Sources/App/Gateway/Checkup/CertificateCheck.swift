@@ -21,12 +21,12 @@ struct CertificateCheck {
             _ = try DurableFile(configuration.tlsKey).bytes(limit: 1024 * 1024)
         } catch {
             return CheckResult(
-                "certificate", .failure, error.description, advice: "use files that this account can read")
+                "certificate", .failure, error.description, advice: "use files that the gateway's account can read")
         }
         guard let end = Self.end(ofPEM: text) else {
             return CheckResult(
                 "certificate", .failure, "'\(path)' contains no certificate in PEM format",
-                advice: "put the certificate first, then the certificates that signed it")
+                advice: "put the certificate first in the file, then the certificates that signed it")
         }
         let day = String(end.timestamp.prefix(10))
         guard end > clock.now else {

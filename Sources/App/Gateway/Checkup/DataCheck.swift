@@ -27,8 +27,9 @@ struct DataCheck {
             }
             return [
                 CheckResult(
-                    "data", .warning, "there is no directory '\(path)'",
-                    advice: "the first start creates it; if it exists elsewhere, pass it with --data")
+                    "data", .warning, "the directory '\(path)' does not exist",
+                    advice: "the first start creates it; if the data is in another directory, pass that one with --data"
+                )
             ]
         }
         return [access(status), freeSpace, fileSystem] + leftovers
@@ -44,8 +45,9 @@ struct DataCheck {
         if stat(database, &file) == 0, file.st_uid != directory.st_uid {
             return CheckResult(
                 "data", .failure,
-                "'\(database)' belongs to account \(file.st_uid), its directory to \(directory.st_uid)",
-                advice: "give all of it to the gateway's account: chown -R \(directory.st_uid) \(path)")
+                "'\(database)' belongs to account \(file.st_uid), but its directory belongs to account \(directory.st_uid)",
+                advice: "make the gateway's account the owner of everything in it: chown -R \(directory.st_uid) \(path)"
+            )
         }
         let unreadable = [database, database + "-wal"].first {
             var status = stat()
@@ -79,7 +81,7 @@ struct DataCheck {
 
     private var fileSystem: CheckResult {
         guard let kind = MountTable.current?.kind(of: path) else {
-            return CheckResult("filesystem", .ok, "the kind of the file system is unknown")
+            return CheckResult("filesystem", .ok, "the type of the file system is unknown")
         }
         // The actual file system of a type such as `fuse.sshfs` is unknown.
         if Self.shared.contains(kind[...]) || kind.hasPrefix("fuse") {
@@ -109,7 +111,7 @@ struct DataCheck {
             findings.append(
                 CheckResult(
                     "admin_key", .warning, "the first admin key is in '\(key)'",
-                    advice: "keep it somewhere safe, then remove the file"))
+                    advice: "store the key in a safe place, then remove the file"))
         }
         return findings
     }

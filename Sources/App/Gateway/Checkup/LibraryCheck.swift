@@ -47,8 +47,8 @@ struct LibraryCheck {
         return [
             CheckResult(
                 "sqlite_sharing", .ok,
-                "SQLite \(version) may damage a file that two programs write at once; Parley writes it with one connection",
-                advice: "let no other program write parley.db while a gateway runs, the sqlite3 shell included")
+                "SQLite \(version) may damage a database that two programs write at the same time; Parley alone is safe",
+                advice: "do not open parley.db with another program, such as the sqlite3 shell, while a gateway runs")
         ]
     }
 
@@ -146,13 +146,15 @@ struct LimitCheck {
         let needed =
             configuration.connections + configuration.limits.streamsInGateway + configuration.webhookConnections
             + Self.others
-        guard most < needed else { return [CheckResult("descriptors", .ok, "\(Self.text(most)) open files allowed")] }
+        guard most < needed else {
+            return [CheckResult("descriptors", .ok, "\(Self.text(most)) open files are allowed")]
+        }
         return [
             CheckResult(
                 "descriptors", .warning,
                 "\(most) open files are allowed here; connections, limits.streams and webhook.connections may need \(needed)",
                 advice: "raise the limit (ulimit -n, LimitNOFILE= of systemd) or lower limits.streams; "
-                    + "a service may have another limit than this shell")
+                    + "the limit of a service may differ from that of this shell")
         ]
     }
 

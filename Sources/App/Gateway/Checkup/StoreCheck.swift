@@ -22,8 +22,8 @@ struct StoreCheck {
                 return [
                     CheckResult(
                         "schema", .failure,
-                        "the database has schema version \(version), this program supports up to \(StoreFile.knownVersion)",
-                        advice: "run the newer version of Parley that wrote it")
+                        "the database has schema version \(version), but this version of Parley supports up to \(StoreFile.knownVersion)",
+                        advice: "run the newer version of Parley that wrote the database")
                 ]
             }
             var findings = [schema(version)]
@@ -37,7 +37,7 @@ struct StoreCheck {
             return [
                 CheckResult(
                     "database", .failure, error.description,
-                    advice: "run as the gateway's account; if the file is damaged, restore the last backup")
+                    advice: "run as the gateway's account; if the database is damaged, restore the last backup")
             ]
         }
     }
@@ -45,8 +45,9 @@ struct StoreCheck {
     private func schema(_ version: Int) -> CheckResult {
         guard version < StoreFile.knownVersion else { return CheckResult("schema", .ok, "version \(version)") }
         return CheckResult(
-            "schema", .ok, "version \(version); the next start migrates it to \(StoreFile.knownVersion)",
-            advice: "the migration cannot be undone: make a backup first")
+            "schema", .ok,
+            "the database has schema version \(version); the next start upgrades it to \(StoreFile.knownVersion)",
+            advice: "the upgrade cannot be undone: make a backup first")
     }
 
     private func integrity(_ faults: [String]) -> CheckResult {
@@ -63,7 +64,8 @@ struct StoreCheck {
         return CheckResult(
             "clock", .warning,
             "the newest event is \(seconds) s ahead of the clock; the clock was probably set back",
-            advice: "set the clock (timedatectl); until then events stay in order but have times in the future")
+            advice: "correct the clock (timedatectl); until then, new events stay in order but have times in the future"
+        )
     }
 
     /// Checks that the stored secrets can be decrypted.
@@ -73,12 +75,17 @@ struct StoreCheck {
     private func secrets(_ apps: [String]) -> CheckResult {
         let keys = Set(apps.compactMap { Vault.keyID(in: $0) })
         guard let missing = keys.filter({ !vault.knows(key: $0) }).min() else {
-            return CheckResult("secrets", .ok, keys.isEmpty ? "stored unsealed" : "sealed, and the key is configured")
+            return CheckResult(
+                "secrets", .ok,
+                keys.isEmpty
+                    ? "stored secrets are not encrypted" : "stored secrets are encrypted, and their key is configured")
         }
         return CheckResult(
             "secrets", .failure,
-            "sealed with the key \(missing), which is not configured: the gateway cannot start",
-            advice: "restore secrets_key or secrets_key_file; to replace a key, put the new one before the old one")
+            "stored secrets are encrypted with the key \(missing), which is not configured: the gateway cannot start",
+            advice:
+                "restore the key in secrets_key or secrets_key_file; to replace a key, put the new one before the old one"
+        )
     }
 
     private func queue(_ queue: StoreQueue) -> [CheckResult] {
@@ -86,17 +93,18 @@ struct StoreCheck {
     }
 
     private func disabled(_ queue: StoreQueue) -> CheckResult {
-        guard !queue.disabled.isEmpty else { return CheckResult("webhooks", .ok, "none is disabled") }
+        guard !queue.disabled.isEmpty else { return CheckResult("webhooks", .ok, "no webhook is disabled") }
         let names = queue.disabled.prefix(5).joined(separator: ", ") + (queue.disabled.count > 5 ? ", …" : "")
         return CheckResult(
             "webhooks", .warning, "\(queue.disabled.count) disabled: \(names)",
-            advice: "'parley webhooks get ID' shows why; repair the receiver, then run 'parley webhooks enable ID'")
+            advice:
+                "'parley webhooks get ID' shows the reason; repair the receiver, then run 'parley webhooks enable ID'")
     }
 
     private func dead(_ queue: StoreQueue) -> CheckResult {
         guard queue.dead > 0 else { return CheckResult("dead_letters", .ok, "none") }
         return CheckResult(
             "dead_letters", .warning, "\(queue.dead) deliveries were given up",
-            advice: "'parley deliveries list --status dead' shows them; retry or redrive them")
+            advice: "'parley deliveries list --status dead' shows them; 'parley deliveries redrive' sends them again")
     }
 }

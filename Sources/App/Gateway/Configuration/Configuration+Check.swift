@@ -19,13 +19,14 @@ extension Configuration {
         }
         guard transportSecurity == .zero || !tlsCertificate.isEmpty || publicURL.hasPrefix("https://") else {
             throw SettingError(
-                "tls.hsts_seconds has an effect only over HTTPS; set tls.certificate, or a public_url with https")
+                "tls.hsts_seconds can be used only with HTTPS; set tls.certificate, or a public_url that begins with https"
+            )
         }
         guard tlsCertificate.isEmpty == tlsKey.isEmpty else {
-            throw SettingError("tls.certificate and tls.key require each other: give both or neither")
+            throw SettingError("tls.certificate and tls.key require each other: set both or neither")
         }
         guard limits.pageDefault <= limits.pageMost else {
-            throw SettingError("limits.page_default must not be above limits.page_most")
+            throw SettingError("limits.page_default must not be larger than limits.page_most")
         }
         try checkAdminKey()
         _ = try firstAppKeys()
@@ -52,7 +53,7 @@ extension Configuration {
         guard !demoKeys.isEmpty else { return nil }
         let parts = demoKeys.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 3, !parts.contains("") else {
-            throw SettingError("demo_keys must be publish:subscribe:secret")
+            throw SettingError("demo_keys must have the form publish:subscribe:secret")
         }
         return (parts[0], parts[1], parts[2])
     }
@@ -60,7 +61,7 @@ extension Configuration {
     /// Returns the vault that encrypts stored secrets.
     func vault() throws(SettingError) -> Vault {
         guard secretsKey.isEmpty || secretsKeyFile.isEmpty else {
-            throw SettingError("secrets_key and secrets_key_file exclude each other: give one of them")
+            throw SettingError("secrets_key and secrets_key_file must not both be set: remove one of them")
         }
         let setting = secretsKeyFile.isEmpty ? "secrets_key" : "secrets_key_file"
         let text = secretsKeyFile.isEmpty ? secretsKey : try KeyFile(path: secretsKeyFile).text()

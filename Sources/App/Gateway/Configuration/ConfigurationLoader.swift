@@ -59,7 +59,7 @@ public enum ConfigurationLoader {
             // YAML rejects a repeated key, but `limits.page_most` and `page_most` inside `limits` are different keys in
             // YAML.
             guard loaded.origins[setting.name] != .file else {
-                throw SettingError("\(name):\(place): duplicate setting '\(setting.name)'")
+                throw SettingError("\(name):\(place): the setting '\(setting.name)' occurs twice")
             }
             do { try setting.read(&loaded.configuration, value) } catch {
                 throw SettingError("\(name):\(place): \(error)")
@@ -76,7 +76,9 @@ public enum ConfigurationLoader {
         case .mapping(let mapping):
             var found: [(String, String, YAMLPlace)] = []
             for (key, value) in mapping {
-                guard let name = key.string else { throw SettingError("\(file):\(key.place): a name must be text") }
+                guard let name = key.string else {
+                    throw SettingError("\(file):\(key.place): the name of a setting must be text")
+                }
                 found += try flatten(
                     value, path: path.isEmpty ? name : "\(path).\(name)", at: key.place, file: file)
             }
@@ -89,7 +91,7 @@ public enum ConfigurationLoader {
             return [(path, items.joined(separator: ","), place)]
         case .scalar(let scalar):
             guard !path.isEmpty else {
-                throw SettingError("\(file): must contain settings, one 'name: value' per line")
+                throw SettingError("\(file) must contain settings, one 'name: value' per line")
             }
             return [(path, scalar, place)]
         }

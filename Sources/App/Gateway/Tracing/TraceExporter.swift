@@ -51,7 +51,8 @@ struct TraceExporter: Sendable {
             try? await Task.sleep(for: .seconds(attempt))
         }
         tracer.countDropped(spans.count)
-        logger.warning("cannot export spans", metadata: ["spans": "\(spans.count)", "cause": "\(cause)"])
+        logger.warning(
+            "cannot export spans; they are lost", metadata: ["spans": "\(spans.count)", "cause": "\(cause)"])
     }
 
     /// True when OTLP permits a retry of the request.

@@ -5,12 +5,12 @@ import JSON
 /// `parley export`: prints the data of another service as lines that `parley import` accepts.
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Write the data of another service as lines of JSON.",
+        commandName: "export", abstract: "Export the data of another service as lines of JSON.",
         subcommands: [PubNub.self])
 
     struct PubNub: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
-            commandName: "pubnub", abstract: "Write the data of a PubNub keyset.",
+            commandName: "pubnub", abstract: "Export the data of a PubNub keyset.",
             discussion: """
                 parley export pubnub --subscribe-key sub-c-1 --publish-key pub-c-1 --secret-key @secret.txt > chat.ndjson
 

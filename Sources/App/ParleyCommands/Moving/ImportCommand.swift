@@ -6,9 +6,9 @@ import JSON
 /// `parley import`: imports the data of another service into a gateway.
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "import", abstract: "Import data from elsewhere into a gateway.",
+        commandName: "import", abstract: "Import the data of another service into a gateway.",
         discussion: """
-            Messages keep their times; no stream and no webhook receives them. Existing data is left unchanged, so the \
+            Imported messages keep their times, and no stream or webhook receives them. Existing data stays unchanged, so the \
             same data may be imported again. Requires a key with the scopes 'manage' and 'emit'.
             """,
         subcommands: [PubNub.self, Lines.self])

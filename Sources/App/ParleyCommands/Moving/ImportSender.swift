@@ -33,7 +33,7 @@ struct ImportSender {
             Call("POST", RequestPath("import"), body: body, isHarmless: true))
         let results = answer.document?.root["results"]?.elements ?? []
         guard results.count == lines.count else {
-            throw CommandFailure("the gateway answered \(results.count) results for \(lines.count) lines")
+            throw CommandFailure("the gateway returned \(results.count) results for \(lines.count) lines")
         }
         for (index, result) in results.enumerated() {
             let status = Int(result["status"]?.integer ?? 0)

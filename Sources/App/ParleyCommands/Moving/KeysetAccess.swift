@@ -66,7 +66,7 @@ final class KeysetAccess: Sendable {
             } else if let status = result.status, (200..<300).contains(status) {
                 guard !result.truncated,
                     let document = try? JSONDocument(result.body, numbers: .lenient, duplicates: .lastWins)
-                else { throw CommandFailure("the server at \(origin) does not speak the PubNub API") }
+                else { throw CommandFailure("the server at \(origin) does not support the PubNub API") }
                 return document
             } else {
                 failure = refusal(result)
@@ -88,7 +88,7 @@ final class KeysetAccess: Sendable {
             ?? "no reason given"
         let advice =
             status == 403 && secretKey == nil && token == nil
-            ? "; the keyset requires authorization: give --secret-key and --publish-key, or --token" : ""
+            ? "; the keyset requires authorization: pass --secret-key and --publish-key, or --token" : ""
         return CommandFailure("\(origin) refuses (\(status)): \(said)\(advice)")
     }
 

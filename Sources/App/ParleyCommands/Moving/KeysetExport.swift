@@ -53,7 +53,7 @@ struct KeysetExport<Sink: ExportSink> {
             throw CommandFailure(
                 failure.message,
                 details: failure.details + [
-                    "failed while moving \(counts.doing); to skip them, add --without \(counts.doing)"
+                    "the export of \(counts.doing) failed; to leave them out, add --without \(counts.doing)"
                 ])
         }
     }

@@ -12,7 +12,7 @@ struct KeysetOptions: ParsableArguments {
 
     @Option(
         name: .customLong("publish-key"),
-        help: ArgumentHelp("The keyset's publish key, for signed requests.", valueName: "key"))
+        help: ArgumentHelp("The keyset's publish key, required for signed requests.", valueName: "key"))
     var publishKey: String?
 
     @Option(
@@ -24,27 +24,27 @@ struct KeysetOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "@FILE with an access token that may read everything, instead of the secret key; default: PUBNUB_TOKEN.",
+            "@FILE with an access token that permits reading everything, instead of the secret key; default: PUBNUB_TOKEN.",
             valueName: "@file"))
     var token: String?
 
-    @Option(name: .customLong("user-id"), help: ArgumentHelp("The user id to read as.", valueName: "user"))
+    @Option(name: .customLong("user-id"), help: ArgumentHelp("The user id sent with the requests.", valueName: "user"))
     var userID = "parley-move"
 
     @Option(
         help: ArgumentHelp(
-            "A channel to export in addition to those that the keyset can list; may be given several times.",
+            "A channel to export in addition to those that the keyset lists; may be repeated.",
             valueName: "name"))
     var channel: [String] = []
 
     @Option(
         name: .customLong("channels-from"),
-        help: ArgumentHelp("A file with such channels, one per line.", valueName: "file"))
+        help: ArgumentHelp("A file with channels to export in addition, one per line.", valueName: "file"))
     var channelsFrom: String?
 
     @Option(
         help: ArgumentHelp(
-            "Leave out users, channels, memberships, groups or messages; may be given several times.", valueName: "part"
+            "A part to leave out: users, channels, memberships, groups or messages; may be repeated.", valueName: "part"
         ))
     var without: [KeysetPart] = []
 
@@ -74,7 +74,7 @@ struct KeysetOptions: ParsableArguments {
         }
         let secretKey = try secret(secretKey, "PUBNUB_SECRET_KEY")
         guard secretKey == nil || publishKey != nil else {
-            throw CommandFailure("signed requests require the publish key: give --publish-key", code: 2)
+            throw CommandFailure("signed requests need the publish key: pass --publish-key", code: 2)
         }
         return try KeysetAccess(
             address: ServerAddress(origin), subscribeKey: subscribeKey, publishKey: publishKey, secretKey: secretKey,

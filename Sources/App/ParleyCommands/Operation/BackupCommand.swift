@@ -10,8 +10,8 @@ struct BackupCommand: ParsableCommand {
         discussion: """
             parley backup --data /var/lib/parley /backup/parley-monday
 
-            The copy is the data at one moment, and is verified after it is written. The key that encrypts stored \
-            secrets (secrets_key) and the settings are not part of it: keep those elsewhere.
+            The copy has the data of one moment, and is verified after it is written. The key that encrypts stored \
+            secrets (secrets_key) and the settings are not part of the copy: store them elsewhere.
             """)
 
     @Argument(help: "The directory to create.")

@@ -11,7 +11,7 @@ struct ConfigCommand: AsyncParsableCommand {
 
     struct Check: ParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Check whether 'serve' would accept these settings.")
+            abstract: "Check whether 'parley serve' would accept these settings.")
 
         @OptionGroup var options: ConfigurationOptions
 
@@ -38,7 +38,7 @@ struct ConfigCommand: AsyncParsableCommand {
             for warning in loaded.warnings { console.errors.line("warning: \(SanitizedText.safe(warning))") }
             let changed = Settings.all.count { loaded.origin(of: $0) != .default }
             console.output.line(
-                "\(console.output.style.good("ok")): \(changed) of \(Settings.all.count) settings set, the others at their defaults"
+                "\(console.output.style.good("ok")): \(changed) of \(Settings.all.count) settings are set, the others have their defaults"
             )
         }
 
@@ -56,7 +56,8 @@ struct ConfigCommand: AsyncParsableCommand {
     struct Print: ParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print every setting with its value, default, unit and origin.",
-            discussion: "Set each one in the file, as PARLEY_NAME in the environment (dots as _), or with --set.")
+            discussion:
+                "Set a setting in the file, in the environment as PARLEY_NAME with _ for each dot, or with --set.")
 
         @OptionGroup var options: ConfigurationOptions
 

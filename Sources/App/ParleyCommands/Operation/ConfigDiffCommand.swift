@@ -6,13 +6,14 @@ import JSON
 /// `parley config diff`: shows the settings that differ from their defaults, or the changes that a reload would apply.
 struct ConfigDiffCommand: ParsableCommand, ReadOnlyCommand {
     static let configuration = CommandConfiguration(
-        commandName: "diff", abstract: "Print the settings that differ from the defaults, or from another file's.",
+        commandName: "diff",
+        abstract: "Print the settings that differ from the defaults, or from those of another file.",
         discussion: """
             parley config diff --config /etc/parley.yaml
             parley config diff --config /etc/parley.yaml --against new.yaml
 
             With --against it prints what would change if the gateway read that file instead, and whether a reload \
-            (SIGHUP) is enough or a restart is needed. Environment and flags count on both sides.
+            (SIGHUP) is enough or a restart is needed. Environment variables and flags apply to both files.
             """)
 
     @OptionGroup var options: ConfigurationOptions

@@ -20,7 +20,7 @@ struct ConfigurationOptions: ParsableArguments {
     var dev = false
 
     @Option(
-        help: ArgumentHelp("Any setting of 'parley config print'; may be given several times.", valueName: "name=value")
+        help: ArgumentHelp("A setting listed by 'parley config print'; may be repeated.", valueName: "name=value")
     )
     var set: [String] = []
 
@@ -71,11 +71,11 @@ struct KeysCommand: AsyncParsableCommand {
     /// `parley keys recover`: creates a new admin key on the gateway's machine, for an operator who has lost the key.
     struct Recover: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Create an admin key of the first app, on the gateway's own machine.",
+            abstract: "Create an admin key of the first app, on the gateway's machine and without a key.",
             discussion: """
                 parley keys recover --data /var/lib/parley
 
-                For an operator who has lost every admin key. Stop the gateway first, and give its settings: --data, \
+                For an operator who has lost every admin key. Stop the gateway first, and pass its settings: --data, \
                 or --config. The key is shown only once. An entry is written to the audit log.
                 """)
 
@@ -104,7 +104,7 @@ struct ServeCommand: AsyncParsableCommand {
             parley serve --dev
             parley serve --config /etc/parley.yaml --data /var/lib/parley
 
-            The gateway logs to the standard error; the last line of its start is 'listening on URL'. SIGHUP reads the \
+            The gateway logs to the standard error, and prints 'listening on URL' when it is ready. SIGHUP reads the \
             settings again. On SIGTERM or SIGINT it completes work in progress and exits with 0.
             """)
 

@@ -99,7 +99,7 @@ extension ChatError {
         _ user: String, in channel: String, isBanned: Bool, by restriction: RestrictionRecord?
     ) -> ChatError {
         let what = isBanned ? "banned from" : "muted in"
-        let end = restriction?.until.map { "until \($0.timestamp)" } ?? "until that is lifted"
+        let end = restriction?.until.map { "until \($0.timestamp)" } ?? "until the restriction is lifted"
         let reason = restriction?.reason.map { " (\($0))" } ?? ""
         return ChatError(
             .forbidden, "user '\(user)' is \(what) channel '\(channel)' \(end)\(reason)",
@@ -108,26 +108,26 @@ extension ChatError {
 
     fileprivate static func frozen(_ channel: String) -> ChatError {
         ChatError(
-            .forbidden, "channel '\(channel)' is frozen: only its operators may write until it is unfrozen",
+            .forbidden, "channel '\(channel)' is frozen: only its operators may write; ask one of them to unfreeze it",
             slug: "frozen")
     }
 
     fileprivate static func notMember(_ user: String, of channel: String) -> ChatError {
         ChatError(
-            .forbidden, "channel '\(channel)' is for its members: user '\(user)' has to join it first",
+            .forbidden, "only members may use channel '\(channel)': user '\(user)' must join it first",
             slug: "not_a_member")
     }
 
     fileprivate static func inThread(of thread: MappedThread) -> ChatError {
         ChatError(
             .forbidden,
-            "channel '\(thread.name)' is how PubNub clients address a thread; post to channel '\(thread.parent)' with `thread_of` \(thread.root)"
+            "channel '\(thread.name)' is the name of a thread in PubNub clients; send to channel '\(thread.parent)' with `thread_of` \(thread.root)"
         )
     }
 
     fileprivate static func onlyForOperators(of channel: String) -> ChatError {
         ChatError(
-            .forbidden, "only an operator of channel '\(channel)' sees what is reported of its messages",
+            .forbidden, "only an operator of channel '\(channel)' may see the reports of its messages",
             slug: "not_operator")
     }
 }

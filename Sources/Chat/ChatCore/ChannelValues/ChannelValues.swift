@@ -19,7 +19,7 @@ struct ChannelValues<Value: Equatable & Sendable>: Sendable {
     /// - Throws: `.conflict` when a key already exists; the errors of `set`.
     mutating func create(_ new: [ExactText: Value], most: Int) throws(ChatError) -> Change {
         if let known = new.keys.filter({ values[$0] != nil }).min() {
-            throw ChatError(.conflict, "the channel already has the key '\(known)'")
+            throw ChatError(.conflict, "the channel already has the key '\(known)'; change its value with PATCH")
         }
         return try set(new, adding: true, most: most) { _, new in new }
     }
@@ -47,7 +47,8 @@ struct ChannelValues<Value: Equatable & Sendable>: Sendable {
         change.removed = remove(removing)
         guard values.count <= most else {
             throw .over(
-                .tooMany, "a channel keeps at most \(most) keys; it would have \(values.count)", name: "limit",
+                .tooMany, "a channel may have at most \(most) keys; this change would make \(values.count)",
+                name: "limit",
                 limit: most)
         }
         return change

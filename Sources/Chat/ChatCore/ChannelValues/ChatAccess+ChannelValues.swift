@@ -127,7 +127,8 @@ extension ChannelValuesContext {
         let channel = channelRecord(snapshot)
         if isGuarded { try actor.requireOperator(of: channel) }
         if let etag, etag != snapshot[key]?.etag ?? "0" {
-            throw ChatError(.stale, "the values have changed since they were read; read them again")
+            throw ChatError(
+                .stale, "the values have changed since they were read; read them again, and repeat the change")
         }
         return channel.audience(members: .joined, inside: .participants)
     }

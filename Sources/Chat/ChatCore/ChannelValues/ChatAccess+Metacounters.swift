@@ -83,7 +83,9 @@ extension CounterMode {
             case .inc: old.addingReportingOverflow(given)
             case .dec: old.subtractingReportingOverflow(given)
             }
-        guard !isOver else { throw ChatError(.conflict, "the counter would pass 64 bits; it is at \(old)") }
+        guard !isOver else {
+            throw ChatError(.conflict, "the new count would exceed 64 bits; the present count is \(old)")
+        }
         return value
     }
 }

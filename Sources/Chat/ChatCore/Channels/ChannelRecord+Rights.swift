@@ -31,7 +31,9 @@ extension ChatAccess {
     private static func check(recordOf name: String) throws(ChatError) {
         try Names.check(channel: name)
         guard name != ChannelID.systemName else {
-            throw ChatError(.malformed, "'\(name)' is the gateway's own channel; it has no record", field: "channel")
+            throw ChatError(
+                .malformed, "'\(name)' is a channel of the gateway and cannot have a record; name another channel",
+                field: "channel")
         }
     }
 
@@ -49,6 +51,6 @@ extension ChatAccess {
 
 extension ChatError {
     static func noChannelRecord(_ name: String) -> ChatError {
-        ChatError(.notFound, "channel '\(name)' has no record; make one with PUT /v1/channels/{channel}")
+        ChatError(.notFound, "channel '\(name)' has no record; create one with PUT /v1/channels/{channel}")
     }
 }

@@ -32,7 +32,7 @@ extension ChatAccess {
         let members = (actor.user.map { [$0] } ?? []) + users
         guard !members.isEmpty else {
             throw ChatError(
-                .malformed, "users must name the members of a distinct channel", slug: "bad_member", field: "users")
+                .malformed, "a distinct channel needs its members in 'users'", slug: "bad_member", field: "users")
         }
         var channel = channel
         let key = ChannelRecord.key(of: members)
@@ -45,7 +45,7 @@ extension ChatAccess {
             if let made = try await make(channel, users, at: place, unless: present, by: actor) { return made }
         }
         throw ChatError(
-            .overloaded, "the distinct channel of these users is being changed; repeat the call",
+            .overloaded, "another request is changing the distinct channel of these users; repeat the request",
             retryAfter: .seconds(1))
     }
 

@@ -49,7 +49,9 @@ extension ChatAccess {
             var change = try MemberChange(of: name, snapshot, by: actor, in: self)
             try actor.requireOperator(of: change.channel)
             guard change.channel.kind != .direct else {
-                throw ChatError(.invalid, "a direct channel has no operators", slug: "no_operators")
+                throw ChatError(
+                    .invalid, "a direct channel has no operators, because its two users have the same rights",
+                    slug: "no_operators")
             }
             change.appoint(user, role)
             try change.checkOperators()

@@ -131,7 +131,8 @@ extension ChatAccess {
         let said = try await log.history([HistoryRequest(channel: self.channel(channel.id), limit: 1)])[0].items
         guard isOthers || isModerators || !said.isEmpty else { return }
         throw ChatError(
-            .forbidden, "channel '\(channel.id)' is in use: only a credential with the scope 'manage' makes its record",
+            .forbidden,
+            "channel '\(channel.id)' is in use without a record; only a credential with the scope 'manage' may create the record",
             slug: "name_in_use")
     }
 
@@ -165,7 +166,8 @@ extension ChatAccess {
         if new.kind == .direct {
             guard new.id == nil else {
                 throw ChatError(
-                    .malformed, "the id of a direct channel is made of its users; leave it out", slug: "bad_member",
+                    .malformed, "the id of a direct channel is derived from its users; leave 'id' out",
+                    slug: "bad_member",
                     field: "id")
             }
             channel = .direct(between: try pair(new.users, by: actor))
@@ -184,11 +186,12 @@ extension ChatAccess {
         let pair = try distinct(users + (users.count == 1 ? actor.user.map { [$0] } ?? [] : []))
         guard pair.count == 2 else {
             throw ChatError(
-                .malformed, "a direct channel is between two different users", slug: "bad_member", field: "users")
+                .malformed, "a direct channel has two different users; name both, or the user other than 'by'",
+                slug: "bad_member", field: "users")
         }
         if let maker = actor.user, !pair.contains(where: { ExactText($0) == ExactText(maker) }) {
             throw ChatError(
-                .forbidden, "a direct channel is made by one of its two users", slug: "not_of_pair")
+                .forbidden, "a direct channel can be created only by one of its two users", slug: "not_of_pair")
         }
         return pair
     }

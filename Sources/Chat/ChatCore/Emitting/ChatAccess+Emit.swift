@@ -53,7 +53,8 @@ extension ChatAccess {
             }
         }
         throw ChatError(
-            .overloaded, "the channel's permissions change too often to be checked; nothing was stored",
+            .overloaded,
+            "the channel's permissions change too often to be checked; nothing was stored, so repeat the request",
             retryAfter: .seconds(1))
     }
 
@@ -272,7 +273,8 @@ extension ChatAccess {
         let name = draft.channel.name
         try Names.check(channel: name)
         guard name != ChannelID.systemName else {
-            throw ChatError(.forbidden, "'\(ChannelID.systemName)' is written by the gateway only")
+            throw ChatError(
+                .forbidden, "only the gateway may write to channel '\(ChannelID.systemName)'; send to another channel")
         }
         try caller.require(channel: name)
         if !draft.allowsBuiltInType {
@@ -283,16 +285,16 @@ extension ChatAccess {
         try Self.check(draft.wire ?? draft.data, "data", dataLimit)
         if let meta = draft.meta { try Self.check(meta, "meta", limits.metaBytes) }
         if let custom = draft.customType, !(1...64).contains(custom.utf8.count) {
-            throw ChatError(.malformed, "custom_type must be 1 to 64 bytes long", field: "custom_type")
+            throw ChatError(.malformed, "'custom_type' must be 1 to 64 bytes long", field: "custom_type")
         }
         if let key = draft.deduplicationKey, !(1...255).contains(key.utf8.count) {
-            throw ChatError(.malformed, "the deduplication key must be 1 to 255 bytes long")
+            throw ChatError(.malformed, "the deduplication key, such as a CloudEvent's id, must be 1 to 255 bytes long")
         }
         if let user = draft.user { try Names.check(user: user) }
         // The credential of a user may act for that user only. Any other credential may name any user, or none.
         if let own = caller.user {
             guard draft.user.map({ ExactText($0) == ExactText(own) }) ?? true else {
-                throw ChatError(.forbidden, "this credential speaks for user '\(own)' only")
+                throw ChatError(.forbidden, "this credential may act for user '\(own)' only")
             }
             draft.user = own
         }

@@ -99,5 +99,6 @@ extension EventTypes {
         return [RecordChange(key, body: nil, precondition: .etag(record.etag))]
     }
 
-    static let unknownCandidate = ChatError(.notFound, "the event type has no candidate")
+    static let unknownCandidate = ChatError(
+        .notFound, "the event type has no schema on trial; start one with PUT /v1/event-types/{type}/candidate")
 }

@@ -81,8 +81,8 @@ extension ChatAccess {
             guard etag != nil || old.latestVersion == 0 else {
                 throw ChatError(
                     .conflict,
-                    "'\(name)' has \(old.latestVersion) versions that stored events may name; set its mode to off, or "
-                        + "remove it with If-Match", slug: "event_type_in_use")
+                    "stored events may refer to the \(old.latestVersion) versions of '\(name)'; set its mode to off, or "
+                        + "send DELETE with If-Match", slug: "event_type_in_use")
             }
             _ = try await types.write([
                 RecordChange(EventType.recordKey(name, in: app), body: nil, precondition: .etag(old.etag)),

@@ -33,10 +33,12 @@ extension ChatAccess {
         // A draft may show values from any channel of the caller, so users' own credentials are rejected.
         try caller.demandNoUser()
         guard (1...Self.draftEventsMost).contains(count) else {
-            throw ChatError(.malformed, "a draft must be made from 1 to \(Self.draftEventsMost) events")
+            throw ChatError(.malformed, "a schema can be inferred from 1 to \(Self.draftEventsMost) events")
         }
         let events = try await lastEvents(of: name, count)
-        guard !events.isEmpty else { throw ChatError(.notFound, "there is no event of the type '\(name)'") }
+        guard !events.isEmpty else {
+            throw ChatError(.notFound, "no event of the type '\(name)' is stored, so no schema can be inferred")
+        }
         return try await service.eventTypes.compileQueue.run(for: app) { () async throws(ChatError) in
             // Events that cannot be parsed are left out. An event stored before the type had a schema may contain
             // numbers that the parser rejects.

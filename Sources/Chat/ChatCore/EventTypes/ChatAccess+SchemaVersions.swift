@@ -92,7 +92,9 @@ extension ChatAccess {
 
     private static func check(reason: String) throws(ChatError) {
         guard (1...1000).contains(reason.utf8.count) else {
-            throw ChatError(.malformed, "the reason for forcing a version must be 1 to 1000 bytes long", field: "force")
+            throw ChatError(
+                .malformed, "'force', the reason for an incompatible version, must be 1 to 1000 bytes long",
+                field: "force")
         }
     }
 }

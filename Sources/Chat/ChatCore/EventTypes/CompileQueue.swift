@@ -14,7 +14,7 @@ final class CompileQueue: Sendable {
     }
 
     static let abandoned = ChatError(
-        .unavailable, "the request was cancelled before it was finished; nothing was stored")
+        .unavailable, "the request was cancelled before it ended; nothing was stored")
 
     private let state = Lock(State())
 

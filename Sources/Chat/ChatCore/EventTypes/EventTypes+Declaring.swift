@@ -174,8 +174,8 @@ extension EventTypes {
         guard kept + schema.keptBytes <= limits.schemaMemoryBytes else {
             throw ChatError(
                 .invalid,
-                "this schema takes about \(schema.keptBytes) bytes of memory, and the app's others \(kept) of the "
-                    + "\(limits.schemaMemoryBytes) there are: make it smaller, or remove types no longer used",
+                "this schema needs about \(schema.keptBytes) bytes of memory, and the app's other schemas use \(kept) of "
+                    + "\(limits.schemaMemoryBytes): make the schema smaller, or delete types that are not used",
                 slug: "schema_memory_full")
         }
     }

@@ -92,9 +92,10 @@ public final class EventTypes: Sendable {
         BuiltInValidators.all[ExactText(name)] ?? entry(name, in: app)?.validator
     }
 
-    static let unknown = ChatError(.notFound, "no such event type")
-    static let unknownVersion = ChatError(.notFound, "the event type has no such version")
-    static let stale = ChatError(.stale, "the event type has changed since it was read")
+    static let unknown = ChatError(.notFound, "no event type has this name")
+    static let unknownVersion = ChatError(.notFound, "the event type has no version with this number")
+    static let stale = ChatError(
+        .stale, "the event type has changed since it was read; read it again, and repeat the change")
 }
 
 extension EventTypes {
@@ -121,7 +122,8 @@ extension EventTypes {
                 return (nil, nil)
             }
             throw ChatError(
-                .invalid, "the event type '\(type)' is not declared, and this app accepts declared types only",
+                .invalid,
+                "the event type '\(type)' is not declared, and this app accepts declared types only; declare the type first",
                 slug: "undeclared_type")
         }
         return (

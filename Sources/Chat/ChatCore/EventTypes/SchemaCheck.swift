@@ -72,14 +72,14 @@ struct SchemaCheck: Sendable {
     ) throws(ChatError) {
         guard examples.count <= limits.schemaExamples else {
             throw ChatError(
-                .malformed, "\(member): at most \(limits.schemaExamples) are kept with a version", field: member)
+                .malformed, "'\(member)' may have at most \(limits.schemaExamples) elements", field: member)
         }
         var faults: [ChatError.FieldError] = []
         for (index, example) in examples.enumerated() {
             let place = "#/\(member)/\(index)"
             guard example.count <= limits.dataBytes else {
                 throw ChatError(
-                    .tooLarge, "\(place) has more than the \(limits.dataBytes) bytes an event's data may have")
+                    .tooLarge, "\(place) is larger than an event's data may be, which is \(limits.dataBytes) bytes")
             }
             faults += Self.faults(
                 of: example, at: place, on: schema, wanted: wanted, depth: limits.jsonDepth, within: &work)
@@ -98,12 +98,15 @@ struct SchemaCheck: Sendable {
         do {
             value = try JSONDocument(example.bytes, limits: JSONLimits(depth: depth)).root
         } catch {
-            return [ChatError.FieldError(pointer: place, keyword: "json", detail: "not acceptable JSON: \(error)")]
+            return [ChatError.FieldError(pointer: place, keyword: "json", detail: "the JSON is not accepted: \(error)")]
         }
         switch (ValidationResult(of: value, by: schema, within: &work), wanted) {
         case (.valid, true), (.invalid, false): return []
         case (.valid, false):
-            return [ChatError.FieldError(pointer: place, keyword: "counter_example", detail: "the schema accepts it")]
+            return [
+                ChatError.FieldError(
+                    pointer: place, keyword: "counter_example", detail: "the schema accepts this counter-example")
+            ]
         case (.invalid(let report), true):
             return report.violations.map { ChatError.FieldError($0).below(place) }
         case (.exhausted(let budget), _):

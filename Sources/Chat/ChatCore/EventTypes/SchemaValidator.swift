@@ -88,7 +88,9 @@ final class SchemaValidator: Sendable {
         _ verdict: Verdict?, of value: JSONValue, _ bytes: Int, _ work: inout ValidationBudget
     ) -> ChatError? {
         guard let schema, let verdict else {
-            return error("version \(reference.version) of '\(reference.type)' cannot be read by this gateway", [])
+            return error(
+                "version \(reference.version) of '\(reference.type)' is in a form that this version of the gateway cannot read",
+                [])
         }
         switch ValidationResult(verdict, of: value, bytes: bytes, by: schema, within: &work) {
         case .valid: return nil

@@ -170,7 +170,7 @@ extension EventTypes {
         guard let record else { return nil }
         do throws(ChatError) {
             guard let version = SchemaVersion(record) else {
-                throw ChatError(.malformed, "its record cannot be understood")
+                throw ChatError(.malformed, "its stored record cannot be read by this version of the gateway")
             }
             return CompiledVersion(number: number, schema: try storedCheck.compile(version.schema))
         } catch {

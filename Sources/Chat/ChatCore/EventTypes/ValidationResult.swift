@@ -44,13 +44,13 @@ extension Verdict.Budget {
     var sentence: String {
         switch self {
         case .steps:
-            "checking it takes more steps than the request has left; send fewer events at once, or a simpler schema"
+            "checking the data takes more steps than one request may use; send fewer events at once, or simplify the schema"
         case .patternSteps:
-            "matching its texts takes more steps than the request has left; send fewer events at once, or simpler patterns"
-        case .depth: "checking it nests too deeply"
-        case .members: "one of its objects has too many members to be checked"
-        case .memory: "checking it takes too much memory"
-        case .bytes: "it is too large to be checked"
+            "matching patterns takes more steps than one request may use; send fewer events at once, or simplify the patterns"
+        case .depth: "the data or the schema is nested too deeply"
+        case .members: "an object has too many members to be checked"
+        case .memory: "the check needs too much memory"
+        case .bytes: "the data is too large to be checked"
         }
     }
 }

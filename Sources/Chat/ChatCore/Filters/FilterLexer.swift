@@ -62,7 +62,7 @@ struct FilterLexer {
             default: pieces[pieces.count - 1].append(byte)
             }
         }
-        throw fault("no closing quote for the string", at: start)
+        throw fault("the closing quote of a text is missing", at: start)
     }
 
     private mutating func number() throws(ChatError) -> String {
@@ -78,7 +78,7 @@ struct FilterLexer {
         }
         // Texts such as `1.2.3`, `5x` and `7.` are errors. They are not read as a number and another token.
         guard at >= bytes.count || !(Self.isWord(bytes[at]) || bytes[at] == UInt8(ascii: ".")) else {
-            throw fault("not a number", at: start)
+            throw fault("a number is not valid", at: start)
         }
         return text(from: start)
     }

@@ -20,7 +20,7 @@ struct FilterParser {
     }
 
     mutating func parse() throws(ChatError) -> FilterNode {
-        guard token != .end else { throw fault("an empty expression") }
+        guard token != .end else { throw fault("the expression is empty") }
         let node = try or()
         guard token == .end else { throw fault("expected an operator or the end, found \(found)") }
         return node
@@ -61,7 +61,7 @@ struct FilterParser {
             node = try like(left)
         default: return left
         }
-        if isComparison { throw fault("comparisons cannot be chained; found \(found)") }
+        if isComparison { throw fault("comparisons cannot be chained, so join them with '&&'; found \(found)") }
         return node
     }
 
@@ -82,7 +82,7 @@ struct FilterParser {
     /// event.
     private mutating func countSearch() throws(ChatError) {
         searches += 1
-        guard searches <= searchLimit else { throw fault("more than \(searchLimit) LIKE and CONTAINS") }
+        guard searches <= searchLimit else { throw fault("more than \(searchLimit) uses of LIKE and CONTAINS") }
     }
 
     private var isComparison: Bool {
@@ -141,7 +141,7 @@ struct FilterParser {
     }
 
     private mutating func number(_ digits: String) throws(ChatError) -> FilterValue {
-        guard let number = FilterNumber(digits) else { throw fault("a number out of range") }
+        guard let number = FilterNumber(digits) else { throw fault("a number is out of range") }
         try advance()
         return .number(number)
     }

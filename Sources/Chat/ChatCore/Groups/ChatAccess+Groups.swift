@@ -60,7 +60,9 @@ extension ChatAccess {
     private func requireAll(of group: GroupRecord?) throws(ChatError) {
         for channel in group?.channels ?? [] where !caller.reaches(channel: channel) {
             throw ChatError(
-                .forbidden, "the group holds channels that this credential does not reach; use one that reaches all")
+                .forbidden,
+                "the group contains channels to which this credential has no access; use a credential with access to all of them"
+            )
         }
     }
 
@@ -85,7 +87,7 @@ extension ChatAccess {
             group.created = before?.created ?? snapshot.now
             guard group.channels.count <= limits.groupChannels else {
                 throw .over(
-                    .invalid, "a channel group has at most \(limits.groupChannels) channels; make another one",
+                    .invalid, "a channel group may have at most \(limits.groupChannels) channels; create another group",
                     slug: "group_full", limit: limits.groupChannels, field: "channels")
             }
             try precondition.check(before?.etag, current: snapshot[key])
@@ -136,7 +138,7 @@ extension ChatAccess {
         let most = limits.groupChannelsPerRequest
         guard count <= most else {
             throw ChatError(
-                .malformed, "the channel groups hold more than \(most) channels together; name fewer groups")
+                .malformed, "the channel groups have more than \(most) channels together; name fewer groups")
         }
     }
 

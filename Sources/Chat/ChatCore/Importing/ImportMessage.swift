@@ -115,7 +115,7 @@ extension ChatAccess {
         draft.trace = nil
         let now = service.clock.now
         guard message.at > .zero, message.at < now else {
-            throw ChatError(.invalid, "the timetoken \(message.at) is not in the past", slug: "not_past")
+            throw ChatError(.invalid, "the timetoken \(message.at) must be in the past", slug: "not_past")
         }
         let ofType = try service.eventTypes.admit(imported: draft, in: app, within: &work)
         if let ofType {
@@ -125,13 +125,14 @@ extension ChatAccess {
         for life in [ofType, service.keyring.app(app)?.retention].compactMap(\.self)
         where message.at.adding(life) <= now {
             throw ChatError(
-                .gone, "the message is older than this app keeps such events; give it a longer retention first",
+                .gone,
+                "the message is older than the app's retention; increase 'retention_hours' of the app or the type first",
                 slug: "outlived")
         }
         guard message.actions.count <= ImportMessage.actionsMost else {
             throw ChatError(
                 .tooLarge,
-                "a message may have at most \(ImportMessage.actionsMost) actions in one import; send the rest in another"
+                "one record may have at most \(ImportMessage.actionsMost) actions; send the rest in another record of the message"
             )
         }
         for action in message.actions {
@@ -139,7 +140,7 @@ extension ChatAccess {
             try Self.check(action.value, "an action's value", 1...4096, field: "actions")
             try Names.check(user: action.user)
             guard action.at < now else {
-                throw ChatError(.invalid, "the timetoken \(action.at) is not in the past", slug: "not_past")
+                throw ChatError(.invalid, "the timetoken \(action.at) must be in the past", slug: "not_past")
             }
         }
         draft.past = message.at

@@ -65,7 +65,7 @@ extension ChatService {
         _ app: AppID, _ change: AppChange = AppChange(), rates: RatesEdit? = nil, ifMatch etag: String? = nil,
         by caller: Caller
     ) async throws(ChatError) -> AppRecord {
-        guard app == caller.app || caller.isOperator else { throw ChatError(.notFound, "no such app") }
+        guard app == caller.app || caller.isOperator else { throw ChatError(.notFound, "no app has this id") }
         try caller.demandWholeApp()
         if let name = change.name { try Keyring.check(appName: name) }
         if rates != nil { try Keyring.requireOperator(caller) }
@@ -74,7 +74,8 @@ extension ChatService {
             || change.publicUserFields != nil
         if concernsOwnAdmins, app != caller.app {
             throw ChatError(
-                .forbidden, "only an admin key of the app itself may change its types, tokens and users' fields")
+                .forbidden,
+                "only an admin key of the app itself may change which types, tokens and user fields it accepts")
         }
         let app = try await keyring.change(app, ifMatch: etag) { app throws(ChatError) in
             change.apply(to: &app)

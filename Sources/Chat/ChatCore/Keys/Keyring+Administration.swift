@@ -36,7 +36,8 @@ extension Keyring {
         let end = endOfKey(of: caller)
         if let end, let expires, expires > end {
             throw ChatError(
-                .forbidden, "expires_at must not be after the end of the request's own key, \(end.timestamp)")
+                .forbidden,
+                "'expires_at' must not be later than the expiry of the key that makes this request, \(end.timestamp)")
         }
         var key = Self.newKey(
             name: name, in: caller.app, proof: proof, scopes: scopes, channels: channels.isEmpty ? [.all] : channels,
@@ -111,7 +112,7 @@ extension Keyring {
     public func removeKey(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try caller.demandWholeApp()
         guard id != caller.credential else {
-            throw ChatError(.conflict, "a key cannot remove itself; use another admin key")
+            throw ChatError(.conflict, "a key cannot delete itself; use another admin key")
         }
         let precondition = etag.map { RecordChange.Precondition.etag($0) } ?? .present
         do {
@@ -121,8 +122,9 @@ extension Keyring {
         }
     }
 
-    private static let unknownKey = ChatError(.notFound, "no such key")
-    private static let stale = ChatError(.stale, "it has changed since it was read; read it again")
+    private static let unknownKey = ChatError(.notFound, "no key has this id")
+    private static let stale = ChatError(
+        .stale, "the resource has changed since it was read; read it again, and repeat the change")
 
     /// Creates an app with an admin key that never expires. The caller must be an operator whose own key never expires.
     ///
@@ -134,7 +136,8 @@ extension Keyring {
         try Self.check(appName: name)
         guard endOfKey(of: caller) == nil else {
             throw ChatError(
-                .forbidden, "the app's admin key would outlive this one; make apps with a key that does not expire")
+                .forbidden,
+                "this key expires before the new app's admin key; create apps with a key that does not expire")
         }
         let id = AppID(SystemRandomSource().identifier(prefix: "app_"))
         return try await establish(newApp(id, name: name, retention: retention), keyText: nil)
@@ -168,8 +171,8 @@ extension Keyring {
     ///   `.conflict` for the first app; `.stale` when the version of the app is not `etag`.
     public func removeApp(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try Self.requireOperator(caller)
-        guard let app = app(AppID(id)) else { throw ChatError(.notFound, "no such app") }
-        guard !app.isFirst else { throw ChatError(.conflict, "the first app cannot be removed") }
+        guard let app = app(AppID(id)) else { throw ChatError(.notFound, "no app has this id") }
+        guard !app.isFirst else { throw ChatError(.conflict, "the first app cannot be deleted") }
         let keys = contents.withLock { contents in contents.keys.keys.filter { $0.app == app.id } }
         try await write(
             [RecordChange(app.recordKey, body: nil, precondition: etag.map { .etag($0) } ?? .present)]
@@ -190,11 +193,11 @@ extension Keyring {
         guard endOfKey(of: caller) == nil else {
             throw ChatError(
                 .forbidden,
-                "tokens signed with the new secret would outlive this key; use a key that does not expire"
+                "this key expires before tokens that the new secret signs; use a key that does not expire"
             )
         }
         guard overlap >= .zero, overlap <= Self.longestOverlap else {
-            throw ChatError(.malformed, "the overlap must be between 0 and 604800 seconds")
+            throw ChatError(.malformed, "'overlap_seconds' must be 0 to 604800")
         }
         let (made, until) = (SystemRandomSource().token(prefix: "sec-c-"), clock.now.adding(overlap))
         return try await change(caller.app) { app in
@@ -213,7 +216,7 @@ extension Keyring {
         while true {
             guard let known = app(id), let record = try await directory.read(known.recordKey),
                 var app = AppRecord(record, vault)
-            else { throw ChatError(.notFound, "no such app") }
+            else { throw ChatError(.notFound, "no app has this id") }
             guard etag ?? app.etag == app.etag else { throw Self.stale }
             try edit(&app)
             let change = RecordChange(app.recordKey, body: app.body(sealedBy: vault), precondition: .etag(record.etag))
@@ -263,7 +266,8 @@ extension Keyring {
     static func requireOperator(_ caller: Caller) throws(ChatError) {
         guard caller.isOperator else {
             throw ChatError(
-                .forbidden, "apps are managed with an admin key of the first app that reaches every channel and type")
+                .forbidden,
+                "apps can be managed only with an admin key of the first app that has access to every channel and type")
         }
     }
 

@@ -39,14 +39,16 @@ extension Keyring {
                 continue
             }
         }
-        throw ChatError(.unavailable, "the gateway's key can be neither read nor stored")
+        throw ChatError(.unavailable, "the gateway's internal key can be neither read nor stored")
     }
 
     private func open(_ record: Record) throws(ChatError) -> Secret {
         let sealed = (try? JSONDocument(record.body))?.root["key"]?.string
         guard let sealed, let text = try? vault.openText(sealed, context: record.key.vaultContext),
             let bytes = Base64.decode(text), bytes.count == Self.gatewayKeyBytes
-        else { throw ChatError(.unavailable, "the gateway's key cannot be read; is a key missing in secrets_key?") }
+        else {
+            throw ChatError(.unavailable, "the gateway's internal key cannot be read; is a key missing in secrets_key?")
+        }
         return Secret(bytes)
     }
 }

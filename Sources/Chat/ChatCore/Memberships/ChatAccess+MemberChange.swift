@@ -49,11 +49,12 @@ extension ChatAccess {
         var seen: Set<ExactText> = []
         let users = users.filter { seen.insert(ExactText($0)).inserted }
         guard !users.isEmpty else {
-            throw ChatError(.malformed, "users must name at least one user", slug: "bad_member", field: "users")
+            throw ChatError(.malformed, "'users' must name at least one user", slug: "bad_member", field: "users")
         }
         guard users.count <= limits.membersPerCall else {
             throw .over(
-                .invalid, "one call takes at most \(limits.membersPerCall) users; send the rest in further calls",
+                .invalid,
+                "one request may name at most \(limits.membersPerCall) users; send the rest in further requests",
                 slug: "too_many_users", limit: limits.membersPerCall, field: "users")
         }
         return users
@@ -83,7 +84,8 @@ extension ChatAccess {
     func check(operators: [String]) throws(ChatError) {
         guard operators.count > limits.operatorsPerChannel else { return }
         throw .over(
-            .invalid, "a channel has at most \(limits.operatorsPerChannel) operators", slug: "too_many_operators",
+            .invalid, "a channel may have at most \(limits.operatorsPerChannel) operators; remove one first",
+            slug: "too_many_operators",
             limit: limits.operatorsPerChannel)
     }
 }

@@ -7,7 +7,8 @@ extension MemberChange {
     func requireMembers() throws(ChatError) {
         guard !channel.kind.hasMembers else { return }
         throw ChatError(
-            .invalid, "channel '\(channel.id)' is open and has no members; users enter and exit it", slug: "no_members")
+            .invalid, "channel '\(channel.id)' is open and has no members; let users enter it as participants instead",
+            slug: "no_members")
     }
 
     /// Requires the right to make a user a member. Users may join a public channel themselves. A group channel requires
@@ -20,7 +21,8 @@ extension MemberChange {
         guard channel.kind == .group, membership(of: user) == nil, !actor.isManager else { return }
         guard let actor = actor.user, isOperator(actor) else {
             throw ChatError(
-                .forbidden, "channel '\(channel.id)' is joined by invitation; have a member invite '\(user)'",
+                .forbidden,
+                "channel '\(channel.id)' can be joined by invitation only; ask a member to invite '\(user)'",
                 slug: "not_invited")
         }
     }
@@ -32,7 +34,8 @@ extension MemberChange {
         for user in users { try requirePair(user) }
         if actor.isManager { return }
         guard let user = actor.user, membership(of: user)?.state == .joined || isOperator(user) else {
-            throw ChatError(.forbidden, "only members of channel '\(channel.id)' may invite", slug: "not_a_member")
+            throw ChatError(
+                .forbidden, "only members of channel '\(channel.id)' may invite users to it", slug: "not_a_member")
         }
     }
 
@@ -40,7 +43,7 @@ extension MemberChange {
     private func requirePair(_ user: String) throws(ChatError) {
         guard channel.kind == .direct, !channel.isOfPair(user) else { return }
         throw ChatError(
-            .forbidden, "direct channel '\(channel.id)' takes only its two users; '\(user)' is neither",
+            .forbidden, "direct channel '\(channel.id)' has only its two users, and '\(user)' is not one of them",
             slug: "not_of_pair")
     }
 
@@ -89,6 +92,7 @@ extension Actor {
     func require(self owner: String) throws(ChatError) {
         guard !isManager, user.map({ ExactText($0) != ExactText(owner) }) ?? true else { return }
         throw ChatError(
-            .forbidden, "only user '\(owner)', or a credential with the scope 'manage', may do this", slug: "not_self")
+            .forbidden, "only user '\(owner)', or a credential with the scope 'manage', may make this request",
+            slug: "not_self")
     }
 }

@@ -99,7 +99,8 @@ extension ChatAccess {
             let membership = try change.ownMembership(of: user)
             guard membership.state == .invited else {
                 throw ChatError(
-                    .conflict, "user '\(user)' has already joined channel '\(channel)'; leave it instead",
+                    .conflict,
+                    "user '\(user)' has already joined channel '\(channel)' and can no longer decline; leave the channel instead",
                     slug: "already_joined")
             }
             change.remove(user)

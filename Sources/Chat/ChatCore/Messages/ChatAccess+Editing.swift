@@ -94,7 +94,7 @@ extension ChatAccess {
                 let last = thread?.thread.last ?? .zero
                 thread?.thread.add(by: context.event.user, at: max(last, timetoken))
             } else if record.deletion != nil {
-                throw ChatError(.gone, "the message is deleted; only its deletion can be undone")
+                throw ChatError(.gone, "the message is deleted; the only allowed change is to remove the deletion")
             } else if let edit = record.edit, edit.at == deed {
                 doer = edit.by
                 undone = (.edited, edit.text)
@@ -142,7 +142,7 @@ extension ChatAccess {
         _ place: Timetoken, of record: MessageRecord, _ snapshot: RecordSnapshot
     ) throws(ChatError) -> MessageRecord.Edit {
         guard let edit = snapshot[record.key(ofEdit: place, in: app)].flatMap({ MessageRecord.Edit($0) }) else {
-            throw ChatError(.stale, "the message was edited at the same moment; send the request again")
+            throw ChatError(.stale, "another request edited the message at the same time; send the request again")
         }
         return edit
     }

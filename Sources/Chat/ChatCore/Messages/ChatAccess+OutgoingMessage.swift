@@ -188,7 +188,8 @@ extension ChatAccess {
             ?? MessageRecord(channel: post.channel, timetoken: event.timetoken)
         guard root.deletion == nil else { throw ChatError(.gone, "the message \(root.timetoken) is deleted") }
         guard root.threadOf == .zero else {
-            throw ChatError(.conflict, "the message is a reply itself; thread_of must name \(root.threadOf)")
+            throw ChatError(
+                .conflict, "a reply cannot be replied to; set 'thread_of' to its parent message, \(root.threadOf)")
         }
         root.thread.root = event.user
         root.thread.add(by: post.draft.user, at: snapshot.next)

@@ -40,7 +40,10 @@ extension ChatAccess {
             snapshot throws(ChatError) in
             var record = snapshot[channelKey].flatMap { ChannelRecord($0) }
             guard let kind = record?.kind else {
-                throw ChatError(.notFound, "the channel has no record; make one to pin messages in it")
+                throw ChatError(
+                    .notFound,
+                    "messages can be pinned only in a channel with a record; create one with PUT /v1/channels/{channel}"
+                )
             }
             let member = actor.user.flatMap { snapshot.membership(of: $0, in: channel, app) }
             if kind != .direct || member?.state != .joined { try actor.requireOperator(of: record) }

@@ -114,7 +114,7 @@ extension ChatAccess {
         try actor.requireOperator(
             of: try await directory.read(ChannelRecord.key(name, in: app)).flatMap { ChannelRecord($0) })
         guard (1...limits.pageMost).contains(request.limit) else {
-            throw ChatError(.malformed, "limit must be 1 to \(limits.pageMost)")
+            throw ChatError(.malformed, "'limit' must be 1 to \(limits.pageMost)")
         }
         var request = request
         request.channel = self.channel(Self.moderationChannel(of: name))

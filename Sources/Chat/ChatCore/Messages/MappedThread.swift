@@ -111,5 +111,5 @@ extension ChatAccess {
         return event.draft.thread == thread.root && ExactText(event.channel.name) == ExactText(thread.parent)
     }
 
-    static let noMessage = ChatError(.notFound, "no such message in this channel")
+    static let noMessage = ChatError(.notFound, "the channel has no message with this timetoken")
 }

@@ -129,7 +129,8 @@ extension ChatAccess {
     func acting(_ named: String?, in channel: String, for type: String) throws(ChatError) -> Actor {
         try Names.check(channel: channel)
         guard channel != ChannelID.systemName else {
-            throw ChatError(.forbidden, "'\(ChannelID.systemName)' is written by the gateway only")
+            throw ChatError(
+                .forbidden, "only the gateway may write to channel '\(ChannelID.systemName)'; send to another channel")
         }
         let actor = try actor(named)
         try caller.require(channel: channel)

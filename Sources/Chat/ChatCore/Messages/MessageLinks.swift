@@ -42,7 +42,8 @@ public struct MessageLinks: Sendable {
         for user in users { try Names.check(user: user) }
         guard users.count <= limits.mentionsPerMessage, !users.hasRepeats else {
             throw ChatError(
-                .malformed, "mentions must name at most \(limits.mentionsPerMessage) different users", field: "mentions"
+                .malformed, "'mentions' may name at most \(limits.mentionsPerMessage) different users",
+                field: "mentions"
             )
         }
     }
@@ -82,12 +83,13 @@ public struct MessageLinks: Sendable {
         guard let meta, meta != .null else { return [] }
         guard let members = meta.rawMembers() else {
             throw ChatError(
-                .malformed, "meta must be an object, because quote, mentions and thread_of are stored in it",
+                .malformed, "'meta' must be an object, because 'quote', 'mentions' and 'thread_of' are stored in it",
                 field: "meta")
         }
         if let taken = members.first(where: { names.contains($0.name) }) {
             throw ChatError(
-                .malformed, "meta must not have '\(taken.name)', because quote, mentions and thread_of set it",
+                .malformed,
+                "'meta' must not have the member '\(taken.name)', which 'quote', 'mentions' or 'thread_of' sets",
                 field: "meta")
         }
         return members

@@ -15,7 +15,8 @@ struct ThreadReplyRemoval: Sendable {
     }
 
     /// The error when the thread changed after it was read. The caller must read the thread again.
-    static let isOutdated = ChatError(.conflict, "the thread has changed since it was read")
+    static let isOutdated = ChatError(
+        .conflict, "another request changed the thread at the same time; send the request again")
     /// The error when the thread changed in every attempt.
     static let isBusy = ChatError(
         .overloaded, "other requests are changing the same messages; send the request again", retryAfter: .seconds(1))

@@ -84,7 +84,7 @@ extension ChatAccess {
         if let user, ExactText(user) == ExactText(own) { return }
         guard try await rules(of: name).isOperator(own) else {
             throw ChatError(
-                .forbidden, "only an operator of channel '\(name)' sees who is restricted there", slug: "not_operator")
+                .forbidden, "only an operator of channel '\(name)' may see its restricted users", slug: "not_operator")
         }
     }
 }

@@ -78,13 +78,14 @@ extension ChatAccess {
     private func check(_ restrictionRequest: RestrictionRequest) throws(ChatError) {
         guard restrictionRequest.isBan || restrictionRequest.isMute else {
             throw ChatError(
-                .malformed, "a restriction is a ban, a mute, or both; to end one, DELETE it", slug: "bad_member",
+                .malformed, "'ban' or 'mute' must be true; to end a restriction, send DELETE", slug: "bad_member",
                 field: "")
         }
         try limits.check(restrictionRequest.reason, "reason")
         guard restrictionRequest.until.map({ $0 > service.clock.now }) ?? true else {
             throw ChatError(
-                .malformed, "the end of the restriction is in the past", slug: "bad_member", field: "until")
+                .malformed, "'until', the end of the restriction, must be in the future", slug: "bad_member",
+                field: "until")
         }
     }
 }

@@ -59,11 +59,11 @@ extension ChatAccess {
 
     private func requireOpen(_ name: String) async throws(ChatError) {
         guard let kind = try await rules(of: name).kind else {
-            throw ChatError(.notFound, "there is no channel '\(name)' with a record; make it as an open one first")
+            throw ChatError(.notFound, "channel '\(name)' has no record; create it as an open channel first")
         }
         guard kind == .open else {
             throw ChatError(
-                .conflict, "channel '\(name)' has members: it is joined, not entered", slug: "not_open")
+                .conflict, "channel '\(name)' has members and is not open; join it instead", slug: "not_open")
         }
     }
 }

@@ -15,7 +15,7 @@ extension ChatAccess {
     ) async throws(ChatError) -> Bool {
         try requireOwn(user, on: name, for: "presence.joined")
         if let duration, !(.seconds(2) ... .seconds(86_400)).contains(duration) {
-            throw ChatError(.malformed, "the timeout of a sign of life must be 2 s to a day")
+            throw ChatError(.malformed, "the presence timeout must be 2 seconds to 1 day")
         }
         if let state { try check(state) }
         try await require(.being, of: user, in: name)
@@ -120,7 +120,7 @@ extension ChatAccess {
     ) async throws(ChatError) -> Occupancy {
         try await requireAccess(of: name)
         guard (0...limits.pageMost).contains(limit) else {
-            throw ChatError(.malformed, "limit must be 0 to \(limits.pageMost)")
+            throw ChatError(.malformed, "'limit' must be 0 to \(limits.pageMost)")
         }
         return try await tracker.store.occupants(
             of: PresenceScope(kind, channel(name)), after: user, order, limit: limit)
@@ -139,11 +139,12 @@ extension ChatAccess {
 
     func check(_ state: JSONText) throws(ChatError) {
         guard state.bytes.first == UInt8(ascii: "{") else {
-            throw ChatError(.malformed, "a state must be a JSON object", slug: "wrong_type", field: "state")
+            throw ChatError(.malformed, "a presence state must be a JSON object", slug: "wrong_type", field: "state")
         }
         guard state.count <= limits.presenceStateBytes else {
             throw .over(
-                .tooLarge, "a state must be at most \(limits.presenceStateBytes) bytes of JSON", name: "limit_bytes",
+                .tooLarge, "a presence state may have at most \(limits.presenceStateBytes) bytes of JSON",
+                name: "limit_bytes",
                 limit: limits.presenceStateBytes, field: "state")
         }
     }

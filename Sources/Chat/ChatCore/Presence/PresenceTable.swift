@@ -91,7 +91,7 @@ struct PresenceTable {
 
     mutating func setState(_ state: JSONText?, of presenceKey: PresenceKey) throws(ChatError) -> [PresenceChange] {
         guard let entry = entry(presenceKey) else {
-            throw ChatError(.notFound, "'\(presenceKey.user)' is not there", slug: "not_present")
+            throw ChatError(.notFound, "user '\(presenceKey.user)' is not present on the channel", slug: "not_present")
         }
         guard entry.state != state else { return [] }
         entry.state = state
@@ -168,7 +168,8 @@ extension PresenceTable {
         guard entryCount + presenceKeys.count > limit else { return }
         guard entryCount + presenceKeys.count(where: { entry($0) == nil }) > limit else { return }
         throw ChatError(
-            .overloaded, "there are \(limit) users on channels, which is the gateway's limit",
+            .overloaded,
+            "the gateway has reached its limit of \(limit) presence entries (limits.presence_entries); try again later",
             retryAfter: .seconds(30))
     }
 

@@ -109,5 +109,5 @@ extension ChatAccess {
 }
 
 extension ChatError {
-    static let attachedBefore = ChatError(.conflict, "the same action was attached to this message before")
+    static let attachedBefore = ChatError(.conflict, "this user has already attached the same action to this message")
 }

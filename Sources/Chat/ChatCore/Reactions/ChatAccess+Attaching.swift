@@ -98,7 +98,8 @@ extension MessageRecord {
             reactions[ExactText(action.value), default: 0] += 1
             guard reactions.count <= limits.reactionsPerMessage else {
                 throw .over(
-                    .tooMany, "the message has \(limits.reactionsPerMessage) different reactions, which is the limit",
+                    .tooMany,
+                    "the message has reached the limit of \(limits.reactionsPerMessage) different reactions; remove one first",
                     name: "limit",
                     limit: limits.reactionsPerMessage)
             }
@@ -108,7 +109,8 @@ extension MessageRecord {
         actions += 1
         guard actions <= limits.actionsPerMessage else {
             throw .over(
-                .tooMany, "the message has \(limits.actionsPerMessage) actions, which is the limit", name: "limit",
+                .tooMany, "the message has reached the limit of \(limits.actionsPerMessage) actions; remove one first",
+                name: "limit",
                 limit: limits.actionsPerMessage)
         }
     }

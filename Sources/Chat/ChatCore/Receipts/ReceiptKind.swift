@@ -211,7 +211,7 @@ extension ChatAccess {
         guard let timetoken, try await log.watermark(of: app) < timetoken else { return }
         throw ChatError(
             .malformed,
-            "timetoken \(timetoken) is later than every event; send the timetoken of the message that was read",
+            "timetoken \(timetoken) is later than every stored event; send the timetoken of the message that was read",
             slug: "bad_member", field: "timetoken")
     }
 

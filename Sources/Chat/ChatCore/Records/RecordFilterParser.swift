@@ -55,7 +55,7 @@ private struct RecordFilterParser {
     private mutating func not() throws(ChatError) -> RecordFilter {
         depth += 1
         defer { depth -= 1 }
-        guard depth <= depthLimit else { throw fault("nested deeper than \(depthLimit)") }
+        guard depth <= depthLimit else { throw fault("nested deeper than \(depthLimit) levels") }
         if try accept(["!", "not"]) { return .not(try not()) }
         guard try accept(["("]) else { return try comparison() }
         let filter = try or()
@@ -75,7 +75,7 @@ private struct RecordFilterParser {
                 ? fields.compare(field, .like, .string(try pattern()))
                 : fields.compare(field, comparison, try value())
         }
-        throw fault("expected == != < > <= >= or LIKE")
+        throw fault("expected ==, !=, <, >, <=, >= or LIKE")
     }
 
     /// Parses the name of a known field, or of a member of an object field: `custom.floor` or `custom["floor"]`.
@@ -115,13 +115,13 @@ private struct RecordFilterParser {
         let value: RecordFilter.Value
         switch token {
         case .number(let digits):
-            guard let number = Double(digits) else { throw fault("a number out of range") }
+            guard let number = Double(digits) else { throw fault("a number is out of range") }
             value = .number(isNegative ? -number : number)
         case .string(let pieces) where !isNegative: value = .string(pieces.joined(separator: "*"))
         case .word("true") where !isNegative: value = .boolean(true)
         case .word("false") where !isNegative: value = .boolean(false)
         case .word("null") where !isNegative: value = .null
-        default: throw fault("expected a text, a number, true, false or null")
+        default: throw fault("expected a quoted text, a number, true, false or null")
         }
         try advance()
         return value
@@ -130,7 +130,7 @@ private struct RecordFilterParser {
     /// Parses the pattern of `LIKE`, and returns it in the form of the store: `*` is the wildcard, and a star or
     /// backslash of the text is escaped.
     private mutating func pattern() throws(ChatError) -> String {
-        guard case .string(let pieces) = token else { throw fault("expected a text after LIKE") }
+        guard case .string(let pieces) = token else { throw fault("expected a quoted text after LIKE") }
         try advance()
         return pieces.map { piece in
             piece.reduce(into: "") { $0 += $1 == "*" || $1 == "\\" ? "\\\($1)" : "\($1)" }

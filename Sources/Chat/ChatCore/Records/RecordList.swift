@@ -219,7 +219,8 @@ extension RecordFields {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
         guard parts.count <= 2, let order = parts.count == 2 ? ListOrder(rawValue: parts[1]) : order else {
             throw ChatError(
-                .malformed, "sort '\(text.prefix(64))' is not understood; write 'name', 'name:asc' or 'name:desc'",
+                .malformed,
+                "'\(text.prefix(64))' is not a sort order; send a member, optionally with a direction: 'name', 'name:asc' or 'name:desc'",
                 slug: "bad_sort", field: "sort")
         }
         switch parts[0] {
@@ -230,7 +231,8 @@ extension RecordFields {
         default:
             let known = ([id] + words + [updated]).joined(separator: ", ")
             throw ChatError(
-                .malformed, "the list cannot be sorted by '\(parts[0].prefix(64))'; known: \(known)", slug: "bad_sort",
+                .malformed, "the list cannot be sorted by '\(parts[0].prefix(64))'; sort by one of \(known)",
+                slug: "bad_sort",
                 field: "sort")
         }
     }

@@ -75,5 +75,6 @@ extension ChatError {
     /// The error while the gateway starts or stops. During that time, the hub does not distribute events to
     /// subscribers.
     public static let notListening = ChatError(
-        .unavailable, "events cannot be followed now: the gateway is starting or stopping", retryAfter: .seconds(1))
+        .unavailable, "streams are not available now, because the gateway is starting or stopping; try again",
+        retryAfter: .seconds(1))
 }

@@ -161,10 +161,10 @@ extension Selection {
         _ asked: [NamePattern], to allowed: [NamePattern], what: String
     ) throws(ChatError) -> [NamePattern] {
         // Later steps take an empty list for all patterns. So a caller without patterns must be rejected here.
-        guard !allowed.isEmpty else { throw ChatError(.forbidden, "this credential reaches no \(what)") }
+        guard !allowed.isEmpty else { throw ChatError(.forbidden, "this credential has access to no \(what)") }
         guard !asked.isEmpty else { return allowed.contains(.all) ? [] : allowed }
         for pattern in asked where !allowed.covers(pattern) {
-            throw ChatError(.forbidden, "this credential does not reach \(what) '\(pattern)'")
+            throw ChatError(.forbidden, "this credential has no access to \(what) '\(pattern)'")
         }
         return asked
     }
@@ -245,7 +245,8 @@ extension ChatAccess {
     private func checkCount(_ texts: [String], _ what: String, _ field: String) throws(ChatError) {
         guard texts.count <= limits.streamChannels else {
             throw .over(
-                .malformed, "at most \(limits.streamChannels) \(what) in one stream", limit: limits.streamChannels,
+                .malformed, "one stream may name at most \(limits.streamChannels) \(what)",
+                limit: limits.streamChannels,
                 field: field)
         }
     }

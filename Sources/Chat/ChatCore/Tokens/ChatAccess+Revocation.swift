@@ -42,7 +42,8 @@ extension ChatAccess {
         try caller.demandEveryChannel()
         try Names.check(user: user)
         if let before, before > service.clock.now {
-            throw ChatError(.malformed, "before is in the future; leave it out for now", field: "before")
+            throw ChatError(
+                .malformed, "'before' must not be in the future; leave it out to use the present time", field: "before")
         }
         let key = UserRevocation.key(UserID(user, in: app))
         let decided = try await decide([key]) { snapshot throws(ChatError) in

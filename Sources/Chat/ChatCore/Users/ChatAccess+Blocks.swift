@@ -11,7 +11,7 @@ extension ChatAccess {
         _ other: String, for user: String, by named: String? = nil
     ) async throws(ChatError) -> Written<BlockRecord> {
         guard ExactText(other) != ExactText(user) else {
-            throw ChatError(.invalid, "nobody can block themselves", slug: "own_block")
+            throw ChatError(.invalid, "a user cannot block itself; name another user", slug: "own_block")
         }
         return try await setBlock(user, other, by: named) { present, now in
             if let present { return (present, nil) }
@@ -109,7 +109,7 @@ extension Caller {
     /// - Throws: `.forbidden` with the slug `not_self`.
     func require(self owner: String) throws(ChatError) {
         guard let user, ExactText(user) != ExactText(owner) else { return }
-        throw ChatError(.forbidden, "this credential speaks for user '\(user)' only", slug: "not_self")
+        throw ChatError(.forbidden, "this credential may act for user '\(user)' only", slug: "not_self")
     }
 }
 

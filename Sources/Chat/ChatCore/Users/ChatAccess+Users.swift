@@ -36,7 +36,7 @@ extension ChatAccess {
     ) async throws(ChatError) -> UserRecord {
         try await write(user: id, edit, precondition, by: named) { before, _ throws(ChatError) in
             guard let before else {
-                throw ChatError(.notFound, "user '\(id)' has no record; make one with PUT /v1/users/{user}")
+                throw ChatError(.notFound, "user '\(id)' has no record; create one with PUT /v1/users/{user}")
             }
             return before
         }.record

@@ -30,7 +30,7 @@ extension Channel {
     @discardableResult
     public func invite(_ user: User) async throws(ChatError) -> Membership {
         guard let membership = try await inviteMultiple([user]).first else {
-            throw ChatError(.notFound, "the invitation is gone already")
+            throw ChatError(.notFound, "the invitation no longer exists; it was accepted, declined or withdrawn")
         }
         return membership
     }

@@ -99,7 +99,8 @@ extension ChannelType {
         get throws(ChatError) {
             guard let kind = ChannelKind(rawValue: rawValue), kind != .direct else {
                 throw ChatError(
-                    .malformed, "type must be group, public or open; a direct channel has a call of its own")
+                    .malformed,
+                    "'type' must be group, public or open; create a direct channel with createDirectConversation")
             }
             return kind
         }

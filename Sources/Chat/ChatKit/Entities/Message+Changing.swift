@@ -174,7 +174,7 @@ extension Message {
     /// - Throws: `.conflict` when the message is not deleted; `.notFound` when it is no longer in history.
     public func restore() async throws(ChatError) -> Message {
         guard let now = try await chat.backend.message(timetoken, in: channelId) else {
-            throw ChatError(.notFound, "the message is gone")
+            throw ChatError(.notFound, "the message no longer exists")
         }
         guard let deleted = now.deleted else { throw ChatError(.conflict, "the message is not deleted") }
         try await chat.backend.removeAction(deleted, from: timetoken, in: channelId)

@@ -22,7 +22,7 @@ extension Membership {
     public func setLastReadMessageTimetoken(_ timetoken: Timetoken) async throws(ChatError) -> Membership {
         try await chat.backend.mark(.read, of: userId, in: channelId, at: timetoken)
         guard let marked = try await channel.getMembership(userId: userId) else {
-            throw ChatError(.notFound, "the membership has ended")
+            throw ChatError(.notFound, "the user is no longer a member of the channel")
         }
         return marked
     }

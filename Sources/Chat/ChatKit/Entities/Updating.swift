@@ -59,7 +59,7 @@ extension Membership {
     ) async throws(ChatError) -> Membership {
         try await retrying { () throws(ChatError) in
             guard let now = try await channel.getMembership(userId: userId) else {
-                throw ChatError(.notFound, "the membership has ended")
+                throw ChatError(.notFound, "the user is no longer a member of the channel")
             }
             var fields = MembershipFields()
             change(now, &fields)

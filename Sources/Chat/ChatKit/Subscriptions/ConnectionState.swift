@@ -147,6 +147,7 @@ final class ListenerState: Sendable {
     /// Returns the error for a listener that does not connect within `limit`, with the reason.
     func timeoutError(_ limit: Duration) -> ChatError {
         failure.withLock { $0 }
-            ?? ChatError(.unavailable, "not connected within \(limit)", slug: "not_connected").of(selection)
+            ?? ChatError(.unavailable, "the connection was not established within \(limit)", slug: "not_connected").of(
+                selection)
     }
 }

@@ -106,7 +106,7 @@ final class Listener: Sendable {
 }
 
 extension ChatError {
-    static var closed: ChatError { ChatError(.gone, "the chat or the listener is closed") }
+    static var closed: ChatError { ChatError(.gone, "the chat or the listener has been closed") }
 
     private static let listenerName = "listener"
 

@@ -14,7 +14,7 @@ extension AnyJSON: Decodable {
         } catch let error as ChatError {
             throw error
         } catch {
-            throw ChatError(.malformed, "the JSON is no \(Value.self): \(error)", slug: "not_decodable")
+            throw ChatError(.malformed, "the JSON cannot be decoded as \(Value.self): \(error)", slug: "not_decodable")
         }
     }
 

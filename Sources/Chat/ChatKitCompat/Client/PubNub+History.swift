@@ -28,7 +28,8 @@ extension PubNub {
         run(requestConfig, completion) { backend in
             guard (1...500).contains(channels.count) else {
                 throw PubNubError(
-                    .invalidArguments, details: ["a history needs 1 to 500 channels; got \(channels.count)"])
+                    .invalidArguments, details: ["a history request must name 1 to 500 channels; got \(channels.count)"]
+                )
             }
             let limit = page?.limit ?? (channels.count > 1 || includeActions ? 25 : 100)
             var found: [String: [any PubNubMessage]] = [:]

@@ -77,7 +77,8 @@ final class SubscriptionSession: Sendable {
 
     /// Reports that the client's address is not valid, which is why the subscription has no connection.
     private func fail(_ subscription: Subscription) {
-        let error = PubNubError(.invalidArguments, details: ["the `url` of the configuration is not valid"])
+        let error = PubNubError(
+            .invalidArguments, details: ["the `url` of the configuration is not a valid http or https URL"])
         emit([.subscribeError(error)])
         report(.connectionError(error))
     }

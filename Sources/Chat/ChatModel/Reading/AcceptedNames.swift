@@ -20,7 +20,7 @@ public struct AcceptedNames {
     public func hint(for name: String) -> String {
         if let other = Self.actors[name], names.contains(other) { return "; did you mean '\(other)'?" }
         if let nearest = NameSuggester(names).nearest(to: name) { return "; did you mean '\(nearest)'?" }
-        guard !names.isEmpty else { return "; none is accepted here" }
+        guard !names.isEmpty else { return "; no names are accepted here" }
         let list = names.prefix(Self.listed).map { "'\($0)'" }.joined(separator: ", ")
         let rest = names.count - Self.listed
         return "; accepted: \(list)" + (rest > 0 ? " and \(rest) more" : "")

@@ -53,7 +53,8 @@ public struct Fields: Sendable {
     ) throws -> JSONDocument {
         guard body.contains(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) else {
             throw fault(
-                "#", "required", "a JSON object is required; send {} for one without members", slug: "member_missing")
+                "#", "required", "the body must be a JSON object; send {} for an object without members",
+                slug: "member_missing")
         }
         return try parse(body, limits: limits, passedOn: member)
     }

@@ -172,7 +172,7 @@ final class ListenerQueue: Sendable {
                 let item: Item? = state.withLock { state in
                     if let item = state.next() { return item }
                     if Task.isCancelled { return .end(nil) }
-                    precondition(state.reader == nil, "a listener has one reader")
+                    precondition(state.reader == nil, "only one task may read from a listener")
                     state.reader = continuation
                     return nil
                 }

@@ -14,7 +14,7 @@ extension ChatError {
             self.init(code, problem.detail ?? title, slug: problem.code)
             faults = problem.faults
         } else if code == .notFound {
-            self.init(.unavailable, "no gateway answers there: 404 without a problem document")
+            self.init(.unavailable, "the address is not a Parley gateway: it answered 404 without a problem document")
         } else {
             self.init(code, "the gateway answered \(status) without a problem document")
         }
@@ -37,7 +37,8 @@ extension ChatError {
             case .overloaded: .overloaded
             }
         let sentence =
-            failure.reason == .cancelled ? "the chat was closed, or its task cancelled" : failure.sentence(url: url)
+            failure.reason == .cancelled
+            ? "the chat was closed, or the calling task was cancelled" : failure.sentence(url: url)
         self.init(code, sentence, slug: failure.reason == .tls ? Self.untrusted : nil)
     }
 

@@ -84,12 +84,13 @@ struct ResponseObject: Sendable {
 
 extension ChatError {
     /// The error for a response that lacks expected members. It comes from a newer gateway or from another server.
-    static let foreignAnswer = ChatError(.unavailable, "the gateway's answer lacks what this library looks for")
+    static let foreignAnswer = ChatError(
+        .unavailable, "the gateway's response lacks a member that this library needs; their versions may not match")
 
     /// The error for a response that cannot be used.
     init(_ fault: GatewayResponse.Fault) {
         switch fault {
-        case .tooLarge: self.init(.tooLarge, "the gateway's answer is too large; ask for less")
+        case .tooLarge: self.init(.tooLarge, "the gateway's response is too large; request fewer elements")
         case .notJSON: self.init(.unavailable, "the server is not a Parley gateway: its answer is not JSON")
         }
     }

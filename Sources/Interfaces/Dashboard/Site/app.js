@@ -9,8 +9,8 @@ const pages = [
     "Emit",
     "emit",
   ]]],
-  ["Ways in", [["types", "Event types", "types"], ["sources", "Sources", "sources"]]],
-  ["Ways out", [["webhooks", "Webhooks", "webhooks"], ["deliveries", "Deliveries", "deliveries"], [
+  ["Incoming", [["types", "Event types", "types"], ["sources", "Sources", "sources"]]],
+  ["Outgoing", [["webhooks", "Webhooks", "webhooks"], ["deliveries", "Deliveries", "deliveries"], [
     "streams",
     "Streams",
     "streams",
@@ -63,7 +63,7 @@ function ask() {
       key,
       isDevelopment
         ? "In development, the key is “dev”."
-        : "The first one was shown when the gateway started for the first time.",
+        : "The first key was shown when the gateway started for the first time.",
     )], {
       submit: "Sign in",
       action: async ({ key }) => {

@@ -88,7 +88,7 @@ function body(one) {
         ),
       ],
       request && [h("h4", {}, "Body"), content(request)],
-      h("h4", {}, "Answers"),
+      h("h4", {}, "Responses"),
       h(
         "ul",
         { class: "members" },
@@ -185,13 +185,13 @@ const typeOf = (schema) =>
 const BOUNDS = {
   format: "",
   pattern: "pattern ",
-  minLength: "at least characters: ",
-  maxLength: "at most characters: ",
+  minLength: "minimum length ",
+  maxLength: "maximum length ",
   minimum: "≥ ",
   maximum: "≤ ",
-  minItems: "at least items: ",
-  maxItems: "at most items: ",
-  maxProperties: "at most members: ",
+  minItems: "minimum items ",
+  maxItems: "maximum items ",
+  maxProperties: "maximum members ",
   default: "default ",
 };
 const bounds = (schema) =>
@@ -236,7 +236,9 @@ function unfolding(ref, isOpen = false) {
         ...prose(schema.description),
         ...bounds(schema).map((text) => badge(text)),
         ...inside(schema).flat(3),
-        ...(isListed ? [h("p", { class: "small" }, h("a", { href: "#schema-" + nameOf(ref) }, "in the list"))] : []),
+        ...(isListed
+          ? [h("p", { class: "small" }, h("a", { href: "#schema-" + nameOf(ref) }, "in the list of objects"))]
+          : []),
       );
     }
   });
@@ -253,7 +255,7 @@ function inside(schema) {
       Object.entries(schema.properties).map(([name, inner]) => member(name, inner, schema.required?.includes(name))),
     ));
   }
-  if (schema.items?.$ref) parts.push(h("p", { class: "quiet small" }, "each"), unfolding(schema.items.$ref));
+  if (schema.items?.$ref) parts.push(h("p", { class: "quiet small" }, "each item"), unfolding(schema.items.$ref));
   else if (schema.items) parts.push(inside(schema.items));
   for (const [key, text] of [["allOf", "all of"], ["oneOf", "one of"], ["anyOf", "one of"]]) {
     if (schema[key]) {
@@ -272,7 +274,7 @@ function inside(schema) {
     }
   }
   if (schema.additionalProperties?.$ref) {
-    parts.push(h("p", { class: "quiet small" }, "every member"), unfolding(schema.additionalProperties.$ref));
+    parts.push(h("p", { class: "quiet small" }, "each member"), unfolding(schema.additionalProperties.$ref));
   }
   return parts;
 }
@@ -325,15 +327,15 @@ function show() {
     h(
       "p",
       {},
-      "The same for programs: ",
+      "For programs, this description is at ",
       h("a", { href: "/openapi.yaml" }, "openapi.yaml"),
-      ", and the app's events for AsyncAPI tools at ",
+      ", and an AsyncAPI description of the app's events is at ",
       h("code", {}, "/v1/asyncapi.json"),
       ". The ",
       h("a", { href: "/docs/" }, "guides"),
-      " explain one task each.",
+      " explain single tasks.",
     ),
-    h("p", { id: "none", class: "blank", hidden: true }, "No match."),
+    h("p", { id: "none", class: "blank", hidden: true }, "Nothing matches the search."),
     groups.map((group) =>
       h(
         "section",

@@ -24,15 +24,15 @@ export function job(first, { receiver, onEnd } = {}) {
         "aria-label": "Progress",
       }),
       facts([["Done", `${one.done} of ${one.count_is_exact ? "" : "at least "}${one.count}`], [
-        "Left alone",
+        "Skipped",
         one.skipped,
-      ], ["Reason of the failure", one.reason ?? undefined]]),
+      ], ["Reason for the failure", one.reason ?? undefined]]),
       !isOver(one) &&
       h(
         "div",
         { class: "tools" },
-        one.state === "paused" ? button("Go on", act("resume")) : button("Rest", act("pause")),
-        button("Stop", act("cancel"), "danger"),
+        one.state === "paused" ? button("Resume", act("resume")) : button("Pause", act("pause")),
+        button("Cancel", act("cancel"), "danger"),
       ),
     ].filter(Boolean));
   };

@@ -31,5 +31,5 @@ export function nextAttempt({ subscriber, next_attempt_at: due, reason }, openUn
   if (!due) return reason ?? "–";
   if (subscriber.startsWith("sub_")) return "waits to be pulled";
   if (!openUntil || new Date(openUntil) <= new Date(due)) return time(due);
-  return h("span", {}, "after ", time(openUntil), ", the receiver is resting");
+  return h("span", {}, "after ", time(openUntil), ", because deliveries to the receiver are paused");
 }

@@ -36,7 +36,7 @@ function part(given, root, label, example, isRequired, depth) {
 }
 
 const help = (schema, isRequired) =>
-  [schema.description, isRequired ? null : "May be left out."].filter(Boolean).join(" ");
+  [schema.description, isRequired ? null : "Optional."].filter(Boolean).join(" ");
 
 const fixed = (label, value) => ({
   element: field(label, input("", { value: JSON.stringify(value), readonly: true })),
@@ -118,7 +118,7 @@ function number({ schema, label, example, isRequired, kind }) {
 function raw(schema, label, example, isRequired) {
   const control = area("", example === undefined ? "" : JSON.stringify(example, null, 2), { rows: 4 });
   return {
-    element: field(label, control, [help(schema, isRequired), "As JSON."].filter(Boolean).join(" ")),
+    element: field(label, control, [help(schema, isRequired), "Written as JSON."].filter(Boolean).join(" ")),
     value() {
       if (control.value.trim() === "") return undefined;
       try {

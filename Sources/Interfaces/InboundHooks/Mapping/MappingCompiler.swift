@@ -49,7 +49,7 @@ struct MappingCompiler {
         for member in members where !Self.members.contains(member.name) {
             templates.fault(
                 "\(pointer)/\(JSONPointer.escaped(member.name))", "additionalProperties",
-                "unknown member \(member.name.prefix(64))")
+                "the member '\(member.name.prefix(64))' is not known in a mapping; leave it out")
         }
         func value(_ name: String) -> JSONText? { members.first { $0.name == name }?.value }
         guard value("each") != nil || value("as") != nil else {
@@ -76,7 +76,7 @@ struct MappingCompiler {
         }
         for (name, found) in [("channel", value("channel")), ("type", value("type")), ("data", value("data"))]
         where found == nil {
-            templates.fault(pointer, "required", "missing member \(name)")
+            templates.fault(pointer, "required", "the member '\(name)' is required")
         }
         let user = text(&templates, value("user"), "user", pointer)
         let data = value("data").flatMap { templates.template($0, at: "\(pointer)/data") }

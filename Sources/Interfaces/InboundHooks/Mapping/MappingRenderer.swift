@@ -75,7 +75,7 @@ struct MappingRenderer {
         guard failures < Self.mostFailures else { return }
         guard eventsBefore + rendering.events.count < limits.batchEvents else {
             return fail(
-                ChatError(.tooLarge, "the mapping gives more than the \(limits.batchEvents) events accepted at once"))
+                ChatError(.tooLarge, "the mapping makes more than \(limits.batchEvents) events from one post"))
         }
         var filling = EventRenderer(run: run, limits: limits, bytesLeft: bytesLeft)
         do throws(ChatError) {
@@ -139,7 +139,7 @@ private struct EventRenderer {
         guard bytesLeft >= 0 else {
             throw ChatError(
                 .tooLarge,
-                "the events of this post are together larger than the \(limits.batchBodyBytes) bytes accepted")
+                "the events of this post are together larger than \(limits.batchBodyBytes) bytes")
         }
         let value = try gather(member, otherwise: .null) { filling throws(TemplateError) in
             try filling.run.value(of: template, limitBytes: limit)
@@ -167,15 +167,16 @@ extension ChatError {
         switch obstacle {
         case .missing(let gaps):
             let first = gaps.first.map { "\($0.pointer.dropFirst()): \($0.detail)" } ?? ""
-            self.init(.invalid, "the mapping cannot be filled in: \(first)", slug: "mapping_failed")
+            self.init(.invalid, "the mapping cannot be applied to this post: \(first)", slug: "mapping_failed")
             faults = gaps.map {
                 FieldError(pointer: "#" + $0.pointer, keyword: "reference", detail: "\($0.detail) in this post")
             }
         case .tooLarge(let limit):
-            self.init(.tooLarge, "the mapped \(member) is larger than the \(limit) bytes accepted")
+            self.init(.tooLarge, "the event's \(member) that the mapping makes is larger than \(limit) bytes")
         case .tooMuchWork:
             self.init(
-                .tooLarge, "this post is too much work for the mapping: too many elements, or too large a body",
+                .tooLarge,
+                "applying the mapping to this post takes too much work: it has too many elements, or its body is too large",
                 slug: "mapping_too_costly")
         }
     }

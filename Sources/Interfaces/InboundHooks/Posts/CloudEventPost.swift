@@ -24,7 +24,7 @@ struct CloudEventPost {
         // The batch type is checked first, because the other type is its prefix.
         if media.text.hasPrefix("application/cloudevents-batch") {
             guard let elements = try document(post, limits).rawElements(), elements.count <= limits.batchEvents else {
-                throw fault("a batch of CloudEvents must be an array of at most \(limits.batchEvents)")
+                throw fault("a batch of CloudEvents must be an array of at most \(limits.batchEvents) events")
             }
             return try elements.map { element throws(ChatError) in try CloudEventPost(structured: element, limits) }
         }
@@ -82,9 +82,9 @@ struct CloudEventPost {
     }
 
     private static func identity(_ attributes: [String: String]) throws(ChatError) -> String {
-        guard attributes["specversion"] == "1.0" else { throw fault("its specversion is not 1.0") }
+        guard attributes["specversion"] == "1.0" else { throw fault("'specversion' must be 1.0") }
         for name in ["id", "source", "type"] where attributes[name]?.isEmpty != false {
-            throw fault("it has no \(name)")
+            throw fault("the attribute '\(name)' is required")
         }
         let source = attributes["source"] ?? ""
         // The length of the source makes the combination unambiguous.
@@ -110,7 +110,7 @@ struct CloudEventPost {
             }
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw fault("its data is neither JSON nor text")
+            throw fault("'data' must be JSON or text")
         }
         return JSONText(string: text)
     }

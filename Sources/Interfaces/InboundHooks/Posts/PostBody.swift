@@ -33,7 +33,7 @@ struct PostBody {
         if media.isForm, !looksLikeJSON(post.body) {
             guard let fields = FormFields.read(post.body) else {
                 throw ChatError(
-                    .malformed, "the body is not a form, although its Content-Type says so", slug: "bad_form")
+                    .malformed, "the Content-Type is that of a form, but the body is not a form", slug: "bad_form")
             }
             return [PostBody(json: try FormFields.json(fields, limits), form: fields)]
         }

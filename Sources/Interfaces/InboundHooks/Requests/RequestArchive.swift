@@ -79,7 +79,7 @@ final class RequestArchive: Sendable {
                     })
             } catch {
                 logger.warning(
-                    "cannot store requests to sources",
+                    "cannot store requests to sources; trying again later",
                     metadata: ["count": "\(batch.count)", "error": "\(error.message)"])
                 putBack(batch)
                 return false

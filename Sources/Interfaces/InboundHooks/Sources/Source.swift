@@ -65,7 +65,9 @@ public struct Source: Sendable {
             try Names.check(type: id)
         } catch {
             throw ChatError(
-                .malformed, "a source's id must be 1 to 64 of A-Z a-z 0-9 _ . - and begin with a letter or a digit")
+                .malformed,
+                "a source's id must be 1 to 64 letters A-Z a-z, digits, '_', '.' or '-', and begin with a letter or a digit"
+            )
         }
     }
 }

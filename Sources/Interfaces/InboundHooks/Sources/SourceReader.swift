@@ -54,7 +54,7 @@ struct SourceReader {
             let name = member.rawValue
             guard let text = try given.string(name, bytes: Self.optionBytes) else { continue }
             guard options.set(member, text) else {
-                throw given.fault(name, "enum", "\(name) cannot be '\(text.prefix(64))'")
+                throw given.fault(name, "enum", "\(name) does not accept the value '\(text.prefix(64))'")
             }
         }
         return options
@@ -81,7 +81,7 @@ struct SourceReader {
         }
         guard handshake != .x || scheme.signsBodyAlone(options) else {
             throw fields.fault(
-                "handshake", "enum", "handshake x needs the scheme generic, signing the body and nothing else")
+                "handshake", "enum", "the handshake 'x' needs the scheme 'generic' with a signature of the body alone")
         }
         return handshake
     }
@@ -93,7 +93,7 @@ struct SourceReader {
         guard handshake == .meta else { return nil }
         guard let token else {
             throw fields.fault(
-                name, "required", "handshake meta needs the verify_token that the provider was given",
+                name, "required", "the handshake 'meta' needs 'verify_token', the token that the provider sends",
                 slug: "member_missing")
         }
         return token
@@ -104,7 +104,7 @@ struct SourceReader {
     func checkScheme(_ scheme: SourceScheme, _ secrets: [String], _ options: SchemeSettings) throws(ChatError) {
         guard case .signed(let signed) = scheme else {
             guard secrets.isEmpty else {
-                throw fields.fault("secrets", "maxItems", "scheme none checks nothing and takes no secrets")
+                throw fields.fault("secrets", "maxItems", "the scheme 'none' checks no signature; leave 'secrets' out")
             }
             return
         }
@@ -113,20 +113,21 @@ struct SourceReader {
         } catch {
             switch error {
             case .noSecret:
-                throw fields.fault("secrets", "minItems", "scheme \(scheme.name) needs at least one secret")
+                throw fields.fault("secrets", "minItems", "the scheme '\(scheme.name)' needs at least one secret")
             case .secretInvalid:
                 throw fields.fault(
-                    "secrets", "pattern", "a secret does not have the form that the scheme \(scheme.name) requires")
+                    "secrets", "pattern", "a secret does not have the form that the scheme '\(scheme.name)' requires")
             case .templateInvalid:
                 throw fields.fault(
                     "scheme_options/template", "template", "the scheme's template is not valid")
             case .settingMissing(let member):
                 throw fields.fault(
-                    "scheme_options", "required", "scheme \(scheme.name) needs the option \(member.rawValue)",
+                    "scheme_options", "required", "the scheme '\(scheme.name)' needs the option '\(member.rawValue)'",
                     slug: "member_missing")
             case .settingInvalid(let member):
                 throw fields.fault(
-                    "scheme_options/\(member.rawValue)", "pattern", "\(member.rawValue) is not acceptable")
+                    "scheme_options/\(member.rawValue)", "pattern",
+                    "'\(member.rawValue)' has a value that the scheme does not accept")
             }
         }
     }

@@ -143,8 +143,9 @@ public final class SourceRegistry: Sendable {
         return versions.isEmpty ? [MappingVersion(of: source, at: source.updated, by: "")] : versions
     }
 
-    static let unknown = ChatError(.notFound, "no such source")
-    static let stale = ChatError(.stale, "the source has changed since it was read")
+    static let unknown = ChatError(.notFound, "no source has this id")
+    static let stale = ChatError(
+        .stale, "the source has changed since it was read; read it again, and repeat the change")
 }
 
 extension SourceRegistry {
@@ -156,7 +157,8 @@ extension SourceRegistry {
         let hasChannels = caller.channels.coversAll(source.channels)
         let hasTypes = caller.types.coversAll(source.types)
         guard hasChannels, hasTypes else {
-            throw ChatError(.forbidden, "this credential does not reach all that the source may emit")
+            throw ChatError(
+                .forbidden, "this credential has no access to every channel and type that the source may emit")
         }
     }
 
@@ -186,7 +188,8 @@ extension SourceRegistry {
     private func create(_ id: String, _ body: JSONDocument, _ caller: Caller) async throws(ChatError) -> Source {
         let most = service.limits.sourcesPerApp
         guard state.withLock({ $0.receivers.keys.count { $0.app == caller.app } }) < most else {
-            throw ChatError(.invalid, "an app may have at most \(most) sources", slug: "too_many_sources")
+            throw ChatError(
+                .invalid, "an app may have at most \(most) sources; delete one first", slug: "too_many_sources")
         }
         let now = service.clock.now
         let source = Source(
@@ -252,7 +255,8 @@ extension SourceRegistry {
     func follow(from revision: Revision) async {
         await mirror.follow(from: revision, apply) { key, error in
             logger.warning(
-                "cannot read the source's record", metadata: ["record": "\(key.id)", "error": "\(error.message)"])
+                "cannot read a changed source; trying again",
+                metadata: ["record": "\(key.id)", "error": "\(error.message)"])
         }
     }
 
@@ -272,13 +276,15 @@ extension SourceRegistry {
     private func receiver(of record: Record) -> VerifiedSource? {
         guard let source = Source(record, vault) else {
             logger.error(
-                "cannot parse the source's record; its posts are rejected", metadata: ["source": "\(record.key.id)"])
+                "cannot parse the source's record; posts to it are rejected", metadata: ["source": "\(record.key.id)"])
             return nil
         }
         do throws(SignatureSchemeError) {
             return VerifiedSource(source: source, verifiers: try source.settings.verifiers())
         } catch {
-            logger.error("cannot use the source; its posts are rejected", metadata: ["source": "\(source.id)"])
+            logger.error(
+                "cannot use the source's signature settings; posts to it are rejected",
+                metadata: ["source": "\(source.id)"])
             return nil
         }
     }

@@ -115,7 +115,9 @@ public struct SourceSettings: Sendable {
         }
         try faults.check()
         // If there are no faults, each of these values is present.
-        guard let scheme, let mapping, let description else { throw ChatError(.malformed, "the source cannot be read") }
+        guard let scheme, let mapping, let description else {
+            throw ChatError(.malformed, "the source's stored record cannot be read")
+        }
         self.init(
             scheme: scheme, options: options, secrets: secrets, handshake: handshake, verifyToken: verifyToken,
             mapping: mapping, description: description)

@@ -57,7 +57,7 @@ extension NativeAPI {
         // app exists.
         if isOwn { try caller.require(.admin) }
         guard isOwn || caller.isOperator, let app = service.keyring.app(app) else {
-            throw ChatError(.notFound, "no such app")
+            throw ChatError(.notFound, "no app has this id")
         }
         let body = JSONText { writer in
             writer.beginObject()
@@ -75,7 +75,7 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         let app = AppID(request.name("id"))
         guard app == caller.app || caller.isOperator, let former = service.keyring.app(app) else {
-            throw ChatError(.notFound, "no such app, or the credential belongs to another app")
+            throw ChatError(.notFound, "no app has this id, or the credential belongs to another app")
         }
         try caller.demandWholeApp()
         let fields = try requiredFields(request, known: Self.appMembers)
@@ -124,7 +124,7 @@ extension NativeAPI {
     func rotateAppSecret(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         guard AppID(request.name("id")) == caller.app else {
-            throw ChatError(.notFound, "no such app, or the credential belongs to another app")
+            throw ChatError(.notFound, "no app has this id, or the credential belongs to another app")
         }
         let fields = try optionalFields(request, known: ["overlap_seconds"])
         let most = Int(Keyring.longestOverlap.components.seconds)
@@ -151,7 +151,8 @@ extension NativeAPI {
 
     func requireOperator(_ caller: Caller) throws(ChatError) {
         guard caller.isOperator else {
-            throw ChatError(.forbidden, "this needs an admin key of the first app that reaches every channel and type")
+            throw ChatError(
+                .forbidden, "this request needs an admin key of the first app with access to every channel and type")
         }
     }
 }

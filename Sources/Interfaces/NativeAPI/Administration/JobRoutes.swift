@@ -52,7 +52,8 @@ extension NativeAPI {
         else {
             throw fields.fault(
                 "all", "required",
-                "must be true to remove every dead delivery of the app; or say which, as by 'webhook'")
+                "must be true to delete every dead delivery of the app; to delete some, send 'webhook' or another selection"
+            )
         }
         var scope = try scope(fields, default: .dead)
         scope.webhook = try fields.string("webhook")

@@ -56,7 +56,7 @@ extension NativeAPI {
         guard pem.utf8.count <= 8192, let key = WebTokenKey(algorithm, pem: pem) else {
             throw jwt.fault(
                 "public_key", "format",
-                "must be a public key for \(name) in PEM, beginning '-----BEGIN PUBLIC KEY-----'; RSA with 2048 bits or more"
+                "must be a public key for \(name) in PEM format, '-----BEGIN PUBLIC KEY-----'; an RSA key needs 2048 bits or more"
             )
         }
         return .signature(key, pem: pem)
@@ -72,7 +72,7 @@ extension NativeAPI {
     private func key(_ request: Request, _ caller: Caller) throws(ChatError) -> APIKey {
         let id = request.name("id")
         guard let key = try service.keyring.keys(of: caller).first(where: { $0.id == id }) else {
-            throw ChatError(.notFound, "no such key")
+            throw ChatError(.notFound, "no key has this id")
         }
         return key
     }
@@ -121,7 +121,7 @@ extension NativeAPI {
             throw fields.fault("scopes/\(index)", "enum", "must be one of \(known)")
         }
         guard let scopes = Scopes(names: words) else {
-            throw fields.fault("scopes", "items", "must have one or several of \(known)")
+            throw fields.fault("scopes", "items", "must have at least one of \(known)")
         }
         return scopes
     }
@@ -132,7 +132,7 @@ extension NativeAPI {
             throw fields.fault("expires_at", "format", "must be an RFC 3339 timestamp like 2030-01-31T12:00:00Z")
         }
         guard moment > service.clock.now else {
-            throw fields.fault("expires_at", "range", "is in the past")
+            throw fields.fault("expires_at", "range", "must be in the future")
         }
         return moment
     }

@@ -21,7 +21,7 @@ extension NativeAPI {
         let trial: MappingTestResult
         if let logged = try fields.string("request") {
             for other in ["method", "headers", "query", "body", "body_base64"] where fields.has(other) {
-                throw fields.fault(other, "exclusive", "must be left out: the stored request has its own")
+                throw fields.fault(other, "exclusive", "must be left out, because 'request' names a stored request")
             }
             let logged = try await inbound.receiver.request(logged, of: id, by: caller)
             trial = try await inbound.receiver.test(request: logged, for: id, mapping: mapping, by: caller)
@@ -44,7 +44,7 @@ extension NativeAPI {
         if let encoded = try fields.string("body_base64") {
             guard body == nil else { throw fields.fault("body", "exclusive", "send either 'body' or 'body_base64'") }
             guard let bytes = Base64.decode(encoded) else {
-                throw fields.fault("body_base64", "format", "is not Base64")
+                throw fields.fault("body_base64", "format", "must be Base64")
             }
             body = bytes
         }

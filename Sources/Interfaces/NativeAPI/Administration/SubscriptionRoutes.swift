@@ -139,7 +139,7 @@ extension NativeAPI {
         let fields = try Fields(request.body.bytes, limits: limits, known: ["ack_ids"] + known)
         let ids = try fields.required("ack_ids", fields.strings("ack_ids"))
         guard (1...Subscriptions.mostIDs).contains(ids.count) else {
-            throw fields.fault("ack_ids", "range", "must be 1 to \(Subscriptions.mostIDs) texts")
+            throw fields.fault("ack_ids", "range", "must have 1 to \(Subscriptions.mostIDs) ids")
         }
         return (ids, fields)
     }

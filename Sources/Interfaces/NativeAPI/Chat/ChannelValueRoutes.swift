@@ -160,7 +160,7 @@ struct ChannelValueRoutes<Value: Sendable>: Sendable {
     }
 
     private func noKey(_ request: Request) -> ChatError {
-        ChatError(.notFound, "channel '\(request.name("channel"))' has no key '\(request.name("key"))'")
+        ChatError(.notFound, "channel '\(request.name("channel"))' has no value with the key '\(request.name("key"))'")
     }
 
     private func response(
@@ -251,7 +251,7 @@ extension ChannelValueRoutes<Int64> {
     private static func counter(_ name: String, _ fields: Fields) throws(ChatError) -> Int64? {
         guard let text = fields.raw(name)?.description else { return nil }
         guard let value = Int64(text) ?? whole(fields.value[name]) else {
-            throw fields.fault(name, "type", "expected an integer of 64 bits", slug: "wrong_type")
+            throw fields.fault(name, "type", "must be an integer of at most 64 bits", slug: "wrong_type")
         }
         return value
     }

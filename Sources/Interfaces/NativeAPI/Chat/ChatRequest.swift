@@ -51,7 +51,7 @@ extension Parameters {
     /// - Throws: `.malformed`, slug `bad_parameter`, when the value is not a valid user name.
     func actor() throws(ChatError) -> String? {
         guard let name = try text(ActorName.parameter) else { return nil }
-        if let detail = ActorName.fault(name) { throw Self.bad(ActorName.parameter, "names a user: \(detail)") }
+        if let detail = ActorName.fault(name) { throw Self.bad(ActorName.parameter, "must be a user's id: \(detail)") }
         return name
     }
 }

@@ -197,7 +197,8 @@ extension Timetoken {
     init(ofNamed what: String, _ text: String) throws(ChatError) {
         guard let timetoken = Timetoken(ofEvent: text) else {
             throw ChatError(
-                .notFound, "no such \(what): '\(text.prefix(64))' is neither a timetoken nor an event id, evt_…")
+                .notFound,
+                "no such \(what): '\(text.prefix(64))' is not a timetoken of 17 digits and not an event id, evt_…")
         }
         self = timetoken
     }

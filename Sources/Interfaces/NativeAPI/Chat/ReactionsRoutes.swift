@@ -103,7 +103,8 @@ extension NativeAPI {
 }
 
 extension Request {
-    fileprivate static let noAction = ChatError(.notFound, "no such action; the path takes its action_timetoken")
+    fileprivate static let noAction = ChatError(
+        .notFound, "no action has this timetoken; the path must have its action_timetoken")
 
     /// The timetoken of the action in the path. The path may contain the id of the event that reported the action
     /// instead.

@@ -48,7 +48,7 @@ extension NativeAPI {
             return try await write()
         } catch {
             guard case .absent = precondition, error.code == .conflict else { throw error }
-            throw ChatError(.stale, "it already exists, and If-None-Match requires that it does not")
+            throw ChatError(.stale, "the resource already exists, but If-None-Match: * requires that it does not")
         }
     }
 }
@@ -67,7 +67,7 @@ struct RecordListing {
         list.sort = parameters.texts("sort")
         list.wantsTotal = try parameters.flag("total")
         guard list.sort.count <= 4 else {
-            throw Parameters.bad("sort", "may be given four times at most", keyword: "repeated")
+            throw Parameters.bad("sort", "may be sent at most four times", keyword: "repeated")
         }
         self.list = list
     }

@@ -77,7 +77,8 @@ extension NativeAPI {
             user: user, precondition: try await userPrecondition(request, chat), by: try parameters.actor(),
             revokesTokens: true)
         return try Self.removed(
-            wasThere, "user '\(user)' has no record; to end the user's tokens, POST /v1/users/{user}/revoke-tokens")
+            wasThere,
+            "user '\(user)' has no record; to revoke the user's tokens, send POST /v1/users/{user}/revoke-tokens")
     }
 
     /// `POST /v1/users/{user}/revoke-tokens`. The body is empty or `{"before": "<RFC 3339>"}`.
@@ -122,7 +123,7 @@ extension NativeAPI {
     }
 
     private static func noBlock(of other: String, for user: String) -> ChatError {
-        ChatError(.notFound, "user '\(user)' does not block user '\(other)'")
+        ChatError(.notFound, "user '\(user)' has not blocked user '\(other)'")
     }
 
     /// `PUT /v1/users/{user}/blocks/{other}`

@@ -205,12 +205,12 @@ struct BatchElements: Sequence {
         }
         guard values.count <= limits.batchEvents else {
             throw ChatError.over(
-                .tooLarge, "\(values.count) events in one request; at most \(limits.batchEvents) are accepted",
+                .tooLarge, "the request has \(values.count) events; at most \(limits.batchEvents) are accepted",
                 slug: "too_many_events", limit: limits.batchEvents
             ).pointed(at: pointer)
         }
         guard !values.isEmpty else {
-            throw Fields.fault(pointer, "items", "at least one event is needed", slug: "bad_member")
+            throw Fields.fault(pointer, "items", "the array must have at least one event", slug: "bad_member")
         }
         elements = zip(values, texts).enumerated().map { index, element in
             Element(value: element.0, text: element.1, pointer: "\(pointer)/\(index)")

@@ -68,7 +68,7 @@ final class Claims: Sendable {
         case .lost:
             throw ChatError(
                 .conflict,
-                "the request was begun, and its answer is lost; read the result, and send what is missing with another key",
+                "the response of the first request was not stored; check which changes were stored, and send the missing ones with another key",
                 slug: "idempotency_answer_lost")
         case .answered(let answer):
             return Response(
@@ -98,9 +98,10 @@ final class Claims: Sendable {
     }
 
     private static let reused = ChatError(
-        .invalid, "this Idempotency-Key was used with another request", slug: "idempotency_key_reused")
+        .invalid, "this Idempotency-Key was used with another request; use a new key", slug: "idempotency_key_reused")
     private static let busy = ChatError(
-        .conflict, "a request with this Idempotency-Key is still running", slug: "idempotency_key_running",
+        .conflict, "a request with this Idempotency-Key is still running; try again later",
+        slug: "idempotency_key_running",
         retryAfter: .seconds(1))
 
     private func enter(_ scope: [UInt8]) throws(ChatError) {
@@ -112,7 +113,8 @@ final class Claims: Sendable {
         switch entry {
         case .entered: return
         case .busy: throw Self.busy
-        case .full: throw ChatError(.overloaded, "too many requests with an Idempotency-Key at once")
+        case .full:
+            throw ChatError(.overloaded, "too many requests with an Idempotency-Key are running; try again later")
         }
     }
 

@@ -24,7 +24,7 @@ struct CloudEvent {
             name.utf8.allSatisfy({ (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) })
         else {
             throw Fields.fault(
-                pointer, "attribute", "attribute names are 1 to 64 lower-case letters and digits",
+                pointer, "attribute", "the name of an attribute must be 1 to 64 lower-case letters and digits",
                 slug: "bad_cloud_event")
         }
         attributes.append((name, value))
@@ -47,7 +47,8 @@ extension CloudEvent {
         let source = try required("source")
         guard let channel = named ?? texts["subject"] else {
             throw Fields.fault(
-                pointer, "subject", "name the channel by 'subject' or by ?channel=", slug: "bad_cloud_event")
+                pointer, "subject", "the channel is missing; send it as 'subject' or as ?channel=",
+                slug: "bad_cloud_event")
         }
         var draft = EventDraft.event(channel: channel, type: try required("type"), data: data, meta: meta)
         draft.parsedData = value
@@ -103,7 +104,7 @@ extension CloudEvent {
             guard let value, !value.isNull else { continue }
             guard value.kind != .object, value.kind != .array else {
                 throw fields.fault(
-                    name, "type", "attributes must be strings, numbers or booleans", slug: "bad_cloud_event")
+                    name, "type", "an attribute must be a string, a number or a boolean", slug: "bad_cloud_event")
             }
             try add(name, raw, text: value.string)
         }
@@ -116,7 +117,7 @@ extension CloudEvent {
             value = fields.value["data"]
         } else if let encoded = try fields.string("data_base64") {
             guard let bytes = Base64.decode(encoded) else {
-                throw fields.fault("data_base64", "format", "is not Base64", slug: "bad_cloud_event")
+                throw fields.fault("data_base64", "format", "must be Base64", slug: "bad_cloud_event")
             }
             try read(bytes, of: media, limits)
         }
@@ -156,7 +157,7 @@ extension CloudEvent {
         }
         guard media.isText else { throw Problem.unsupportedData(media) }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw ChatError(.malformed, "the data is not UTF-8", slug: "bad_cloud_event")
+            throw ChatError(.malformed, "the CloudEvent's data must be UTF-8 text", slug: "bad_cloud_event")
         }
         data = JSONText(string: text)
     }
@@ -164,7 +165,7 @@ extension CloudEvent {
 
 extension Problem {
     fileprivate static func unsupportedData(_ media: MediaType) -> Problem {
-        unsupportedMediaType(media.text, "CloudEvents data is JSON or text")
+        unsupportedMediaType(media.text, "the data of a CloudEvent must be JSON or text")
     }
 
     static func unsupportedMediaType(_ type: String, _ detail: String) -> Problem {
@@ -213,7 +214,7 @@ extension NativeAPI {
         switch form {
         case .foreign:
             throw Problem.unsupportedMediaType(
-                MediaType(request.headers["Content-Type"] ?? "").text, "CloudEvents are read in JSON")
+                MediaType(request.headers["Content-Type"] ?? "").text, "CloudEvents must be sent as JSON")
         case .binary:
             try requireBody(of: request, within: limits.emitBodyBytes)
             emitRequest.drafts = [try CloudEvent(request, limits: limits).draft(channel: channel)]

@@ -58,7 +58,7 @@ enum DraftParser {
     private static func mentions(_ fields: Fields) throws(ChatError) -> MessageLinks.Mentions? {
         if let word = fields.member("mentions")?.string {
             guard word == "channel" else {
-                throw fields.fault("mentions", "enum", "must be an array of users, or 'channel'")
+                throw fields.fault("mentions", "enum", "must be an array of users' ids, or 'channel'")
             }
             return .channel
         }

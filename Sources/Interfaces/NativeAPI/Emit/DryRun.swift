@@ -122,7 +122,7 @@ extension NativeAPI {
     private var tooManyMatches: ChatError {
         .over(
             .tooLarge,
-            "a dry run reports at most \(limits.dryRunMatches) pairs of event and webhook; send fewer events",
+            "a dry run explains at most \(limits.dryRunMatches) pairs of event and webhook; send fewer events",
             slug: "too_many_events", limit: limits.dryRunMatches, field: "")
     }
 

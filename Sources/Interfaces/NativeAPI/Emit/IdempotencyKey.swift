@@ -24,7 +24,8 @@ struct IdempotencyKey: Equatable {
     /// The error of a route whose response contains a credential. Such a response is not stored, so it cannot be
     /// repeated.
     static let refusal = ChatError(
-        .malformed, "this route returns a credential, which is not kept for a repeat: leave out Idempotency-Key",
+        .malformed,
+        "this route returns a credential, which is not stored for repeated requests; leave out Idempotency-Key",
         slug: "bad_idempotency_key", field: "Idempotency-Key")
 
     /// The content of a structured-field string (RFC 9651, 4.2.5). Any other value is returned unchanged, because

@@ -131,7 +131,7 @@ extension AsyncAPIDocument {
         } else {
             writer.beginObject()
             let address = "\(publicURL)/v1/event-types/\(version.type)/versions/\(version.number)"
-            writer.member("description", "Cannot be included in this document; read it at \(address)")
+            writer.member("description", "The schema cannot be included in this document; read it at \(address)")
             writer.endObject()
         }
         writer.member("x-dialect", version.dialect)

@@ -39,7 +39,7 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         // Only the canonical decimal form is valid, so that each version has only one URL.
         guard let number = Int(request.name("version")), String(number) == request.name("version") else {
-            throw ChatError(.notFound, "the event type has no such version")
+            throw ChatError(.notFound, "the event type has no version with this number")
         }
         let version = try await service.chat(for: caller).version(number, of: request.name("type"))
         let json = MediaType("application/json")

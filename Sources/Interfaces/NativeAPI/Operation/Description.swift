@@ -38,7 +38,7 @@ extension NativeAPI {
     /// `GET /problems/{code}`: returns the page about a problem, to which the `type` of the problem points.
     func getProblem(_ request: Request) throws -> Response {
         guard let entry = ProblemCatalogue.entry(path: request.name("code")) else {
-            throw ChatError(.notFound, "no such problem")
+            throw ChatError(.notFound, "no problem has this code; GET /problems lists all codes")
         }
         return .text(
             """

@@ -61,7 +61,7 @@ extension NativeAPI {
             try requireOperator(try caller(of: request))
         }
         var text = MetricsText()
-        text.family("parley_build_info", .gauge, "Version of the gateway; always 1.")
+        text.family("parley_build_info", .gauge, "Always 1; the label version is the version of the gateway.")
         text.sample("parley_build_info", [("version", metrics.version)], 1)
         printRequests(to: &text)
         if let statistics = await metrics.serverMetrics { Self.print(statistics, to: &text) }
@@ -83,7 +83,8 @@ extension NativeAPI {
 
     private func printRequests(to text: inout MetricsText) {
         let all = metrics.requests.all
-        text.family("parley_http_requests_total", .counter, "Requests by route and class of status.")
+        text.family(
+            "parley_http_requests_total", .counter, "HTTP requests by method, route and class of status, such as 2xx.")
         for (key, series) in all {
             for (index, count) in series.statuses.enumerated() where count > 0 {
                 text.sample(
@@ -92,7 +93,7 @@ extension NativeAPI {
         }
         text.family(
             "parley_http_request_duration_seconds", .histogram,
-            "Time from the end of a request's header to the decision about its answer.")
+            "Seconds from the end of a request's header until the gateway decided on the response.")
         for (key, series) in all { Self.printDurations(key, series, to: &text) }
     }
 
@@ -113,88 +114,107 @@ extension NativeAPI {
 
     private static func print(_ server: ServerMetrics, to text: inout MetricsText) {
         text.single(
-            "parley_http_connections", .gauge, "HTTP connections open now, without streams.", server.connections)
-        text.single("parley_http_connections_accepted_total", .counter, "Connections accepted.", server.accepted)
+            "parley_http_connections", .gauge, "Open HTTP connections, not counting streams.", server.connections)
+        text.single("parley_http_connections_accepted_total", .counter, "HTTP connections accepted.", server.accepted)
         text.single(
-            "parley_http_connections_refused_total", .counter, "Connections rejected or closed at a limit.",
+            "parley_http_connections_refused_total", .counter,
+            "Connections rejected or closed at a limit of connections.",
             server.refused)
         text.single(
-            "parley_http_connections_timed_out_total", .counter, "Connections closed by a deadline.", server.timedOut)
-        text.single("parley_http_requests_in_flight", .gauge, "Requests being answered.", server.requestsInFlight)
+            "parley_http_connections_timed_out_total", .counter, "Connections closed because a time limit passed.",
+            server.timedOut)
+        text.single("parley_http_requests_in_flight", .gauge, "HTTP requests in progress.", server.requestsInFlight)
         text.single(
-            "parley_http_received_bytes_total", .counter, "Bytes of request bodies.", server.bodyBytesReceived)
+            "parley_http_received_bytes_total", .counter, "Bytes of request bodies received.", server.bodyBytesReceived)
         text.single(
-            "parley_http_sent_bytes_total", .counter, "Bytes of answers' bodies, without streams.",
+            "parley_http_sent_bytes_total", .counter, "Bytes of response bodies sent, not counting streams.",
             server.bodyBytesSent)
         text.single(
-            "parley_http_body_memory_bytes", .gauge, "Bytes of request bodies held in memory.",
+            "parley_http_body_memory_bytes", .gauge, "Bytes of memory that request bodies use now.",
             server.bodyBytesInFlight)
         text.single(
-            "parley_stream_sent_bytes_total", .counter, "Bytes of streams handed to the kernel.",
+            "parley_stream_sent_bytes_total", .counter, "Bytes sent to the clients of streams.",
             server.streamTraffic.bytesSent)
     }
 
     private static func print(_ streams: StreamMetrics, to text: inout MetricsText) {
-        text.single("parley_streams", .gauge, "Live streams.", streams.open)
+        text.single("parley_streams", .gauge, "Open streams.", streams.open)
         text.single("parley_streams_opened_total", .counter, "Streams opened.", streams.opened)
-        text.single("parley_streams_catching_up", .gauge, "Streams that are reading the log.", streams.catchUpsNow)
         text.single(
-            "parley_stream_log_bytes", .gauge, "Memory of the logs from which streams are sent.", streams.logBytes)
+            "parley_streams_catching_up", .gauge, "Streams that still read stored events, before they follow new ones.",
+            streams.catchUpsNow)
         text.single(
-            "parley_streams_lagged_total", .counter, "Streams closed because their reader was too slow.",
+            "parley_stream_log_bytes", .gauge, "Bytes of memory that hold recent events for streams.", streams.logBytes)
+        text.single(
+            "parley_streams_lagged_total", .counter, "Streams closed because their client read too slowly.",
             streams.slowCloses)
         text.single(
-            "parley_stream_gaps_total", .counter, "Gaps reported to readers.", streams.gaps)
-        text.single("parley_stream_frames_total", .counter, "Events encoded for streams.", streams.framed)
-        text.single("parley_polls_waiting", .gauge, "Long polls waiting for an event.", streams.pollsWaiting)
+            "parley_stream_gaps_total", .counter, "Streams and polls that were told that events may be missing.",
+            streams.gaps)
+        text.single(
+            "parley_stream_frames_total", .counter, "Events encoded for streams, once for all streams of a format.",
+            streams.framed)
+        text.single("parley_polls_waiting", .gauge, "Long polls that wait for an event.", streams.pollsWaiting)
     }
 
     private func printChat(to text: inout MetricsText) async {
-        text.single("parley_events_emitted_total", .counter, "Events stored for the native API.", metrics.emittedCount)
         text.single(
-            "parley_feeds", .gauge, "Different selections that streams and listeners follow.",
+            "parley_events_emitted_total", .counter, "Events emitted through the native API.", metrics.emittedCount)
+        text.single(
+            "parley_feeds", .gauge, "Different selections of events that streams and polls follow now.",
             await service.hub.feedCount)
         text.single(
             "parley_filters_exhausted_total", .counter,
-            "Times a filter did not match because it would have cost more than limits.filter_steps.",
+            "Events that a filter did not match because it would have taken more than limits.filter_steps.",
             FilterStatistics.exhaustedCount)
     }
 
     private static func print(_ webhooks: WebhookMetrics, to text: inout MetricsText) {
-        text.family("parley_webhook_attempts_total", .counter, "Attempts by outcome.")
+        text.family(
+            "parley_webhook_attempts_total", .counter,
+            "Attempts to deliver to webhooks, by outcome: delivered or a class of error.")
         for (outcome, count) in webhooks.attempts.sorted(by: { $0.key < $1.key }) {
             text.sample("parley_webhook_attempts_total", [("outcome", outcome)], count)
         }
-        text.single("parley_webhook_attempts_in_flight", .gauge, "Attempts in progress.", webhooks.inFlight)
-        text.single("parley_webhook_deliveries_planned_total", .counter, "Deliveries queued.", webhooks.planned)
-        text.single("parley_webhook_deliveries_dead_total", .counter, "Deliveries given up.", webhooks.dead)
         text.single(
-            "parley_webhook_planner_lag_seconds", .gauge, "How far the planner is behind the newest commit.",
+            "parley_webhook_attempts_in_flight", .gauge, "Attempts to deliver to webhooks in progress.",
+            webhooks.inFlight)
+        text.single(
+            "parley_webhook_deliveries_planned_total", .counter, "Deliveries to webhooks and subscriptions queued.",
+            webhooks.planned)
+        text.single(
+            "parley_webhook_deliveries_dead_total", .counter,
+            "Deliveries given up, because every attempt failed or too many deliveries were waiting.", webhooks.dead)
+        text.single(
+            "parley_webhook_planner_lag_seconds", .gauge,
+            "Seconds between the newest stored event and the newest event whose deliveries are queued.",
             Double(webhooks.plannerLagTicks) / Double(Timetoken.ticksPerSecond))
         text.single("parley_webhooks", .gauge, "Registered webhooks.", webhooks.webhooks)
         text.single("parley_webhooks_disabled", .gauge, "Disabled webhooks.", webhooks.disabledWebhooks)
         text.single(
-            "parley_webhooks_circuit_open", .gauge, "Webhooks whose circuit is open or half open after failures.",
+            "parley_webhooks_circuit_open", .gauge, "Webhooks whose attempts are paused or limited after failures.",
             webhooks.openCircuits)
         text.single(
-            "parley_webhooks_unreadable", .gauge, "Webhooks held because their stored record cannot be read.",
+            "parley_webhooks_unreadable", .gauge, "Webhooks that send nothing because their record cannot be read.",
             webhooks.unreadableWebhooks)
     }
 
     private static func printInbound(_ counts: [String: UInt64], to text: inout MetricsText) {
-        text.family("parley_inbound_posts_total", .counter, "Posts received by sources, by outcome.")
+        text.family(
+            "parley_inbound_posts_total", .counter, "Posts to sources, by outcome, such as accepted or rejected.")
         for (outcome, count) in counts.sorted(by: { $0.key < $1.key }) {
             text.sample("parley_inbound_posts_total", [("outcome", outcome)], count)
         }
     }
 
     private static func print(_ process: ProcessStatistics, to text: inout MetricsText) {
-        text.single("process_resident_memory_bytes", .gauge, "Resident memory.", process.residentBytes)
-        text.single("process_cpu_seconds_total", .counter, "CPU time, user and system.", process.cpuSeconds)
+        text.single("process_resident_memory_bytes", .gauge, "Bytes of resident memory.", process.residentBytes)
+        text.single("process_cpu_seconds_total", .counter, "Seconds of CPU time, user and system.", process.cpuSeconds)
         text.single("process_open_fds", .gauge, "Open file descriptors.", process.openFiles)
-        text.single("process_max_fds", .gauge, "Largest number of open file descriptors.", process.openFilesMost)
         text.single(
-            "process_start_time_seconds", .gauge, "Start of the process, in Unix time.", process.startedAt)
+            "process_max_fds", .gauge, "Number of file descriptors that the process may open.", process.openFilesMost)
+        text.single(
+            "process_start_time_seconds", .gauge, "Time when the process started, in Unix seconds.", process.startedAt)
     }
 }
 

@@ -64,18 +64,20 @@ actor Readiness {
                 // The sleep ends early only if the task is cancelled, and then the result is not used.
                 try? await clock.sleep(for: deadline)
                 return .notReady(
-                    "an event took longer than \(deadline.wholeSecondsUp) s from the store to a subscriber")
+                    "a test event took longer than \(deadline.wholeSecondsUp) s from the store to a subscriber")
             }
             let first = await group.next() ?? nil
             group.cancelAll()
-            return first ?? .notReady("the probe was interrupted")
+            return first ?? .notReady("the check was interrupted")
         }
     }
 
     /// Appends an event and waits until a subscriber of the hub receives it.
     private nonisolated func roundTrip() async -> Verdict? {
         let hub = service.hub
-        guard await hub.isRunning else { return .notReady("events do not reach subscribers yet") }
+        guard await hub.isRunning else {
+            return .notReady("the gateway does not deliver events yet, because it is starting or stopping")
+        }
         let outbox = Outbox(capacity: 64)
         let selection = Selection(channels: ChannelSet(app: .gateway, names: [Self.channel.name]))
         await hub.attach(outbox, to: selection)

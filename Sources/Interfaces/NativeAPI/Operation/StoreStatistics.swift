@@ -26,27 +26,31 @@ extension NativeAPI {
             guard let moment, moment < now else { return 0 }
             return Double(now.rawValue - moment.rawValue) / Double(Timetoken.ticksPerSecond)
         }
-        if let bytes = statistics.bytes { text.single("parley_store_bytes", .gauge, "Size of the database.", bytes) }
+        if let bytes = statistics.bytes {
+            text.single("parley_store_bytes", .gauge, "Size of the database in bytes.", bytes)
+        }
         if let bytes = statistics.walBytes {
             text.single(
-                "parley_store_wal_bytes", .gauge, "Size of the write-ahead log; parley_store_bytes includes it.", bytes)
+                "parley_store_wal_bytes", .gauge,
+                "Size of the database's write-ahead log in bytes; parley_store_bytes includes it.", bytes)
         }
         if let waiting = statistics.waitingEvents {
-            text.single("parley_store_waiting_events", .gauge, "Events accepted and not yet committed.", waiting)
+            text.single(
+                "parley_store_waiting_events", .gauge, "Events that wait to be committed to the database.", waiting)
         }
         text.single(
-            "parley_log_oldest_event_age_seconds", .gauge, "Age of the oldest kept event.",
+            "parley_log_oldest_event_age_seconds", .gauge, "Age of the oldest stored event in seconds.",
             age(of: statistics.oldestEvent))
         text.single(
-            "parley_log_newest_event_age_seconds", .gauge, "Time since the newest kept event.",
+            "parley_log_newest_event_age_seconds", .gauge, "Seconds since the newest stored event.",
             age(of: statistics.newestEvent))
-        text.family("parley_webhook_deliveries", .gauge, "Unfinished and dead deliveries, by state.")
+        text.family("parley_webhook_deliveries", .gauge, "Deliveries that are waiting, held or dead, by state.")
         for (state, queue) in statistics.deliveries {
             text.sample("parley_webhook_deliveries", [("state", state)], queue.count)
         }
         text.family(
             "parley_webhook_delivery_oldest_age_seconds", .gauge,
-            "Age of the oldest event of these deliveries, by state.")
+            "Age in seconds of the oldest event with a waiting, held or dead delivery, by state.")
         for (state, queue) in statistics.deliveries {
             text.sample("parley_webhook_delivery_oldest_age_seconds", [("state", state)], age(of: queue.oldest))
         }
@@ -54,25 +58,30 @@ extension NativeAPI {
 
     func printOperation(to text: inout MetricsText) {
         text.single(
-            "parley_http_too_many_requests_total", .counter, "Requests answered 429.", metrics.requests.tooMany)
+            "parley_http_too_many_requests_total", .counter,
+            "Requests answered with 429, because of a rate or a limit of streams.", metrics.requests.tooMany)
         text.single(
-            "parley_audit_entries_lost_total", .counter, "Audit log entries that were lost.", service.audit.lostEntries)
+            "parley_audit_entries_lost_total", .counter,
+            "Entries that the audit log lacks, because there were too many or the store rejected them.",
+            service.audit.lostEntries)
         text.single(
             "parley_idempotency_answers_lost_total", .counter,
-            "Answers lost, so that a repeated request cannot receive them.",
+            "Responses not stored for a repeat with the same Idempotency-Key; such a repeat gets 409.",
             service.answers.lostAnswers)
         guard let tracer = service.tracer else { return }
-        text.single("parley_trace_spans_total", .counter, "Spans recorded.", tracer.counts.recorded)
+        text.single("parley_trace_spans_total", .counter, "Trace spans recorded.", tracer.counts.recorded)
         text.single(
-            "parley_trace_spans_dropped_total", .counter, "Spans that were not exported.", tracer.counts.dropped)
+            "parley_trace_spans_dropped_total", .counter, "Trace spans that did not reach the collector.",
+            tracer.counts.dropped)
     }
 
     static func print(_ worst: SlowestStreams, to text: inout MetricsText) {
         text.single(
-            "parley_stream_worst_lag_bytes", .gauge, "Bytes that wait for the slowest reader of a live stream.",
+            "parley_stream_worst_lag_bytes", .gauge, "Bytes that wait to be sent to the slowest client of a stream.",
             worst.lagBytes)
         text.single(
-            "parley_stream_worst_catch_up_seconds", .gauge, "Distance of the stream that reads furthest in the past.",
+            "parley_stream_worst_catch_up_seconds", .gauge,
+            "Seconds that the stream furthest behind has still to catch up; 0 if no stream catches up.",
             Double(worst.catchUpTicks) / Double(Timetoken.ticksPerSecond))
     }
 }

@@ -79,7 +79,7 @@ extension NativeAPI {
         writer.beginArray()
         for delivery in deliveries {
             print(
-                delivery.subscriber.name, isMatch: true, "the event was sent to it and is no longer kept",
+                delivery.subscriber.name, isMatch: true, "the event was sent to it, and is no longer stored",
                 delivery, to: &writer)
         }
         writer.endArray()
@@ -120,11 +120,13 @@ extension NativeAPI {
         writer.beginArray()
         for match in matches {
             let delivery = rest.removeValue(forKey: match.webhook)
-            let why = delivery == nil || match.matches ? match.why : "the event matched the settings that it had then"
+            let why =
+                delivery == nil || match.matches
+                ? match.why : "the event matched the settings of the webhook at that time"
             print(match.webhook, isMatch: delivery != nil || match.matches, why, delivery, to: &writer)
         }
         for (webhook, delivery) in rest.sorted(by: { $0.key < $1.key }) {
-            print(webhook, isMatch: false, "it was deleted", delivery, to: &writer)
+            print(webhook, isMatch: false, "the webhook was deleted", delivery, to: &writer)
         }
         writer.endArray()
     }

@@ -41,7 +41,7 @@ extension NativeAPI {
         let (after, before) = (try parameters.position("after"), try parameters.position("before"))
         guard try parameters.flag("all") != (after != nil || before != nil) else {
             throw Parameters.bad(
-                "all", "must be 'true' to delete every event, and excludes 'after' and 'before'", keyword: "required")
+                "all", "must be 'true', without 'after' and 'before', to delete every event", keyword: "required")
         }
         let deleted = try await service.chat(for: caller).deleteEvents(
             after: after ?? .zero, before: before ?? .distantFuture, in: channel.name)
@@ -83,7 +83,9 @@ extension NativeAPI {
         let order: HistoryRequest.Order = asked == .ascending ? .oldestFirst : .newestFirst
         guard cursor.map({ $0.order == order }) ?? true else {
             throw ChatError(
-                .malformed, "the page cursor belongs to a list in the other order", slug: "bad_cursor",
+                .malformed,
+                "the page cursor belongs to a list with the other 'order'; send the 'order' of the first page",
+                slug: "bad_cursor",
                 field: "cursor")
         }
         return order

@@ -32,7 +32,8 @@ extension NativeAPI {
         guard limit <= most else {
             throw fields.fault(
                 "limit", "range",
-                "must be at most \(most) for \(channels) channels: \(Self.historyEvents) events in all")
+                "must be at most \(most) for \(channels) channels, because a response has at most \(Self.historyEvents) events"
+            )
         }
         var query = HistoryQuery(limit: limit)
         query.types = try Self.types(try fields.strings("types") ?? [])

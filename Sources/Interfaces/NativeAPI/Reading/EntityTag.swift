@@ -63,7 +63,8 @@ struct Precondition {
         let strong = tags.compactMap(Self.opaque)
         if strong.count == 1 { return .etag(strong[0]) }
         guard let present = try await current(), strong.contains(present) else {
-            throw ChatError(.stale, "the record does not have the version that If-Match names; read it again")
+            throw ChatError(
+                .stale, "the record no longer has the version in If-Match; read it again, and repeat the change")
         }
         return .etag(present)
     }

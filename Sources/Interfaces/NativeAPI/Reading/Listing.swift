@@ -155,11 +155,12 @@ struct ListCursorCodec: Equatable {
 
 extension ChatError {
     static let foreignCursor = ChatError(
-        .malformed, "the page cursor must be one that this gateway returned", slug: "bad_cursor", field: "cursor")
+        .malformed, "the page cursor was not returned by this gateway; send 'next_cursor' of a page unchanged",
+        slug: "bad_cursor", field: "cursor")
 
     fileprivate static let otherList = ChatError(
         .malformed,
-        "the page cursor belongs to another list; the path and the other parameters must be those of the first page",
+        "the page cursor belongs to another list; send it with the same path and parameters as the first page",
         slug: "bad_cursor", field: "cursor")
 
     /// The error for a text that is no cursor of this list.
@@ -169,8 +170,8 @@ extension ChatError {
         case .stream:
             ChatError(
                 .malformed,
-                "the cursor is a position of a stream, which /v1/stream and /v1/poll take; send the 'next_cursor' of "
-                    + "another page of this list",
+                "the cursor is a position for /v1/stream and /v1/poll, not a page of this list; send the 'next_cursor' "
+                    + "of another page",
                 slug: "bad_cursor", field: "cursor")
         case nil: foreignCursor
         }

@@ -126,7 +126,7 @@ extension Parameters {
         let nearest = NameSuggester(IncludedObject.allCases.map(\.rawValue)).nearest(to: unknown)
         throw Self.bad(
             Self.include,
-            "takes \(IncludedObject.choices), with commas between several; got '\(unknown.prefix(64))'"
+            "must be one or more of \(IncludedObject.choices), separated by commas; got '\(unknown.prefix(64))'"
                 + (nearest.map { "; did you mean '\($0)'?" } ?? ""), keyword: "enum")
     }
 

@@ -34,7 +34,7 @@ extension NativeAPI {
     ]
     static let keyRemedies = Dictionary(
         uniqueKeysWithValues: ["scopes", "channels", "types", "expires_at", "jwt"].map {
-            ($0, "make another key with POST /v1/keys")
+            ($0, "create another key with POST /v1/keys")
         })
     static let appRemedies = ["secret_key": "use POST /v1/apps/{id}/rotate-secret"]
     static let typeRemedies = ["latest_version": "use POST /v1/event-types/{type}/versions"]
@@ -88,13 +88,13 @@ extension NativeAPI {
                 guard !isVersion else {
                     throw ChatError(
                         .stale,
-                        "#/\(member.name): the resource has changed since it was read; read it again and repeat the change"
+                        "#/\(member.name): the resource has changed since it was read; read it again, and repeat the change"
                     )
                 }
                 faults.append(
                     ChatError.FieldError(
                         pointer: "#/\(member.name)", keyword: "readOnly",
-                        detail: "is read-only and differs from the present value; leave it out"
+                        detail: "is read-only, and the sent value differs from the present one; leave it out"
                             + (remedies[member.name].map { ", or " + $0 } ?? "")
                             + (member.name == "user" && writable.contains(ActorName.parameter)
                                 ? ". The user who acts is '\(ActorName.parameter)'" : "")))

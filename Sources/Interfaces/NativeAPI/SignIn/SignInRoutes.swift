@@ -80,7 +80,8 @@ extension NativeAPI {
     }
 
     private static let foreignOrigin = ChatError(
-        .forbidden, "a page of another site sent this with the gateway's cookie", slug: "foreign_origin")
+        .forbidden, "the request was sent with the session cookie by a page of another site; send an API key instead",
+        slug: "foreign_origin")
 
     private func print(_ caller: Caller, until expires: Timetoken?) -> [UInt8] {
         JSONText { writer in

@@ -63,10 +63,14 @@ struct FollowRequest {
             channels: channels, types: parameters.texts("type"), filter: filter, isOfDevice: user != nil)
         guard let user else {
             guard device == nil else {
-                throw Parameters.bad("device", "needs 'user', the user of the device", keyword: "dependentRequired")
+                throw Parameters.bad(
+                    "device", "can be sent only together with 'user', the user of the device",
+                    keyword: "dependentRequired")
             }
             guard !isPresent else {
-                throw Parameters.bad("presence", "needs 'user', the user who is present", keyword: "dependentRequired")
+                throw Parameters.bad(
+                    "presence", "can be sent only together with 'user', the user who is present",
+                    keyword: "dependentRequired")
             }
             if groups == nil || !channels.isEmpty { try await chat.requireAccess(named) }
             caller = chat.caller

@@ -27,7 +27,7 @@ extension NativeAPI {
         let user = try Self.sessionUser(request, caller, needing: .read)
         let id = request.name("session")
         guard let session = await streams.sessions.all(of: user).first(where: { $0.id == id }) else {
-            throw ChatError(.notFound, "no such session")
+            throw ChatError(.notFound, "the user has no session with this id")
         }
         return .json(JSONText { session.print(to: &$0) }.bytes)
     }
@@ -49,7 +49,7 @@ extension NativeAPI {
         try Names.check(user: user)
         try caller.require(scope)
         if let own = caller.user, ExactText(own) != ExactText(user) {
-            throw ChatError(.forbidden, "this credential speaks for user '\(own)' only")
+            throw ChatError(.forbidden, "this credential may act for user '\(own)' only")
         }
         if caller.user == nil { try caller.demandEveryChannel() }
         return UserID(user, in: caller.app)

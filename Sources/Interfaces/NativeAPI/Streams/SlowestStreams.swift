@@ -201,7 +201,9 @@ extension LiveStreams {
     ///
     /// - Throws: `.notFound` when the user has no session with this id.
     func cancelSession(_ id: String, of user: UserID) throws(ChatError) {
-        guard let session = sessions.session(id, of: user) else { throw ChatError(.notFound, "no such session") }
+        guard let session = sessions.session(id, of: user) else {
+            throw ChatError(.notFound, "the user has no session with this id")
+        }
         sessions.remove(session)
         sendReport("connection.canceled", session)
         for stream in session.streams.compactMap({ roll[$0] }) { close(stream, .deleted) }

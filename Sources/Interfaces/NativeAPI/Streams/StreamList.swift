@@ -99,7 +99,7 @@ extension LiveStreams {
     /// - Throws: `.notFound` when the stream does not exist or the caller may not see it.
     private func stream(_ id: String, for caller: Caller) throws(ChatError) -> LiveStream {
         guard let stream = sequence(of: id).flatMap({ roll[$0] }), isShown(stream, to: caller) else {
-            throw ChatError(.notFound, "no such stream")
+            throw ChatError(.notFound, "no open stream has this id")
         }
         return stream
     }
@@ -124,7 +124,7 @@ extension LiveStreams {
         let selection = try service.chat(for: stream.owner.caller).selection(
             changing: stream.feed.selection, channels: channels, types: types)
         guard isInForce(stream.owner.caller, selection) else {
-            throw ChatError(.forbidden, "the stream's credential does not reach this")
+            throw ChatError(.forbidden, "the stream's credential has no access to these channels or types")
         }
         // A request that names channels replaces the groups as well.
         if channels != nil {

@@ -111,7 +111,7 @@ extension NativeAPI {
             guard cursor != "earliest", position.map({ $0 >= ticket.start }) ?? true else {
                 throw ChatError(
                     .malformed,
-                    "cursor is before the ticket's start; send the position as 'cursor' to POST /v1/stream-tickets",
+                    "'cursor' is before the start position of the ticket; send it to POST /v1/stream-tickets instead",
                     slug: "bad_cursor", field: "cursor")
             }
         }
@@ -276,7 +276,7 @@ extension NativeAPI {
                     : "must be a timetoken of 17 digits, an event id, '0', 'earliest', 'latest', or an RFC 3339 time")
         }
         guard position <= max(service.clock.now, try await chat.watermark()) else {
-            throw fields.fault("cursor", "range", "is in the future; leave it out for now")
+            throw fields.fault("cursor", "range", "must not be in the future; leave it out to start now")
         }
         return (position, false)
     }
@@ -287,7 +287,7 @@ extension NativeAPI {
         if let named { try Names.check(user: named) }
         guard let own = caller.user else { return named }
         guard named == nil || named == own else {
-            throw ChatError(.forbidden, "this credential speaks for user '\(own)' only")
+            throw ChatError(.forbidden, "this credential may act for user '\(own)' only")
         }
         return own
     }

@@ -89,7 +89,7 @@ final class StreamTickets: Sendable {
             nonce: StreamTicket.Nonce(random), expires: service.clock.now.adding(StreamTicket.lifetime))
         let text = ticket.text(sealedBy: service.keyring.seal(for: StreamTicket.sealPurpose))
         guard text.utf8.count <= StreamTicket.textBytes else {
-            throw ChatError(.malformed, "the channels are too many or too long for a ticket; use patterns")
+            throw ChatError(.malformed, "the ticket would have too many or too long channel names; use patterns")
         }
         return (text, ticket.expires)
     }
@@ -173,7 +173,7 @@ final class StreamTickets: Sendable {
             guard isResuming && isOfBeforeTheStart(ticket, now) || isFresh(ticket, now) else { throw Self.refusal }
             let known = state.uses[ticket.nonce]
             guard known != nil || state.uses.count < capacity else {
-                throw ChatError(.overloaded, "too many tickets are in use", retryAfter: .seconds(10))
+                throw ChatError(.overloaded, "too many tickets are in use; try again later", retryAfter: .seconds(10))
             }
             var use = known ?? Use(disconnected: now)
             guard use.doubts < Self.mostWrongIDs else { throw Self.refusal }
@@ -193,7 +193,9 @@ final class StreamTickets: Sendable {
     }
 
     private static let refusal = ChatError(
-        .unauthorized, "the ticket is unknown, was used, or has expired; ask for a new one", slug: "ticket_invalid")
+        .unauthorized,
+        "the ticket is unknown, was already used, or has expired; get a new one from POST /v1/stream-tickets",
+        slug: "ticket_invalid")
 
     /// True when the ticket's stream may have been sent an event: the event matches the stream's selection and lies
     /// between the stream's beginning and its end. Also true for a ticket from before the gateway's start, whose stream

@@ -47,7 +47,7 @@ extension NativeAPI {
         _ patterns: [NamePattern]?, _ name: String, _ own: [NamePattern]
     ) throws(ChatError) -> [NamePattern]? {
         for pattern in patterns ?? [] where !own.covers(pattern) {
-            throw ChatError(.forbidden, "this credential does not reach \(name) '\(pattern)'")
+            throw ChatError(.forbidden, "this credential has no access to \(name) '\(pattern)'")
         }
         return patterns
     }

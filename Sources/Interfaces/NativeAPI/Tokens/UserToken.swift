@@ -61,7 +61,7 @@ extension UserToken {
     init(claims: [UInt8]) throws(Fault) {
         // Every parsing error has the same text.
         guard let root = try? JSONDocument(claims).root, root.kind == .object else {
-            throw Fault(text: "its claims are not a JSON object")
+            throw Fault(text: "its payload must be a JSON object of claims")
         }
         guard let user = root["sub"]?.string, (try? Names.check(user: user)) != nil else {
             throw Fault(text: "'sub' must be a user's id, 1 to 92 bytes")

@@ -66,7 +66,7 @@ final class UserTokens: Sendable {
         // A token whose key was removed or has expired gets the same error as a token of an unknown key.
         guard let key = service.keyring.caller(key: known.credential, in: known.app) else { throw Self.unknown }
         guard var caller = token.caller(of: key) else {
-            throw Self.refusal("it grants more than its key may do")
+            throw Self.refusal("it grants more than its key allows")
         }
         caller.proof = TokenProof(issued: token.issued, secretPrint: known.secretPrint)
         if let print = known.secretPrint {
@@ -132,7 +132,9 @@ final class UserTokens: Sendable {
     private func check(audience: [String]) throws(ChatError) {
         guard !publicURL.isEmpty else {
             if audience.isEmpty { return }
-            throw Self.refusal("'aud' names a service, and this gateway has no 'public_url' to compare it with")
+            throw Self.refusal(
+                "it has 'aud', but this gateway has no public_url to compare it with; set public_url, or leave 'aud' out"
+            )
         }
         guard audience.contains(publicURL) else { throw Self.refusal("'aud' must be '\(publicURL)'") }
     }
@@ -162,7 +164,7 @@ final class UserTokens: Sendable {
             id: SystemRandomSource().identifier(prefix: "tok_"))
         let text = WebToken.text(claims: claims.bytes, secret: Secret(text: app.secretKey))
         guard text.utf8.count <= UserToken.textBytes else {
-            throw ChatError(.malformed, "the channels are too many or too long for a token; use patterns")
+            throw ChatError(.malformed, "the token would have too many or too long channel names; use patterns")
         }
         return text
     }

@@ -41,6 +41,6 @@ struct GroupChannels: Sendable {
 extension WireError {
     fileprivate static func crowdedGroups(_ most: Int) -> WireError {
         WireError(
-            status: 400, text: "The channel groups hold more than \(most) channels together; name fewer of them")
+            status: 400, text: "The channel groups have more than \(most) channels together; name fewer groups")
     }
 }

@@ -6,11 +6,12 @@ extension DeliveryAttempt {
     var sentence: String? {
         guard let error else { return nil }
         switch (error, status) {
-        case ("redirect", let status?): return "The receiver redirects (\(status)). Redirects are not followed."
-        case (_, 410?): return "The receiver says that it is gone for good (410)."
-        case (_, 429?): return "The receiver asks for fewer requests (429)."
-        case (_, let status?) where status >= 500: return "The receiver had an internal error (\(status))."
-        case (_, let status?): return "The receiver refused the request (\(status))."
+        case ("redirect", let status?):
+            return "The receiver answered with a redirect (\(status)), which the gateway does not follow."
+        case (_, 410?): return "The receiver answered that it is permanently gone (410)."
+        case (_, 429?): return "The receiver answered that there are too many requests (429)."
+        case (_, let status?) where status >= 500: return "The receiver failed with an internal error (\(status))."
+        case (_, let status?): return "The receiver rejected the request (\(status))."
         case (_, nil) where cause != nil: return cause
         case (_, nil): return Self.sentences[error] ?? "The attempt failed: \(error)."
         }
@@ -22,18 +23,20 @@ extension DeliveryAttempt {
     }
 
     private static let sentences = [
-        "dns": "The receiver's name could not be resolved.",
-        "connect_refused": "Nothing listens at the receiver's address, or no route leads to it.",
+        "dns": "The host name of the receiver could not be resolved.",
+        "connect_refused":
+            "No program accepts connections at the receiver's address, or the address cannot be reached.",
         "connect_timeout": "The connection to the receiver was not established in time.",
         "tls": "The TLS handshake failed, or the receiver's certificate is not trusted.",
-        "blocked_address": "This gateway may not connect to the receiver's address.",
+        "blocked_address":
+            "The gateway does not connect to the receiver's address, because it is private; see webhook.allow.",
         "timeout": "The receiver did not answer in time.",
         "reset": "The receiver closed the connection before it answered.",
         "response_invalid": "The receiver's answer is not HTTP, or its header is too large.",
-        "cancelled": "The delivery was given up before an attempt was made.",
-        "request_invalid": "The request could not be made: the webhook's settings do not fit HTTP.",
-        "overloaded": "The gateway had no free connection.",
-        "ack_deadline": "The consumer did not acknowledge in time.",
-        "nack": "The consumer returned it.",
+        "cancelled": "The delivery was given up without another attempt.",
+        "request_invalid": "The request could not be made, because the webhook's settings are not valid in HTTP.",
+        "overloaded": "The gateway had no free connection to send the request.",
+        "ack_deadline": "The consumer did not acknowledge the delivery before its deadline.",
+        "nack": "The consumer returned the delivery to be handed out again.",
     ]
 }

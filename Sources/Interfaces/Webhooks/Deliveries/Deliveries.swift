@@ -82,7 +82,7 @@ public struct Deliveries: Sendable {
     ) async throws(ChatError) -> (delivery: Delivery, attempts: [DeliveryAttempt]) {
         try caller.require(.manage)
         guard let found = try await queue.delivery(id, in: caller.app), caller.reaches(found.0) else {
-            throw ChatError(.notFound, "no such delivery")
+            throw ChatError(.notFound, "no delivery has this id")
         }
         return (found.0, found.1)
     }
@@ -106,11 +106,15 @@ public struct Deliveries: Sendable {
         let (webhook, isThere) = registry.snapshot.withLock {
             ($0[delivery.subscriber], $0.isKnown(delivery.subscriber) || $0.subscription(delivery.subscriber) != nil)
         }
-        guard isThere else { return ChatError(.conflict, "the webhook of this delivery is deleted") }
-        if let webhook, webhook.status != .enabled, delivery.due == nil {
-            return ChatError(.conflict, "the webhook is not enabled, and holds as many deliveries as it may")
+        guard isThere else {
+            return ChatError(.conflict, "the webhook of this delivery was deleted, so it cannot be sent")
         }
-        return ChatError(.conflict, "an attempt of this delivery is under way; try again", retryAfter: .seconds(1))
+        if let webhook, webhook.status != .enabled, delivery.due == nil {
+            return ChatError(
+                .conflict, "the webhook is not enabled, and has reached its limit of held deliveries; enable it first")
+        }
+        return ChatError(
+            .conflict, "an attempt of this delivery is in progress; try again after it ends", retryAfter: .seconds(1))
     }
 
     /// Posts a sample event (`webhook.test`) to a webhook, enabled or not, and waits for the response. The post has the
@@ -122,7 +126,7 @@ public struct Deliveries: Sendable {
         let webhook = try await registry.webhook(id, by: caller)
         try registry.requireReach(of: webhook.settings, by: caller)
         guard webhook.status == .enabled || registry.hasConsent(webhook) else {
-            throw ChatError(.conflict, "the receiver has not consented yet; ask it by verifying the webhook")
+            throw ChatError(.conflict, "the receiver has not consented yet; send POST /v1/webhooks/{id}/verify first")
         }
         return try await registry.manualPosts.pass(webhook.subscriber) { () async throws(ChatError) in
             try await test(webhook, by: caller)
@@ -134,7 +138,7 @@ public struct Deliveries: Sendable {
         let data = JSONText { writer in
             writer.beginObject()
             writer.member("webhook", webhook.id)
-            writer.member("message", "This is a test. Nothing has happened.")
+            writer.member("message", "This is a test event. It reports nothing.")
             writer.endObject()
         }
         let event = Event(
@@ -149,7 +153,9 @@ public struct Deliveries: Sendable {
                 sent: sent.deliveries, sent.plan, start: start, requestHeaders: request.headers,
                 result: await tokens.send(request, to: webhook))
         } else {
-            guard let unsent = batch.unsent.first else { throw ChatError(.unavailable, "nothing to send") }
+            guard let unsent = batch.unsent.first else {
+                throw ChatError(.unavailable, "the test event could not be prepared; try again")
+            }
             answered = unsent
         }
         // The retry table has no delays, because a test is not repeated.

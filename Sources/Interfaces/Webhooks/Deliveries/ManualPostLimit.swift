@@ -18,7 +18,8 @@ final class ManualPostLimit: Sendable {
     ) async throws(ChatError) -> Result {
         guard enter(subscriber) else {
             throw ChatError(
-                .tooMany, "a test of this webhook or \(Self.most) of this app's are under way; try again",
+                .tooMany,
+                "a test of this webhook, or \(Self.most) tests of the app, are in progress; try again after they end",
                 retryAfter: .seconds(1))
         }
         defer { leave(subscriber) }

@@ -46,8 +46,8 @@ struct TemplateFormat: WebhookFormat {
             case .missing(let gaps):
                 let named = gaps.prefix(5).map { "#\($0.pointer): \($0.detail)" }.joined(separator: "; ")
                 throw FormatError("the template lacks a value: \(named)")
-            case .tooLarge(let limit): throw FormatError("the template gives more than \(limit) bytes")
-            case .tooMuchWork: throw FormatError("the template repeats itself too often for this event")
+            case .tooLarge(let limit): throw FormatError("the result of the template is larger than \(limit) bytes")
+            case .tooMuchWork: throw FormatError("the template's repetitions take too much work for this event")
             }
         }
     }

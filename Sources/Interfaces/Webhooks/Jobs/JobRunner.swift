@@ -66,7 +66,9 @@ final class JobRunner: Sendable {
                     for job in jobs where job.state == .running { wake(job.key) }
                     break
                 } catch {
-                    logger.warning("cannot read the jobs", metadata: ["app": "\(app.id)", "error": "\(error.message)"])
+                    logger.warning(
+                        "cannot read unfinished jobs; trying again",
+                        metadata: ["app": "\(app.id)", "error": "\(error.message)"])
                     // The loop's condition checks for cancellation.
                     try? await Task.sleep(for: registry.options.jobPause)
                 }
@@ -125,7 +127,9 @@ final class JobRunner: Sendable {
 
     /// Handles a failed step. A permanent error ends the job; after a temporary error, the step is repeated.
     private func recover(from error: ChatError, _ key: RecordKey) async {
-        logger.warning("a step of the job failed", metadata: ["job": "\(key.id)", "error": "\(error.message)"])
+        logger.warning(
+            "a step of the job failed; a temporary failure is retried",
+            metadata: ["job": "\(key.id)", "error": "\(error.message)"])
         let now = clock.now
         // A conflict means that the webhook's record cannot be read, which needs another version of the gateway.
         if [.notFound, .malformed, .conflict].contains(error.code) {

@@ -61,7 +61,7 @@ public struct Jobs: Sendable {
             throw error
         }
         guard let stored = DeliveryJob(record, compilesFilter: false) else {
-            throw ChatError(.unavailable, "the job cannot be read")
+            throw ChatError(.unavailable, "the job's stored record cannot be read")
         }
         runner.wake(stored.key)
         return stored
@@ -99,7 +99,7 @@ public struct Jobs: Sendable {
         try caller.require(.manage)
         let record = try await directory.read(RecordKey(.job, id, in: caller.app))
         guard let job = record.flatMap({ DeliveryJob($0, compilesFilter: false) }), await isSeen(job, by: caller) else {
-            throw ChatError(.notFound, "no such job")
+            throw ChatError(.notFound, "no job has this id")
         }
         return job
     }
@@ -112,14 +112,14 @@ public struct Jobs: Sendable {
         let job = try await job(id, by: caller)
         guard !job.state.isOver else {
             if job.state == state { return job }
-            throw ChatError(.conflict, "the job is over: \(job.state.rawValue)")
+            throw ChatError(.conflict, "the job has already ended: \(job.state.rawValue)")
         }
         let now = registry.service.clock.now
         let changed = try await runner.change(job.key) { job in
             guard !job.state.isOver else { return }
             if state.isOver { job.end(state, at: now) } else { job.state = state }
         }
-        guard let changed else { throw ChatError(.notFound, "no such job") }
+        guard let changed else { throw ChatError(.notFound, "no job has this id") }
         runner.wake(changed.key)
         return changed
     }
@@ -132,7 +132,7 @@ public struct Jobs: Sendable {
             return try await registry.requireReach(of: SubscriberID(webhook, in: caller.app), by: caller)
         }
         guard caller.channels.contains(.all), caller.types.contains(.all) else {
-            throw ChatError(.forbidden, "this credential does not reach every delivery; name a webhook")
+            throw ChatError(.forbidden, "this credential has no access to every delivery; name a webhook")
         }
     }
 
@@ -163,7 +163,9 @@ public struct Jobs: Sendable {
         let jobs = try await directory.list(query).items.compactMap { DeliveryJob($0, compilesFilter: false) }
         guard jobs.count(where: { !$0.state.isOver }) < Self.mostRunning else {
             throw ChatError(
-                .invalid, "an app may have at most \(Self.mostRunning) unfinished jobs", slug: "too_many_jobs")
+                .invalid,
+                "an app may have at most \(Self.mostRunning) unfinished jobs; wait until one ends, or cancel one",
+                slug: "too_many_jobs")
         }
         let old = jobs.filter(\.state.isOver).dropFirst(Self.mostKept)
         if !old.isEmpty { _ = try await directory.write(old.map { RecordChange($0.key, body: nil) }) }

@@ -100,7 +100,8 @@ final class Planner: Sendable {
                 if error.code == .conflict { continue }
                 failures += 1
                 logger.warning(
-                    "planning failed; trying again", metadata: ["app": "\(app)", "error": "\(error.message)"])
+                    "planning failed; trying again to queue deliveries",
+                    metadata: ["app": "\(app)", "error": "\(error.message)"])
                 // The loop's condition checks for cancellation.
                 try? await Task.sleep(for: min(.milliseconds(50 * failures), .seconds(2)))
             }
@@ -183,7 +184,7 @@ final class Planner: Sendable {
     private func reportLoss(of count: Int, by subscriber: SubscriberID) async {
         guard let lost = registry.runtime(of: subscriber)?.addLost(count, at: service.clock.now) else { return }
         logger.error(
-            "deliveries lost: too many are waiting",
+            "deliveries given up at once: too many are waiting",
             metadata: ["app": "\(subscriber.app)", "webhook": "\(subscriber.name)", "count": "\(lost)"])
         let data = WebhookRegistry.notice("webhook.overflowing", of: subscriber) { $0.member("dead", lost) }.data
         do throws(ChatError) {
@@ -191,7 +192,7 @@ final class Planner: Sendable {
         } catch {
             // The loss is in the log, and the next event about it includes this count.
             logger.warning(
-                "cannot report webhook.overflowing",
+                "cannot emit webhook.overflowing",
                 metadata: ["webhook": "\(subscriber)", "error": "\(error.message)"])
         }
     }
@@ -210,7 +211,9 @@ extension WebhookRegistry {
         let deadline = ContinuousClock.now + .seconds(5)
         while planned.withLock({ $0[app] ?? .zero }) < position {
             guard ContinuousClock.now < deadline, !Task.isCancelled else {
-                throw ChatError(.unavailable, "the webhooks' planner is behind; try again", retryAfter: .seconds(1))
+                throw ChatError(
+                    .unavailable, "the newest events are not queued for webhooks yet; try again",
+                    retryAfter: .seconds(1))
             }
             // The loop's condition checks for cancellation.
             try? await Task.sleep(for: .milliseconds(5))

@@ -20,7 +20,7 @@ extension WebhookMatcher {
             let why = obstacle ?? Self.way(entry, event, isFrequent)
             return WebhookMatch(
                 webhook: entry.id, matches: obstacle == nil,
-                why: isChanged ? why + "; these are its current settings, which changed after the event" : why)
+                why: isChanged ? why + "; this is by its present settings, which changed after the event" : why)
         }
     }
 
@@ -31,13 +31,13 @@ extension WebhookMatcher {
         let settings = entry.settings
         if !admits(settings.types, event.type, isFrequent: isFrequent) {
             return settings.types.first { $0.matches(event.type) }.map {
-                "type \(event.type) is left out by '\($0)' and must be named"
-            } ?? "type \(event.type) is not among its types"
+                "type \(event.type) is not included in '\($0)' and must be named exactly"
+            } ?? "type \(event.type) is not among the webhook's types"
         }
         if !settings.channels.match(event.channel.name) {
             return event.channel.isSystem && settings.channels.contains(.all)
-                ? "channel \(event.channel.name) is left out by '*' and must be named"
-                : "channel \(event.channel.name) is not among its channels"
+                ? "channel \(event.channel.name) is not included in '*' and must be named exactly"
+                : "channel \(event.channel.name) is not among the webhook's channels"
         }
         if let filter = settings.filter, !filter.accepts(subject) {
             guard mayShow(settings) else { return "the filter does not match" }
@@ -51,7 +51,8 @@ extension WebhookMatcher {
     private static func way(_ entry: Entry, _ event: Event, _ isFrequent: Bool) -> String {
         let type = entry.settings.types.first { admits([$0], event.type, isFrequent: isFrequent) }
         let channel = entry.settings.channels.first { $0.matches(event.channel.name) }
-        let patterns = "type by '\(type?.description ?? "")', channel by '\(channel?.description ?? "")'"
+        let patterns =
+            "the type matches '\(type?.description ?? "")', the channel matches '\(channel?.description ?? "")'"
         return entry.settings.filter == nil ? patterns : patterns + ", and the filter matches"
     }
 }

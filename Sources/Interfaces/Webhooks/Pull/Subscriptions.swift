@@ -37,7 +37,8 @@ public final class Subscriptions: Sendable {
         let most = registry.service.limits.webhooksPerApp
         guard registry.snapshot.withLock({ $0.count(in: caller.app) }) < most else {
             throw ChatError(
-                .invalid, "an app may have at most \(most) webhooks and subscriptions", slug: "too_many_webhooks")
+                .invalid, "an app may have at most \(most) webhooks and subscriptions together; delete one first",
+                slug: "too_many_webhooks")
         }
         let now = registry.service.clock.now
         let subscription = Subscription(
@@ -107,7 +108,8 @@ public final class Subscriptions: Sendable {
         for _ in 0..<8 {
             var subscription = try await current(id, caller)
             if let etag, etag != subscription.etag {
-                throw ChatError(.stale, "the subscription has changed since it was read")
+                throw ChatError(
+                    .stale, "the subscription has changed since it was read; read it again, and repeat the change")
             }
             try registry.requireReach(of: subscription.settings.selection, by: caller)
             try alter(&subscription.settings)
@@ -156,7 +158,7 @@ public final class Subscriptions: Sendable {
                     break
                 } catch {
                     logger.warning(
-                        "cannot close the subscription",
+                        "cannot end the deliveries of a deleted subscription; trying again",
                         metadata: ["subscription": "\(subscriber)", "error": "\(error.message)"])
                     // The loop's condition checks for cancellation.
                     try? await Task.sleep(for: registry.options.laneRetryPause)
@@ -185,7 +187,8 @@ public final class Subscriptions: Sendable {
     func follow(from revision: Revision) async {
         await mirror.follow(from: revision, apply) { key, error in
             logger.warning(
-                "cannot read the subscription", metadata: ["record": "\(key.id)", "error": "\(error.message)"])
+                "cannot read a changed subscription; trying again",
+                metadata: ["record": "\(key.id)", "error": "\(error.message)"])
         } afterwards: { _ in
             await finishDeletions()
         }
@@ -200,7 +203,9 @@ public final class Subscriptions: Sendable {
         let subscription = record.flatMap { Subscription($0) }
         if record != nil, subscription == nil {
             // The snapshot keeps the earlier state of the subscription, so its events are still planned.
-            logger.error("cannot parse the subscription's record", metadata: ["subscription": "\(subscriber)"])
+            logger.error(
+                "cannot parse the subscription's record; its earlier settings apply",
+                metadata: ["subscription": "\(subscriber)"])
             return
         }
         let isDeleted = subscription?.isDeleted ?? false
@@ -233,5 +238,5 @@ public final class Subscriptions: Sendable {
         return subscription
     }
 
-    static let unknown = ChatError(.notFound, "no such subscription")
+    static let unknown = ChatError(.notFound, "no subscription has this id")
 }

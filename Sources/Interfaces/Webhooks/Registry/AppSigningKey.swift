@@ -104,11 +104,12 @@ extension WebhookRegistry {
         try caller.require(.manage)
         guard caller.channels.contains(.all), caller.types.contains(.all) else {
             throw ChatError(
-                .forbidden, "the key signs for every webhook of the app, and this credential does not reach all of them"
+                .forbidden,
+                "the key signs for every webhook of the app, and this credential has no access to all of them"
             )
         }
         guard overlap >= .zero, overlap <= Self.longestOverlap else {
-            throw ChatError(.malformed, "the overlap must be between 0 and 168 hours")
+            throw ChatError(.malformed, "'overlap_seconds' must be 0 to 604800, which is 168 hours")
         }
         let recordKey = Self.signingKeyRecord(of: caller.app)
         let record = try await directory.read(recordKey)
@@ -192,7 +193,8 @@ extension WebhookRegistry {
             return [(key.key.publicKey.jwk, .distantFuture)] + previous
         } catch {
             logger.error(
-                "cannot publish the signing key", metadata: ["record": "\(record.key.id)", "error": "\(error.message)"])
+                "cannot read a signing key; /.well-known/jwks.json leaves it out",
+                metadata: ["record": "\(record.key.id)", "error": "\(error.message)"])
             return []
         }
     }

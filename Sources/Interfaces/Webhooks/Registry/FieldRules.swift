@@ -19,7 +19,7 @@ enum FieldRules {
     /// The reason why a name is not permitted; nil when it is permitted.
     static func error(name: String) -> String? {
         guard (1...nameLimitBytes).contains(name.utf8.count), name.utf8.allSatisfy(isToken) else {
-            return "a header's name must be 1 to \(nameLimitBytes) letters, digits or !#$%&'*+-.^_`|~"
+            return "a header's name must be 1 to \(nameLimitBytes) letters, digits or characters of !#$%&'*+-.^_`|~"
         }
         let lower = name.lowercased()
         guard !reserved.contains(lower), !reservedPrefixes.contains(where: lower.hasPrefix) else {
@@ -70,15 +70,15 @@ extension WebhookSettingsReader {
     /// origin for which they were set. A new origin requires that the secrets are sent together with the URL.
     mutating func checkSecrets(movedFrom former: String) {
         guard Self.origin(of: former) != Self.origin(of: settings.url) else { return }
-        let remedy = "the url has another origin; send the value again with the url, or null to remove it"
+        let remedy = "'url' now has another origin; send the value again together with 'url', or null to remove it"
         for field in settings.headers where !headersWithValue.contains(field.name.lowercased()) {
             fault(
-                "headers/\(field.name)", "required", "the value was given for another receiver: \(remedy)",
+                "headers/\(field.name)", "required", "the value was set for another receiver: \(remedy)",
                 slug: "member_missing")
         }
         if settings.auth != nil, !hasAuthSecrets {
             fault(
-                "auth", "required", "the secret was given for another receiver: \(remedy), all of it",
+                "auth", "required", "the secret was set for another receiver: \(remedy)",
                 slug: "member_missing")
         }
     }
@@ -109,7 +109,7 @@ extension WebhookSettingsReader {
         guard let headers = try fields.object("headers", known: nil) else { return }
         for member in headers.members { try readHeader(member.name, headers) }
         guard settings.headers.count <= FieldRules.count else {
-            throw fields.fault("headers", "count", "a webhook may have at most \(FieldRules.count) headers of its own")
+            throw fields.fault("headers", "count", "a webhook may have at most \(FieldRules.count) additional headers")
         }
     }
 
@@ -118,7 +118,7 @@ extension WebhookSettingsReader {
         for (index, name) in lower.enumerated()
         where !settings.headers.contains(where: { $0.name.lowercased() == name }) {
             throw fields.fault(
-                "headers/\(index)", "unknown", "there is no such header; set it with {\"name\": \"value\"}",
+                "headers/\(index)", "unknown", "the webhook has no such header; set one with {\"name\": \"value\"}",
                 slug: "unknown_member")
         }
         settings.headers.removeAll { !lower.contains($0.name.lowercased()) }
@@ -163,7 +163,9 @@ extension WebhookSettingsReader {
         let kept = user == known?.user ? known?.password : nil
         let password = try required("password", auth, given, or: kept)
         guard !user.contains(":") else {
-            throw auth.fault("username", "value", "a username must not contain a colon (RFC 7617)")
+            throw auth.fault(
+                "username", "value",
+                "must not contain a colon, which HTTP basic authentication does not allow (RFC 7617)")
         }
         settings.auth = .basic(user: user, password: password)
     }

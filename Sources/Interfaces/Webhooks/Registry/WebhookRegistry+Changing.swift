@@ -38,7 +38,8 @@ extension WebhookRegistry {
         for _ in 0..<8 {
             let old = try await current(subscriber)
             if let etag, etag != old.etag {
-                throw ChatError(.stale, "the webhook has changed since it was read")
+                throw ChatError(
+                    .stale, "the webhook has changed since it was read; read it again, and repeat the change")
             }
             var new = old
             try alter(&new)
@@ -196,17 +197,20 @@ extension WebhookRegistry {
         try check(address: settings.url, "url")
         if case .oauth2(let credentials) = settings.auth { try check(address: credentials.tokenURL, "auth/token_url") }
         if settings.tls != nil, !settings.url.lowercased().hasPrefix("https:") {
-            throw Self.refusal("tls", "url", "a certificate needs an https address", "bad_member")
+            throw Self.refusal(
+                "tls", "url", "a client certificate can be used only with an https address in 'url'", "bad_member")
         }
         guard plans.knows(formatOf: settings) else {
             let why =
                 BuiltInFormat.reserved.contains(settings.format)
-                ? "the format '\(settings.format)' belongs to an interface this gateway does not have"
+                ? "the format '\(settings.format)' is not available on this gateway"
                 : "expected one of \(BuiltInFormat.allCases.map(\.rawValue).joined(separator: ", "))"
             throw Self.refusal("format", "enum", why, "bad_member")
         }
         if settings.verification == WebhookVerification.none, options.verification != .none {
-            throw Self.refusal("verification", "enum", "this gateway requires 'echo' or 'cloudevents'", "bad_member")
+            throw Self.refusal(
+                "verification", "enum",
+                "must be 'echo' or 'cloudevents', because this gateway requires receivers to consent", "bad_member")
         }
         try requireReach(of: settings, by: caller)
     }
@@ -248,10 +252,10 @@ extension WebhookRegistry {
     func requireReach(of settings: WebhookSettings, by caller: Caller) throws(ChatError) {
         if !settings.included.isEmpty { try caller.require(.read) }
         for pattern in settings.channels where !caller.reaches(channels: pattern) {
-            throw ChatError(.forbidden, "this credential does not reach the channels '\(pattern)'")
+            throw ChatError(.forbidden, "this credential has no access to the channels '\(pattern)'")
         }
         for pattern in settings.types where !caller.types.covers(pattern) {
-            throw ChatError(.forbidden, "this credential does not reach the types '\(pattern)'")
+            throw ChatError(.forbidden, "this credential has no access to the event types '\(pattern)'")
         }
     }
 

@@ -20,7 +20,8 @@ extension WebhookRegistry {
             } catch {
                 // These webhooks sign with their copy of the key as before. Other webhooks must not wait for them.
                 logger.error(
-                    "cannot provide the signing key", metadata: ["app": "\(app.id)", "error": "\(error.message)"])
+                    "cannot read the app's signing key; its webhooks may sign with an older key",
+                    metadata: ["app": "\(app.id)", "error": "\(error.message)"])
             }
             // The lanes are set at the same time, because the store puts waiting requests into one commit.
             try await withThrowingDiscardingTaskGroup { group in
@@ -36,7 +37,8 @@ extension WebhookRegistry {
     func follow(from revision: Revision) async {
         await mirror.follow(from: revision, apply) { key, error in
             logger.warning(
-                "cannot read the webhook's record", metadata: ["record": "\(key.id)", "error": "\(error.message)"])
+                "cannot read a changed webhook; trying again",
+                metadata: ["record": "\(key.id)", "error": "\(error.message)"])
         }
     }
 
@@ -99,7 +101,7 @@ extension WebhookRegistry {
                     break
                 } catch {
                     logger.warning(
-                        "cannot set the webhook's lane",
+                        "cannot apply the webhook's status to its deliveries; trying again",
                         metadata: ["webhook": "\(subscriber)", "error": "\(error.message)"])
                     // The loop's condition checks for cancellation.
                     try? await Task.sleep(for: options.laneRetryPause)
@@ -133,7 +135,7 @@ extension WebhookRegistry {
             guard page.items.allSatisfy(caller.reaches), seen < Self.mostLookedAt || page.cursor == nil else {
                 throw ChatError(
                     .forbidden,
-                    "this credential does not reach every waiting delivery of this webhook, or too many wait to check"
+                    "this credential has no access to every waiting delivery of this webhook, or too many deliveries wait to check this"
                 )
             }
             query.cursor = page.cursor

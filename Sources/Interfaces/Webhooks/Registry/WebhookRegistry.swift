@@ -59,7 +59,8 @@ public final class WebhookRegistry: Sendable {
         try check(settings, by: caller)
         let most = service.limits.webhooksPerApp
         guard snapshot.withLock({ $0.count(in: caller.app) }) < most else {
-            throw ChatError(.invalid, "an app may have at most \(most) webhooks", slug: "too_many_webhooks")
+            throw ChatError(
+                .invalid, "an app may have at most \(most) webhooks; delete one first", slug: "too_many_webhooks")
         }
         let key = StandardSigningKey.generate(from: options.random)
         let now = service.clock.now
@@ -172,7 +173,9 @@ public final class WebhookRegistry: Sendable {
         if held == .discard, present.status != .enabled {
             try requireReach(of: present.settings, by: caller)
             guard hasConsent(present) else {
-                throw ChatError(.conflict, "the receiver has not consented yet, and nothing has been given up")
+                throw ChatError(
+                    .conflict,
+                    "the receiver has not consented yet, and no delivery has been given up; verify the webhook first")
             }
             let now = try await service.engine.log.watermark(of: caller.app)
             try await waitUntilPlanned(caller.app, through: now)
@@ -194,7 +197,7 @@ public final class WebhookRegistry: Sendable {
     /// - Parameter reason: the reason that is shown with the webhook and in the event `webhook.disabled`.
     /// - Throws: `.notFound` when the app has no such webhook; `.stale` when it does not have the version `etag`.
     public func disable(
-        _ id: String, reason: String = "disabled by hand", ifMatch etag: String? = nil, by caller: Caller
+        _ id: String, reason: String = "disabled by an administrator", ifMatch etag: String? = nil, by caller: Caller
     ) async throws(ChatError) -> Webhook {
         try caller.require(.manage)
         return try await change(id, ifMatch: etag, by: caller) { $0.disable(reason) }
@@ -214,7 +217,7 @@ public final class WebhookRegistry: Sendable {
     ) async throws(ChatError) -> IssuedWebhook {
         try caller.require(.manage)
         guard overlap >= .zero, overlap <= Self.longestOverlap else {
-            throw ChatError(.malformed, "the overlap must be between 0 and 168 hours")
+            throw ChatError(.malformed, "'overlap_seconds' must be 0 to 604800, which is 168 hours")
         }
         let key = try secret.map(Self.key) ?? .generate(from: options.random)
         let now = service.clock.now
@@ -234,7 +237,7 @@ public final class WebhookRegistry: Sendable {
             return key
         }
         throw ChatError(
-            .malformed, "#/secret: expected whsec_ and the base64 of 24 to 64 bytes", slug: "bad_member")
+            .malformed, "#/secret: must be 'whsec_' followed by the base64 of 24 to 64 bytes", slug: "bad_member")
     }
 
     /// Explains for every webhook of the event's app why it matches the event or not, in the order of the ids. The
@@ -244,7 +247,7 @@ public final class WebhookRegistry: Sendable {
         return matcher.explain(event) { reaches($0, by: caller) }
     }
 
-    static let unknown = ChatError(.notFound, "no such webhook")
+    static let unknown = ChatError(.notFound, "no webhook has this id")
     static let unreadable = ChatError(
         .conflict, "the webhook's stored record cannot be read by this version; its deliveries are held")
 }

@@ -37,21 +37,21 @@ extension WebhookSettingsReader {
     mutating func checkTogether() {
         let isTemplate = settings.format == BuiltInFormat.template.rawValue
         if isTemplate, settings.template == nil {
-            fault("template", "required", "the format 'template' needs the member template", slug: "member_missing")
+            fault("template", "required", "the format 'template' needs the member 'template'", slug: "member_missing")
         }
         if !isTemplate, settings.template != nil {
             // The document selects another format, so the template of the former settings is dropped.
             if !hasTemplate {
                 settings.template = nil
             } else {
-                fault("template", "format", "a template needs the format 'template'")
+                fault("template", "format", "'template' can be sent only with the format 'template'")
             }
         }
         let including: [BuiltInFormat] = [.envelope, .template]
         if !settings.included.isEmpty, !including.contains(where: { $0.rawValue == settings.format }) {
             fault(
                 "include", "format",
-                "include needs the format 'envelope' or 'template'; '\(settings.format)' has no place for objects"
+                "'include' needs the format 'envelope' or 'template'; '\(settings.format)' cannot contain included objects"
             )
         }
         let single: [BuiltInFormat] = [.cloudevents, .cloudeventsBinary]
@@ -61,7 +61,7 @@ extension WebhookSettingsReader {
                 "the format '\(settings.format)' sends one event in each post; use cloudevents_batch for several")
         }
         if settings.auth != nil, settings.headers.contains(where: { $0.name.lowercased() == "authorization" }) {
-            fault("headers", "auth", "the header authorization is set by 'auth'")
+            fault("headers", "auth", "the header 'authorization' must not be set here, because 'auth' sets it")
         }
     }
 

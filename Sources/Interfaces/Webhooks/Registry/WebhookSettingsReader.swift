@@ -81,7 +81,9 @@ struct WebhookSettingsReader {
         // A secret in the document would be ignored, and every signature would fail, so it is an error. The other
         // read-only members may be in a document that was read from the API.
         if name == "secret" {
-            throw fields.fault(name, "readOnly", "send a secret of your own to POST /v1/webhooks/{id}/rotate-secret")
+            throw fields.fault(
+                name, "readOnly",
+                "is set by the gateway; to use your own secret, send it to POST /v1/webhooks/{id}/rotate-secret")
         }
         guard readOnlyMembers == .refused else { return }
         throw fields.fault(name, "readOnly", "\(name) is set by the gateway and cannot be changed here")

@@ -48,14 +48,16 @@ struct AttemptRecorder: Sendable {
     private func rest(_ short: [CompletedAttempt]) async {
         let leases = short.flatMap { $0.sent.map(\.lease) }
         logger.warning(
-            "not enough memory or file descriptors for attempts; trying again",
+            "not enough memory or file descriptors to send to webhooks; trying again",
             metadata: ["count": "\(leases.count)", "detail": "\(short[0].result.failure?.detail ?? "-")"])
         counters.addAttempts(leases.lazy.map { _ in OutboundFailure.Reason.overloaded.rawValue })
         do throws(ChatError) {
             _ = try await service.engine.deliveries.renew(leases, for: registry.options.shortagePause)
         } catch {
             // The leases then end at their usual time.
-            logger.warning("cannot shorten leases", metadata: ["error": "\(error.message)"])
+            logger.warning(
+                "cannot repeat attempts early; they are repeated when their leases end",
+                metadata: ["error": "\(error.message)"])
         }
     }
 
@@ -73,7 +75,7 @@ struct AttemptRecorder: Sendable {
         } catch {
             // The leases end without a result, so the attempts are repeated.
             logger.warning(
-                "cannot record attempts",
+                "cannot record attempts; they will be made again",
                 metadata: ["count": "\(ended.joined().count)", "error": "\(error.message)"])
             return
         }
@@ -151,7 +153,9 @@ struct AttemptRecorder: Sendable {
         of decision: DeliveryState.Decision, _ runtime: WebhookRuntime, dead: Int, _ status: Int?, _ now: Timetoken
     ) -> [WebhookFailureState.Effect] {
         guard let error = decision.errorClass else { return runtime.recordSuccess() }
-        if decision.disablesWebhook { return [.disable(reason: "the receiver answered 410 (gone)")] }
+        if decision.disablesWebhook {
+            return [.disable(reason: "the receiver answered that it is permanently gone (410)")]
+        }
         return runtime.recordFailure(
             AttemptError(at: now, error: error, status: status), dead: dead, deadTolerated: service.limits.deadOnEnd)
     }
@@ -167,7 +171,7 @@ struct AttemptRecorder: Sendable {
                 // The next attempt returns the same effect again.
                 guard error.code != .notFound else { return }
                 logger.warning(
-                    "cannot store the webhook's state",
+                    "cannot update or report the webhook's state; the next attempt tries again",
                     metadata: ["webhook": "\(attempt.subscriber)", "error": "\(error.message)"])
             }
         }
@@ -181,7 +185,9 @@ struct AttemptRecorder: Sendable {
         switch effect {
         case .disable(let reason):
             guard try await registry.disable(after: attempt, reason: reason) else { return }
-            logger.warning("webhook disabled", metadata: ["webhook": "\(subscriber)", "reason": "\(reason)"])
+            logger.warning(
+                "webhook disabled; its deliveries are held",
+                metadata: ["webhook": "\(subscriber)", "reason": "\(reason)"])
         case .notify:
             let written = try await runtime.writeNotices(to: registry.health) {
                 notice($0, subscriber, decision, result)
@@ -189,7 +195,8 @@ struct AttemptRecorder: Sendable {
             for notice in written {
                 guard case .failing(let since) = notice else { continue }
                 logger.warning(
-                    "webhook failing", metadata: ["webhook": "\(subscriber)", "since": "\(since.timestamp)"])
+                    "webhook failing; its deliveries are retried",
+                    metadata: ["webhook": "\(subscriber)", "since": "\(since.timestamp)"])
             }
         }
     }
@@ -212,7 +219,7 @@ struct AttemptRecorder: Sendable {
     private func log(_ one: DeliveryDecision, _ result: OutboundResult) {
         let level: Logger.Level = one.isDead ? .warning : .debug
         logger.log(
-            level: level, "attempt",
+            level: level, "attempt to deliver ended",
             metadata: [
                 "delivery": "\(one.lease.delivery.id)", "attempt": "\(one.lease.delivery.attempts + 1)",
                 "status": "\(result.status.map(String.init) ?? "-")", "error": "\(one.decision.errorClass ?? "-")",

@@ -57,7 +57,7 @@ final class PostPlan: Sendable {
     func content(of sent: PreparedDelivery) throws(FormatError) -> PostContent {
         guard PostContent.isEnvelope(sent.body) else {
             guard let content = PostContent(stored: sent.body) else {
-                throw FormatError("the stored bytes are damaged")
+                throw FormatError("the stored delivery is damaged")
             }
             return content
         }

@@ -77,8 +77,8 @@ final class PostTokens: Sendable {
     }
 
     private static let timedOut = OutboundFailure(
-        .timeout, detail: "token endpoint: no time is left for the post",
-        sentence: "The token endpoint took all the time of the attempt. Nothing was sent to the receiver.")
+        .timeout, detail: "token endpoint: no time is left to send the request",
+        sentence: "The token endpoint used up the time limit of the attempt. Nothing was sent to the receiver.")
 
     /// Removes a rejected token. Returns true when another token should be tried, also if another caller has already
     /// removed this token.
@@ -151,7 +151,7 @@ final class PostTokens: Sendable {
         }
         guard let status = result.status else {
             let failure = result.failure ?? OutboundFailure(.reset, detail: "no answer")
-            return (Self.failure(failure.reason, "gave no answer: \(failure.reason.rawValue)", failure.detail), .zero)
+            return (Self.failure(failure.reason, "did not answer: \(failure.reason.rawValue)", failure.detail), .zero)
         }
         let root = (try? JSONDocument(result.body))?.root  // A response that is not JSON has no token.
         guard (200..<300).contains(status), let token = root?["access_token"]?.string,

@@ -79,7 +79,7 @@ final class Sender: Sendable {
                 Self.leasesPerRequest, capacity: client.options.maxConnections, wait: registry.options.leaseWait)
             if !leases.isEmpty { return leases }
         } catch {
-            logger.warning("cannot take deliveries; trying again", metadata: ["error": "\(error.message)"])
+            logger.warning("cannot read the queue of deliveries; trying again", metadata: ["error": "\(error.message)"])
         }
         // An early empty result means that the queue is closed or has failed. The pause prevents a busy loop. The
         // caller's loop checks for cancellation.
@@ -99,7 +99,9 @@ final class Sender: Sendable {
                 try await queue.renew(long)
             } catch {
                 // The leases end, and the attempts are repeated. Each delivery is sent at least once.
-                logger.warning("cannot renew leases", metadata: ["error": "\(error.message)"])
+                logger.warning(
+                    "cannot renew leases; deliveries in progress may be sent twice",
+                    metadata: ["error": "\(error.message)"])
             }
         }
     }
@@ -182,7 +184,9 @@ final class Sender: Sendable {
             let found = try await queue.keep(new.map { (lease: $0.sent.lease, body: $0.content.stored) })
             for (lease, bytes) in zip(leases, found) { stored[lease.fence] = bytes }
         } catch {
-            logger.warning("cannot make attempts; trying again", metadata: ["error": "\(error.message)"])
+            logger.warning(
+                "cannot store the contents of deliveries before sending them; trying again",
+                metadata: ["error": "\(error.message)"])
             post.replaceContents(with: [:])
             return await release(leases[...], after: registry.options.shortagePause)
         }
@@ -194,7 +198,7 @@ final class Sender: Sendable {
             } catch {
                 // The lease ends, and the delivery is looked up again.
                 logger.warning(
-                    "cannot mark the delivery as dead",
+                    "cannot mark the delivery as dead; trying again",
                     metadata: ["delivery": "\(lease.delivery.id)", "error": "\(error.message)"])
             }
             inFlight.end(CollectionOfOne(lease))
@@ -207,7 +211,9 @@ final class Sender: Sendable {
             _ = try await queue.renew(Array(leases), for: pause)
         } catch {
             // The leases then end at their usual time.
-            logger.warning("cannot return leases", metadata: ["error": "\(error.message)"])
+            logger.warning(
+                "cannot return deliveries to the queue; they wait until their leases end",
+                metadata: ["error": "\(error.message)"])
         }
         inFlight.end(leases)
     }
@@ -272,7 +278,8 @@ final class Sender: Sendable {
             try await queue.renew(Array(attempt), for: .zero)
         } catch {
             logger.warning(
-                "cannot make the attempt", metadata: ["webhook": "\(subscriber)", "error": "\(error.message)"])
+                "cannot prepare a delivery; trying again",
+                metadata: ["webhook": "\(subscriber)", "error": "\(error.message)"])
         }
         return nil
     }
@@ -304,7 +311,8 @@ final class Sender: Sendable {
         } catch {
             // The lease ends, and the attempt is repeated.
             logger.warning(
-                "cannot make the attempt", metadata: ["delivery": "\(lease.delivery.id)", "error": "\(error.message)"])
+                "cannot prepare a delivery; trying again",
+                metadata: ["delivery": "\(lease.delivery.id)", "error": "\(error.message)"])
         }
         return nil
     }
@@ -331,7 +339,9 @@ final class Sender: Sendable {
         let attempt = DeliveryAttempt(
             at: service.clock.now, status: nil, error: "cancelled", durationMilliseconds: 0, isManual: lease.isManual)
         _ = try await queue.finish(lease, DeliveryOutcome(.dead(reason: reason), attempt: attempt))
-        logger.warning("delivery given up", metadata: ["delivery": "\(lease.delivery.id)", "reason": "\(reason)"])
+        logger.warning(
+            "delivery given up; its status is dead",
+            metadata: ["delivery": "\(lease.delivery.id)", "reason": "\(reason)"])
     }
 }
 

@@ -21,7 +21,8 @@ public struct ReceiverVerification: Sendable {
         try registry.requireReach(of: webhook.settings, by: caller)
         let allowed = try await registry.manualPosts.pass(webhook.subscriber) { () async throws(ChatError) -> Int? in
             switch registry.options.verification(of: webhook.settings) {
-            case .none: throw ChatError(.conflict, "this webhook needs no verification")
+            case .none:
+                throw ChatError(.conflict, "the verification of this webhook is 'none'; nothing is to be verified")
             case .echo:
                 try await requestEcho(from: webhook)
                 return nil
@@ -30,7 +31,7 @@ public struct ReceiverVerification: Sendable {
         }
         return try await registry.change(webhook.subscriber, ifMatch: nil) { (now) throws(ChatError) in
             guard now.settings.url == webhook.settings.url else {
-                throw ChatError(.conflict, "the webhook's address has changed in the meantime; try again")
+                throw ChatError(.conflict, "the webhook's url changed during the request; try again")
             }
             now.verifiedURL = now.settings.url
             now.allowedPerMinute = allowed
@@ -64,7 +65,7 @@ public struct ReceiverVerification: Sendable {
         let text = String(decoding: result.body, as: UTF8.self).filter { !$0.isWhitespace }
         let member = (try? JSONDocument(result.body))?.root["challenge"]?.string  // no JSON, no member
         guard text == challenge || member == challenge else {
-            throw Self.refused("the answer does not repeat the challenge")
+            throw Self.refused("the receiver's response does not contain the challenge")
         }
     }
 
@@ -102,6 +103,6 @@ public struct ReceiverVerification: Sendable {
     /// The error for a missing response. It contains only the class of the failure. Details about internal addresses
     /// are logged and not returned.
     private static func unanswered(_ result: OutboundResult) -> ChatError {
-        refused("there was no answer (\(result.failure?.reason.rawValue ?? "reset"))")
+        refused("the receiver did not answer (\(result.failure?.reason.rawValue ?? "reset"))")
     }
 }

@@ -29,7 +29,7 @@ struct SQLiteDeliveries: DeliveryQueue {
         from subscriber: SubscriberID, limit: Int, lasting duration: Duration, wait: Duration
     ) async throws(ChatError) -> [Lease] {
         guard let number = scheduler.number(of: subscriber) else {
-            throw ChatError(.notFound, "there is no subscriber '\(subscriber.name)'")
+            throw ChatError(.notFound, "no webhook or subscription has the id '\(subscriber.name)'")
         }
         let request = DeliveryScheduler.LeaseRequest(limit: limit, lane: number, duration: duration.nanoseconds)
         return try await leases(of: scheduler.lease(request, within: wait))

@@ -48,7 +48,7 @@ enum ListCursor {
 
 extension ChatError {
     static let badCursor = ChatError(
-        .malformed, "the cursor is not one of this list", slug: "bad_cursor", field: "cursor")
+        .malformed, "the cursor was not returned by this list", slug: "bad_cursor", field: "cursor")
 }
 
 extension Sequence<UInt8> {

@@ -38,7 +38,7 @@ extension RecordFilter {
     private func sql(_ left: inout Int) throws(ChatError) -> SQLPiece {
         left -= 1
         guard left > 0 else {
-            throw ChatError(.malformed, "the filter has more than \(Self.conditionsMost) conditions")
+            throw ChatError(.malformed, "the filter may have at most \(Self.conditionsMost) conditions")
         }
         switch self {
         case .compare(let field, let comparison, let value):

@@ -89,7 +89,7 @@ extension Writer {
             return .failure(error)
         }
         for place in decision.requires where try !isKept(place.timetoken, in: place.channel) {
-            return .failure(ChatError(.notFound, "the event \(place.timetoken) no longer exists"))
+            return .failure(ChatError(.notFound, "the event with the timetoken \(place.timetoken) no longer exists"))
         }
         try reserve(for: decision.events.count)
         switch try write(decision.changes, events: decision.events, claim: decision.claim, tag: tag) {
@@ -196,7 +196,7 @@ extension RecordChange {
             refusal =
                 current == nil
                 ? ChatError(.notFound, "'\(key.id)' does not exist")
-                : ChatError(.stale, "'\(key.id)' has changed since it was read; read it again")
+                : ChatError(.stale, "'\(key.id)' has changed since it was read; read it again, and repeat the change")
         }
         refusal.current = current
         return refusal

@@ -16,7 +16,8 @@ extension Writer {
         if let revision, self.revision > revision {
             let keys = drafts.reduce(into: Set<RecordKey>()) { $0.formUnion($1.rightsKeys) }
             guard try !haveChanged(keys, since: revision) else {
-                return .failure(ChatError(.stale, "a record that decides who may write has changed in the meantime"))
+                return .failure(
+                    ChatError(.stale, "the permissions of the channel changed during the request; send it again"))
             }
         }
         if drafts.contains(where: { $0.past != nil }) {

@@ -211,7 +211,7 @@ final class Writer {
     }
 
     private func report(_ failure: TurnFailure) {
-        logger.error("commit failed", metadata: ["failure": "\(failure)"])
+        logger.error("commit failed; its requests are answered with an error", metadata: ["failure": "\(failure)"])
         condition.set(.failed(failure.answer))
     }
 
@@ -331,5 +331,5 @@ struct TurnFailure: Error, CustomStringConvertible {
     }
 
     static let givenUp = TurnFailure(
-        answer: .storeUnavailable, description: "the batch passed its deadline before it could be committed")
+        answer: .storeUnavailable, description: "the events could not be committed within their time limit")
 }

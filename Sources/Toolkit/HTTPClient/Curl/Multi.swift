@@ -36,7 +36,7 @@ final class Multi {
         guard poll >= 0 else { throw ClientError.system("epoll_create1") }
         guard let curl = curl_multi_init() else {
             close(poll)
-            throw ClientError(message: "no memory for a multi handle")
+            throw ClientError(message: "not enough memory for libcurl")
         }
         self.curl = curl
         let context = Unmanaged.passUnretained(self).toOpaque()
@@ -56,7 +56,7 @@ final class Multi {
             },
         ]
         guard codes.allSatisfy({ $0 == CURLM_OK }) else {
-            throw ClientError(message: "multi handle refused its options")
+            throw ClientError(message: "libcurl rejected its options")
         }
         guard control(EPOLL_CTL_ADD, eventFD.descriptor, edge) else { throw ClientError.system("epoll_ctl") }
     }

@@ -87,8 +87,12 @@ struct PreparedRequest: ~Copyable {
     }
 
     private static func check(_ request: borrowing OutboundRequest) throws(OutboundFailure) {
-        guard isToken(request.method) else { throw OutboundFailure(.requestInvalid, detail: "method is not a token") }
-        guard request.method.utf8.count <= 32 else { throw OutboundFailure(.requestInvalid, detail: "method too long") }
+        guard isToken(request.method) else {
+            throw OutboundFailure(.requestInvalid, detail: "the method is not a valid HTTP token")
+        }
+        guard request.method.utf8.count <= 32 else {
+            throw OutboundFailure(.requestInvalid, detail: "the method is longer than 32 bytes")
+        }
         for field in request.headers {
             guard isToken(field.name), isFieldValue(field.value) else {
                 throw OutboundFailure(.requestInvalid, detail: "malformed header field \(field.name.prefix(64))")
@@ -96,7 +100,7 @@ struct PreparedRequest: ~Copyable {
             switch field.name.utf8.count {
             case 14 where field.name.lowercased() == "content-length",
                 17 where field.name.lowercased() == "transfer-encoding":
-                throw OutboundFailure(.requestInvalid, detail: "\(field.name) is the client's to set")
+                throw OutboundFailure(.requestInvalid, detail: "the header \(field.name) is set by the gateway")
             default: break
             }
         }

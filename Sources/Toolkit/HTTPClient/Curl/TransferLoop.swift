@@ -63,7 +63,7 @@ final class TransferLoop: @unchecked Sendable {
     }
 
     private func stop() {
-        let reason = OutboundFailure(.cancelled, detail: "the client was shut down")
+        let reason = OutboundFailure(.cancelled, detail: "the HTTP client was shut down")
         for transfer in hostLimits.drain() { drop(transfer, reason) }
         for handle in handles {
             if let transfer = handle.transfer { finish(transfer, reason) }
@@ -97,7 +97,7 @@ final class TransferLoop: @unchecked Sendable {
         case .wait(let lane):
             transfer.phase = .waiting(lane)
             if let due = queueDue(of: transfer) { queueCheckDue = min(queueCheckDue ?? due, due) }
-        case .refuse: drop(transfer, OutboundFailure(.overloaded, detail: "too many requests wait"))
+        case .refuse: drop(transfer, OutboundFailure(.overloaded, detail: "too many requests are waiting"))
         }
     }
 
@@ -168,7 +168,7 @@ final class TransferLoop: @unchecked Sendable {
         transfer.lastArrival = transfer.started
         guard let handle = reuseHandle() else {
             hostLimits.release(lane)
-            return drop(transfer, OutboundFailure(.overloaded, detail: "no memory for a handle"))
+            return drop(transfer, OutboundFailure(.overloaded, detail: "not enough memory for a request"))
         }
         transfer.phase = .active(lane, handle)
         let code = handle.prepare(for: transfer)

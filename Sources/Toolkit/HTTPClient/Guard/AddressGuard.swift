@@ -129,10 +129,10 @@ public struct URLRefusal: Error, Sendable, Equatable {
         case .scheme: "The URL must begin with https://"
         case .userinfo: "The URL must not contain a user name or password"
         case .fragment: "The URL must not contain a fragment (#)"
-        case .host: "The host must be a name or an address in its usual spelling"
-        case .port: "The port must be 443, 80 or above 1023, and not one of a database, mail or remote shell service"
+        case .host: "The host must be a DNS name or an IP address in its usual form"
+        case .port: "The port must be 443, 80 or above 1023, and not a usual port of databases, mail or remote shells"
         case .address:
-            "The address is in a range that must not be connected to, unless the operator allows it (webhook.allow)"
+            "The address is private or reserved; the operator of the gateway can allow it in webhook.allow"
         }
     }
 }

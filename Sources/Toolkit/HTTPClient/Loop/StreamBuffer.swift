@@ -65,7 +65,7 @@ final class StreamBuffer: Sendable {
             state.ending = .some(failure)
             return (state.headWaiter.consume(), state.reader.consume())
         }
-        let early = OutboundFailure(.responseInvalid, detail: "ended without an answer")
+        let early = OutboundFailure(.responseInvalid, detail: "the connection ended without a response")
         headWaiter?.resume(returning: .failure(failure ?? early))
         reader?.resume(returning: failure.map { .failed($0) } ?? .end)
     }
@@ -75,14 +75,14 @@ final class StreamBuffer: Sendable {
     func awaitHead(then post: () -> Bool) async -> Result<Head, OutboundFailure> {
         await withCheckedContinuation { continuation in
             state.withLock { $0.headWaiter = continuation }
-            if !post() { finish(OutboundFailure(.cancelled, detail: "the client is shut down")) }
+            if !post() { finish(OutboundFailure(.cancelled, detail: "the HTTP client was shut down")) }
         }
     }
 
     func read() async -> Outcome {
         await withCheckedContinuation { continuation in
             let outcome: Outcome? = state.withLock { state in
-                precondition(state.reader == nil, "a stream has one reader")
+                precondition(state.reader == nil, "only one task may read from a stream")
                 if !state.bytes.isEmpty {
                     let bytes = state.bytes
                     state.bytes = []

@@ -58,7 +58,8 @@ final class Transfer: @unchecked Sendable {
     ) throws(OutboundFailure) {
         self.url = url
         guard request.tls == nil || url.scheme == .https else {
-            throw OutboundFailure(.requestInvalid, detail: "a client certificate or authorities need https")
+            throw OutboundFailure(
+                .requestInvalid, detail: "a client certificate and certificate authorities can be used only with https")
         }
         image = try PreparedRequest(request)
         identity = request.tls

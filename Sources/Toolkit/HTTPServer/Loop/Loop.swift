@@ -81,7 +81,7 @@ extension Loop {
     ///
     /// - Throws: ``ServerError/system(call:code:)`` when the thread cannot be created.
     public func start() throws(ServerError) {
-        precondition(thread == nil, "A loop is started once")
+        precondition(thread == nil, "A loop can be started only once")
         var thread = pthread_t()
         let code = pthread_create(
             &thread, nil,
@@ -300,7 +300,7 @@ extension Loop {
 
     /// Stops the program unless the calling code runs on this loop.
     public func checkIsolated() {
-        precondition(isCurrent, "This belongs to loop '\(name)' and was called elsewhere")
+        precondition(isCurrent, "This must be called on the thread of the loop '\(name)'")
     }
 
     /// Returns true when the calling code runs on this loop; never `nil`.

@@ -169,7 +169,7 @@ extension StreamConnection {
     /// - Returns: false when the log does not contain the position, or when the stream has ended.
     public func join(_ broadcast: Broadcast, at position: UInt64) -> Bool {
         loop.checkIsolated()
-        precondition(broadcast.loop === loop, "A stream joins broadcasts of its own loop")
+        precondition(broadcast.loop === loop, "A stream can join only broadcasts of its own loop")
         precondition(broadcast.isChunked == isChunked, "A stream can join only broadcasts with its own transfer coding")
         guard state == .open, position >= broadcast.oldest, position <= broadcast.head else { return false }
         guard self.broadcast == nil || leave() else { return false }

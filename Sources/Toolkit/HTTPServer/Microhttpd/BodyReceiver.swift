@@ -68,7 +68,7 @@ final class BodyReceiver {
                 used += count
                 wireLength += count
             } catch {
-                return (used, .refuse(.malformedRequest("The compressed body is corrupt")))
+                return (used, .refuse(.malformedRequest("The compressed body cannot be decompressed")))
             }
             let verdict = piece.withUnsafeBytes { receive($0) }
             if case .refuse = verdict { return (used, verdict) }
@@ -84,7 +84,7 @@ final class BodyReceiver {
             return .goOn
         }
         guard core.reserveBodyMemory(bytes.count) else {
-            return .refuse(.overloaded("Too many request bodies are being received"))
+            return .refuse(.overloaded("Too many request bodies are being received; try again"))
         }
         collected.append(contentsOf: bytes)
         return .goOn
@@ -93,7 +93,7 @@ final class BodyReceiver {
     /// Ends the body. Returns the problem with it, or `nil` when it is complete and valid.
     func finish() -> Problem? {
         if let inflate, wireLength > 0, !inflate.isFinished {
-            let problem = Problem.malformedRequest("The compressed body ends too early")
+            let problem = Problem.malformedRequest("The compressed body is incomplete")
             pump?.fail(problem)
             return problem
         }

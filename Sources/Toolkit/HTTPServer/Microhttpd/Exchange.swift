@@ -81,7 +81,7 @@ extension Exchange {
         // The library reads the version after the last space of the line, but it ends the target at the first NUL. If
         // the line contains a NUL, the two are therefore not adjacent.
         let isWhole = version == path + target.count + 1
-        if let problem = isWhole ? parts.problem : .malformedRequest("The request target holds a NUL") {
+        if let problem = isWhole ? parts.problem : .malformedRequest("The request target contains a NUL character") {
             decision = response(to: problem)
         }
         guard fields.hasBody else { return .YES }
@@ -173,7 +173,7 @@ extension Exchange {
             do {
                 inflate = try Inflate(coding: coding)
             } catch {
-                return refuse(.overloaded("No memory to decompress the body"))
+                return refuse(.overloaded("Not enough memory to decompress the body; try again"))
             }
             guard inflate != nil else { return refuse(.unsupportedContentEncoding(coding)) }
         }

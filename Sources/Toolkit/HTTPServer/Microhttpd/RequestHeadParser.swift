@@ -47,7 +47,9 @@ struct RequestHeadParser {
 
     private mutating func receive(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
         headers.append(name: name, value: value)
-        if let start = name.baseAddress, start - lineEnd != 2 { refuse("A line does not end with CR LF") }
+        if let start = name.baseAddress, start - lineEnd != 2 {
+            refuse("A line of the request header does not end with CR LF")
+        }
         if let start = value.baseAddress { lineEnd = start + value.count }
         guard name.allSatisfy(Self.isToken), !name.isEmpty else {
             return refuse("The name of a header field is not valid")
@@ -62,7 +64,7 @@ struct RequestHeadParser {
         default: break
         }
         if value.contains(where: { ASCII.isControl($0) && $0 != 0x09 }) {
-            refuse("A header field holds a control character")
+            refuse("A header field contains a control character")
         }
     }
 
@@ -71,7 +73,9 @@ struct RequestHeadParser {
         guard !text.isEmpty, text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let length = UInt64(text) else {
             return refuse("Content-Length is not a number")
         }
-        if let earlier = fields.contentLength, earlier != length { refuse("Content-Length was given twice") }
+        if let earlier = fields.contentLength, earlier != length {
+            refuse("Content-Length was sent twice with different values")
+        }
         fields.contentLength = length
     }
 
@@ -112,13 +116,13 @@ struct RequestHeadParser {
     mutating func checkFraming(isHTTP10: Bool, end: UnsafeRawPointer) {
         if end - lineEnd != 4 { refuse("The header is not valid HTTP/1.1; each line must end with CR LF") }
         if fields.transferEncodings > 0, fields.lengths > 0 {
-            refuse("Content-Length and Transfer-Encoding exclude each other")
+            refuse("Content-Length and Transfer-Encoding must not be sent together")
         }
         if fields.transferEncodings > 1 || (isHTTP10 && fields.transferEncodings > 0) {
-            refuse("Transfer-Encoding cannot be used like this")
+            refuse("Transfer-Encoding must be sent once, with HTTP/1.1, as 'chunked'")
         }
         if fields.hosts > 1 || (fields.hosts == 0 && !isHTTP10) {
-            refuse("A request needs exactly one Host field")
+            refuse("The request must have exactly one Host header")
         }
     }
 
@@ -166,11 +170,12 @@ struct RequestTarget {
         let query = Query(parsing: mark == rest.endIndex ? rest[mark...] : rest[(mark + 1)...])
         self.query = query ?? Query()
         if target.contains(where: { ASCII.isControl($0) || $0 == 0x20 }) {
-            problem = .malformedRequest("The request target holds a space or a control character")
+            problem = .malformedRequest("The request target contains a space or a control character; percent-encode it")
         } else if rest.first != 0x2F, rest != [0x2A] {
-            problem = .malformedRequest("The request target must begin with a slash")
+            problem = .malformedRequest("The path in the request line must begin with a slash")
         } else {
-            problem = query == nil ? .malformedRequest("The query cannot be decoded") : nil
+            problem =
+                query == nil ? .malformedRequest("The query has an invalid percent-encoding or is not UTF-8") : nil
         }
     }
 

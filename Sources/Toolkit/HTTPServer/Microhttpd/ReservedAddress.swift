@@ -43,7 +43,7 @@ public final class ReservedAddress: Sendable {
             defer { descriptor = -1 }
             return descriptor
         }
-        precondition(taken >= 0, "an address is listened on once")
+        precondition(taken >= 0, "an address can be listened on only once")
         guard Glibc.listen(taken, backlog) == 0 else {
             // If two processes have reserved the same address, only the first one to listen succeeds.
             let error = Self.failure("listen", text)
@@ -79,9 +79,9 @@ public enum ServerError: Error, Sendable, CustomStringConvertible {
         case .addressInUse(let address):
             "another program listens on \(address) already; stop it, or choose another address"
         case .system(let call, let code): "\(call) failed: \(Self.text(of: code))"
-        case .unknownHost(let host): "'\(host)' is neither an IP address nor 'localhost'"
+        case .unknownHost(let host): "'\(host)' must be an IP address or 'localhost'"
         case .unreadableFile(let path, let code): "\(path) cannot be read: \(Self.text(of: code))"
-        case .tls(let words): "certificate or key cannot be used: \(words)"
+        case .tls(let words): "the certificate or the key cannot be used: \(words)"
         case .daemon(let words): "libmicrohttpd did not start: \(words)"
         }
     }

@@ -14,11 +14,11 @@ extension ServerCore {
         if let limit = options.limits.connectionsPerAddress, addressCounts[remote, default: 0] >= limit,
             options.isTrustedProxy?(remote) != true
         {
-            reject(socket, "Too many connections from this address")
+            reject(socket, "Too many connections are open from this address; close some, or try again later")
             return true
         }
         if connectionCount >= options.limits.connections, !makeRoom() {
-            reject(socket, "Too many connections")
+            reject(socket, "Too many connections are open; try again later")
             return true
         }
         incoming = IncomingConnection(address: remote)
@@ -79,7 +79,8 @@ extension ServerCore {
         let now = loop.turnTime
         if let lastExhaustion, now < lastExhaustion + .seconds(10) { return }
         lastExhaustion = now
-        logger.error("cannot accept connections", metadata: ["reason": "\(ServerError.text(of: code))"])
+        logger.error(
+            "cannot accept connections; idle ones are closed", metadata: ["reason": "\(ServerError.text(of: code))"])
     }
 
     func connectionStarted(_ connection: OpaquePointer) -> HTTPConnection? {
@@ -90,7 +91,7 @@ extension ServerCore {
         do {
             try peer.watch()
         } catch {
-            logger.warning("cannot watch a connection", metadata: ["reason": "\(error)"])
+            logger.warning("cannot detect the end of a connection", metadata: ["reason": "\(error)"])
         }
         peers[descriptor] = peer
         if peer.hasLongHeaders { longHeaderConnections += 1 }

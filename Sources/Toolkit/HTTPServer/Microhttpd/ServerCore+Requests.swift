@@ -46,7 +46,7 @@ extension ServerCore {
 
     func logFailure(_ error: any Error, of head: Request.Head?) {
         logger.error(
-            "request failed",
+            "request failed with 500",
             metadata: [
                 "request": "\(head?.id ?? "")", "method": "\(head?.method.rawValue ?? "")",
                 "path": "\(head?.path ?? "")", "error": "\(error)",

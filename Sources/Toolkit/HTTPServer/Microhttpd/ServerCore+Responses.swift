@@ -7,12 +7,12 @@ extension ServerCore {
     /// Passes a complete response to the library, which sends it.
     func queue(_ response: Response, isHead: Bool, on exchange: Exchange, closing: Bool) -> MHD_Result {
         guard let reply = MHDResponse(response, isHead: isHead, exchange: exchange) else {
-            logger.error("not enough memory for a response")
+            logger.error("cannot send a response: not enough memory")
             return .NO
         }
         if reply.hasDroppedFields {
             logger.error(
-                "dropped a header field that is not valid", metadata: ["request": "\(exchange.head?.id ?? "")"])
+                "left an invalid header field out of a response", metadata: ["request": "\(exchange.head?.id ?? "")"])
         }
         if closing || isDraining { reply.add("Connection", "close") }
         counters.bodyBytesSent += UInt64(reply.knownLength)

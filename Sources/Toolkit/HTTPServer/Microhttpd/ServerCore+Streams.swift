@@ -14,11 +14,11 @@ extension ServerCore {
         guard let head = exchange.head else { return .NO }
         let refusal: Problem
         do throws(Problem) {
-            guard !isDraining else { throw .overloaded("The server is stopping") }
+            guard !isDraining else { throw .overloaded("The server is stopping; try again later") }
             try streams.check(head.remoteAddress)
             if isSecure { return openLibraryStream(opening, for: exchange, headers: headers) }
             if let result = adoptStream(opening, for: exchange, headers: headers) { return result }
-            throw .overloaded("The server has no file descriptors left")
+            throw .overloaded("The server has no free file descriptors; try again later")
         } catch {
             refusal = error
         }

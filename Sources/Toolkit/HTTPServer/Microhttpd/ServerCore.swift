@@ -120,7 +120,7 @@ extension ServerCore {
     }
 
     private func open() throws(ServerError) {
-        precondition(daemon == nil, "A server is started once")
+        precondition(daemon == nil, "A server can be started only once")
         // SIGPIPE is ignored, because a client that disconnects must not end the process. The library relies on this
         // too.
         signal(SIGPIPE, SIG_IGN)
@@ -278,12 +278,13 @@ struct StreamRegistry {
     /// Throws a ``Problem`` if the client at this address may not open another stream.
     func check(_ address: RemoteAddress) throws(Problem) {
         guard streams.count < limits.streams else {
-            throw .overloaded("The server has as many live streams as it can carry", retryAfterSeconds: 10)
+            throw .overloaded(
+                "The server has reached its limit of open streams; try again later", retryAfterSeconds: 10)
         }
         guard let limit = limits.streamsPerAddress, addressCounts[address, default: 0] >= limit else { return }
         throw Problem(
             status: 429, code: "too_many_streams", title: "Too many live streams",
-            detail: "At most \(limit) streams may be open from one address", isRetryable: true,
+            detail: "At most \(limit) streams may be open from one address; close some first", isRetryable: true,
             headers: [("Retry-After", "10")])
     }
 

@@ -48,7 +48,8 @@ struct RouteTree: Sendable {
         }
         var endpoint = nodes[node].endpoint ?? RouteMethods()
         precondition(
-            endpoint.plan(for: route.method) == nil, "\(route.method.rawValue) \(route.pattern) was added twice")
+            endpoint.plan(for: route.method) == nil,
+            "the route \(route.method.rawValue) \(route.pattern) was added twice")
         endpoint.add(
             route.method,
             RoutePlan(

@@ -175,7 +175,8 @@ extension Router {
         for (name, capture) in zip(plan.pattern?.names ?? [], captures) {
             guard let value = PercentEncoding.decodeSegment(path[capture]) else {
                 return RoutePlan(plan.pattern, options: plan.options) { _ in
-                    throw Problem.malformedRequest("The path segment for '\(name)' cannot be decoded")
+                    throw Problem.malformedRequest(
+                        "The path segment for '\(name)' has an invalid percent-encoding or character")
                 }
             }
             parameters.append((name, value))
@@ -372,7 +373,7 @@ public struct RoutePattern: Sendable, Hashable, CustomStringConvertible, Express
     ///
     /// - Parameter text: the pattern. A text that does not start with `/` is a programming error.
     public init(_ text: String) {
-        precondition(text.hasPrefix("/"), "A route pattern starts with a slash: \(text)")
+        precondition(text.hasPrefix("/"), "A route pattern must start with a slash: \(text)")
         description = text
         segments = text.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(Self.segment)
         let rests = segments.dropLast().contains { if case .rest = $0 { true } else { false } }
@@ -382,7 +383,7 @@ public struct RoutePattern: Sendable, Hashable, CustomStringConvertible, Express
             case .parameter(let name), .rest(let name): name
             }
         }
-        precondition(!rests, "Only the last segment can take the rest: \(text)")
+        precondition(!rests, "Only the last segment of a route pattern can match the rest of the path: \(text)")
     }
 
     /// Creates a pattern from a literal, which must start with `/`.

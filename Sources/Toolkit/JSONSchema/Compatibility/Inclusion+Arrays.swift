@@ -9,19 +9,20 @@ extension Inclusion {
             let least = part.contains.map(\.minimum).max() ?? 0
             if max(part.minItems, least) >= count { return true }
             return gap(
-                wide, "/" + keyword, narrower: "at least \(count) elements now",
-                wider: "no longer at least \(count) elements", [array(part)].compactMap(\.self))
+                wide, "/" + keyword, narrower: "now requires at least \(count) elements",
+                wider: "no longer requires at least \(count) elements", [array(part)].compactMap(\.self))
         case .maxItems(let count):
             if longest(part) <= count { return true }
             return gap(
-                wide, "/" + keyword, narrower: "at most \(count) elements now",
-                wider: "no longer at most \(count) elements", [array(part, count: count + 1)].compactMap(\.self))
+                wide, "/" + keyword, narrower: "now allows at most \(count) elements",
+                wider: "now allows more than \(count) elements", [array(part, count: count + 1)].compactMap(\.self))
         case .uniqueItems:
             if part.isUnique || longest(part) <= 1 { return true }
             let twins = facts(of: Set(part.children(at: 0) + part.children(at: 1)).sorted())
             let samples = samples(of: twins).prefix(2).compactMap { array(part, with: [0: $0, 1: $0]) }
             return gap(
-                wide, "/" + keyword, narrower: "elements must differ now", wider: "elements need no longer differ",
+                wide, "/" + keyword, narrower: "elements must now be unique",
+                wider: "elements need no longer be unique",
                 samples)
         case .prefix(let rules):
             return impliesElements(part, rules.enumerated().map { ($0.offset, RuleRef(wide.side, $0.element)) })
@@ -74,8 +75,8 @@ extension Inclusion {
         if pair.rule(rule).isFalse {
             if longest(part) <= after { return true }
             return gap(
-                wide, "/" + keyword, narrower: "no element after the first \(after) any more",
-                wider: "elements after the first \(after) are taken now",
+                wide, "/" + keyword, narrower: "no longer allows elements after the first \(after)",
+                wider: "now allows elements after the first \(after)",
                 [array(part, count: after + 1)].compactMap(\.self))
         }
         return impliesElements(part, (after...last).map { ($0, rule) })
@@ -98,7 +99,7 @@ extension Inclusion {
                 })
         }
         return gap(
-            wide, "/" + keyword, narrower: "asks for other elements now", wider: "no longer asks for the same elements",
+            wide, "/" + keyword, narrower: "now requires other elements", wider: "no longer requires the same elements",
             made.compactMap(\.self))
     }
 

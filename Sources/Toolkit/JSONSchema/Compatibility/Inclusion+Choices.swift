@@ -89,8 +89,8 @@ extension Inclusion {
         // A witness of the gap must be rejected by all branches. A sample for one branch may be accepted by another
         // branch.
         return gap(
-            wide, "/" + keyword, narrower: "its branches do not cover all that was accepted",
-            wider: "its branches accept more now", samples + self.samples(of: part))
+            wide, "/" + keyword, narrower: "its branches no longer accept every value that was accepted",
+            wider: "its branches now accept more values", samples + self.samples(of: part))
     }
 
     mutating func impliesOne(_ part: ValueConstraints, _ rules: [Rule.ID], _ keyword: String, _ wide: RuleRef) -> Bool {
@@ -107,15 +107,15 @@ extension Inclusion {
             if isAlone { return true }
         }
         return gap(
-            wide, "/" + keyword, narrower: "its branches do not each take what was accepted",
-            wider: "its branches accept more now", samples + self.samples(of: part))
+            wide, "/" + keyword, narrower: "some branch no longer accepts every value that was accepted",
+            wider: "its branches now accept more values", samples + self.samples(of: part))
     }
 
     mutating func impliesNot(_ part: ValueConstraints, _ rule: Rule.ID, _ keyword: String, _ wide: RuleRef) -> Bool {
         let overlap = adding([RuleRef(wide.side, rule)], to: part)
         if isEmpty(overlap) || branches(of: overlap).allSatisfy({ isEmpty($0) }) { return true }
         return gap(
-            wide, "/" + keyword, narrower: "excludes something that was accepted",
+            wide, "/" + keyword, narrower: "now excludes a value that was accepted",
             wider: "no longer excludes the same values", samples(of: overlap) + samples(of: part))
     }
 

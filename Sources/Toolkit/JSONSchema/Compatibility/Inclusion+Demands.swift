@@ -37,7 +37,7 @@ extension Inclusion {
         if refused.isEmpty { return true }
         let names = ChangeText.list(refused)
         return gap(
-            wide, "/" + keyword, narrower: "no longer takes \(names)", wider: "takes \(names) now",
+            wide, "/" + keyword, narrower: "no longer accepts \(names)", wider: "now accepts \(names)",
             samples(of: part.restricted(to: refused)))
     }
 
@@ -47,8 +47,8 @@ extension Inclusion {
     ) -> Bool {
         let kinds = ChangeText.list(part.kinds)
         return gap(
-            wide, "/" + keyword, narrower: "takes only listed values now, of \(kinds)",
-            wider: "takes more than the listed values now, of \(kinds)", samples(of: part, breadth: values.count + 6))
+            wide, "/" + keyword, narrower: "now accepts only the listed values of \(kinds)",
+            wider: "now accepts more than the listed values of \(kinds)", samples(of: part, breadth: values.count + 6))
     }
 
     // MARK: - Numbers
@@ -59,20 +59,24 @@ extension Inclusion {
         var range = NumberRange()
         switch requirement {
         case .minimum(let value, let exclusive):
-            guard let bound = Number(value.node) else { return fail(wide, "/" + keyword, "is no number", samples: []) }
+            guard let bound = Number(value.node) else {
+                return fail(wide, "/" + keyword, "is not a number", samples: [])
+            }
             range.require(atLeast: bound, exclusively: exclusive)
             if part.range(isInside: range) { return true }
             let text = JSONText(printing: value).description
             return gap(
-                wide, "/" + keyword, narrower: "the lower bound is \(text) now",
+                wide, "/" + keyword, narrower: "the lower bound is now \(text)",
                 wider: "the lower bound is no longer \(text)", numbers(part, below: bound))
         case .maximum(let value, let exclusive):
-            guard let bound = Number(value.node) else { return fail(wide, "/" + keyword, "is no number", samples: []) }
+            guard let bound = Number(value.node) else {
+                return fail(wide, "/" + keyword, "is not a number", samples: [])
+            }
             range.require(atMost: bound, exclusively: exclusive)
             if part.range(isInside: range) { return true }
             let text = JSONText(printing: value).description
             return gap(
-                wide, "/" + keyword, narrower: "the upper bound is \(text) now",
+                wide, "/" + keyword, narrower: "the upper bound is now \(text)",
                 wider: "the upper bound is no longer \(text)", numbers(part, above: bound))
         case .multipleOf(let value): return impliesMultiple(part, value, keyword, wide)
         default: return true
@@ -87,8 +91,8 @@ extension Inclusion {
         if steps.contains(where: { $0.isMultiple(of: divisor) }) { return true }
         let text = JSONText(printing: value).description
         return gap(
-            wide, "/" + keyword, narrower: "takes only multiples of \(text) now",
-            wider: "no longer takes only multiples of \(text)", numbers(part, indivisibleBy: divisor))
+            wide, "/" + keyword, narrower: "now accepts only multiples of \(text)",
+            wider: "no longer accepts only multiples of \(text)", numbers(part, indivisibleBy: divisor))
     }
 
     // MARK: - Strings
@@ -100,23 +104,24 @@ extension Inclusion {
         case .minLength(let count):
             if part.minLength >= count { return true }
             return gap(
-                wide, "/" + keyword, narrower: "at least \(count) characters now",
-                wider: "no longer at least \(count) characters", strings(part, lengths: [part.minLength, count - 1]))
+                wide, "/" + keyword, narrower: "now requires at least \(count) characters",
+                wider: "no longer requires at least \(count) characters",
+                strings(part, lengths: [part.minLength, count - 1]))
         case .maxLength(let count):
             if part.maxLength <= count { return true }
             return gap(
-                wide, "/" + keyword, narrower: "at most \(count) characters now",
-                wider: "no longer at most \(count) characters", strings(part, lengths: [count + 1, part.maxLength]))
+                wide, "/" + keyword, narrower: "now allows at most \(count) characters",
+                wider: "now allows more than \(count) characters", strings(part, lengths: [count + 1, part.maxLength]))
         case .pattern(let id): return impliesPattern(part, pair[wide.side].texts[id], keyword, wide)
         case .format(let format):
             if part.formats.contains(where: { $0 == format || $0.isIncluded(in: format) }) { return true }
             return gap(
-                wide, "/" + keyword, narrower: "must be of the format \(format.name) now",
-                wider: "is no longer of the format \(format.name)", strings(part, lengths: [part.minLength]))
+                wide, "/" + keyword, narrower: "must now have the format \(format.name)",
+                wider: "need no longer have the format \(format.name)", strings(part, lengths: [part.minLength]))
         case .content(let base64, let json):
             if part.contents.contains(where: { $0.base64 == base64 && $0.json == json }) { return true }
             return gap(
-                wide, "/" + keyword, narrower: "its content is checked now", wider: "its content is no longer checked",
+                wide, "/" + keyword, narrower: "its content is now checked", wider: "its content is no longer checked",
                 strings(part, lengths: [part.minLength]))
         default: return true
         }
@@ -132,7 +137,7 @@ extension Inclusion {
         }
         let text = pattern.source.text.quotable
         return gap(
-            wide, "/" + keyword, narrower: "must match \(text) now", wider: "need no longer match \(text)", failing)
+            wide, "/" + keyword, narrower: "must now match \(text)", wider: "need no longer match \(text)", failing)
     }
 }
 

@@ -25,7 +25,7 @@ extension Inclusion {
             for name in row.needs where !present.required.contains(name) && (holds || !isTrying) {
                 let (one, other) = (ChangeText.quoted(row.name), ChangeText.quoted(name))
                 holds = gap(
-                    wide, "/" + keyword, narrower: "\(one) requires \(other) now",
+                    wide, "/" + keyword, narrower: "\(one) now requires \(other)",
                     wider: "\(one) no longer requires \(other)",
                     [object(present, without: [name])].compactMap(\.self))
             }
@@ -81,6 +81,7 @@ extension Inclusion {
         }
         if isSure { return true }
         return gap(
-            wide, "/propertyNames", narrower: "some names are refused now", wider: "more names are taken now", samples)
+            wide, "/propertyNames", narrower: "some member names are now rejected",
+            wider: "more member names are now accepted", samples)
     }
 }

@@ -42,13 +42,13 @@ extension Inclusion {
         case .minProperties(let count):
             if max(part.minProperties, part.required.count) >= count { return true }
             return gap(
-                wide, "/" + keyword, narrower: "at least \(count) members now",
-                wider: "no longer at least \(count) members", [object(part)].compactMap(\.self))
+                wide, "/" + keyword, narrower: "now requires at least \(count) members",
+                wider: "no longer requires at least \(count) members", [object(part)].compactMap(\.self))
         case .maxProperties(let count):
             if min(part.maxProperties, mostMembers(part) ?? .max) <= count { return true }
             return gap(
-                wide, "/" + keyword, narrower: "at most \(count) members now",
-                wider: "no longer at most \(count) members", [object(part, count: count + 1)].compactMap(\.self))
+                wide, "/" + keyword, narrower: "now allows at most \(count) members",
+                wider: "now allows more than \(count) members", [object(part, count: count + 1)].compactMap(\.self))
         default: return true
         }
     }
@@ -61,7 +61,7 @@ extension Inclusion {
         for name in names where !known.contains(name) && (holds || !isTrying) {
             let quoted = ChangeText.quoted(name)
             holds = gap(
-                wide, "/" + keyword, narrower: "\(quoted) is required now", wider: "\(quoted) is no longer required",
+                wide, "/" + keyword, narrower: "\(quoted) is now required", wider: "\(quoted) is no longer required",
                 [object(part, without: [name])].compactMap(\.self))
         }
         return holds
@@ -89,7 +89,7 @@ extension Inclusion {
         let quoted = ChangeText.quoted(name)
         let text =
             direction == .backward
-            ? "the optional member \(quoted) is described now" : "the optional member \(quoted) is no longer described"
+            ? "the optional member \(quoted) is now described" : "the optional member \(quoted) is no longer described"
         add(Gap(pointer: pair.pointer(rule), text: text, samples: [], isTolerated: true))
     }
 
@@ -136,13 +136,14 @@ extension Inclusion {
             let quoted = ChangeText.quoted(name)
             let samples = [object(part, with: [(name, nil)])].compactMap(\.self)
             holds = gap(
-                wide, "/" + keyword, narrower: "the member \(quoted) is refused now",
-                wider: "the member \(quoted) is taken now", samples)
+                wide, "/" + keyword, narrower: "the member \(quoted) is now rejected",
+                wider: "the member \(quoted) is now accepted", samples)
         }
         let isOpen = invented.first { !refusesAlready(part, $0) }
         if let isOpen, holds || !isTrying {
             holds = gap(
-                wide, "/" + keyword, narrower: "other members are refused now", wider: "other members are taken now",
+                wide, "/" + keyword, narrower: "other members are now rejected",
+                wider: "other members are now accepted",
                 [object(part, with: [(isOpen, nil)])].compactMap(\.self))
         } else if isOpen == nil {
             holds = impliesUnnamed(part, matching: nil, excluded: patterns, rule, "/" + keyword, wide) && holds
@@ -178,7 +179,7 @@ extension Inclusion {
     ) -> Bool {
         for outcome in outcomes(part, pattern, excluded) {
             let (holds, _) = attempt { $0.includes(outcome, in: rule) }
-            if !holds { return fail(wide, suffix, "cannot be compared for every name", samples: []) }
+            if !holds { return fail(wide, suffix, "cannot be compared for every member name", samples: []) }
         }
         return true
     }

@@ -122,7 +122,7 @@ struct Inclusion {
         let rule = pair.rule(wide)
         if rule.isFalse {
             return gap(
-                wide, "", narrower: "nothing is accepted here any more", wider: "something is accepted here now",
+                wide, "", narrower: "no value is accepted here any more", wider: "some values are now accepted here",
                 samples(of: part))
         }
         if part.rules.contains(where: { areSame($0, wide) }) { return true }
@@ -155,10 +155,10 @@ struct Inclusion {
         if !isSure { return fail(wide, "/" + check.keyword, "cannot be compared", samples: texts) }
         let names = ChangeText.list(texts)
         if failing.count == 1, first.kind == .null {
-            return gap(wide, "/" + check.keyword, narrower: "no longer takes null", wider: "takes null now", texts)
+            return gap(wide, "/" + check.keyword, narrower: "no longer accepts null", wider: "now accepts null", texts)
         }
         return gap(
-            wide, "/" + check.keyword, narrower: "no longer takes \(names)", wider: "takes \(names) now", texts)
+            wide, "/" + check.keyword, narrower: "no longer accepts \(names)", wider: "now accepts \(names)", texts)
     }
 
     /// False when one of the rules of the narrow side rejects the listed value.

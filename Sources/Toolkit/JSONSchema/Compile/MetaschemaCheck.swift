@@ -33,7 +33,7 @@ struct MetaschemaCheck {
         if verdict == .valid { return }
         if case .exhausted(let budget) = verdict {
             throw SchemaError(
-                .limit, "holding the schema against its metaschema runs out of \(budget)", at: "#" + pointer)
+                .limit, "checking the schema against its metaschema exceeds a limit: \(budget)", at: "#" + pointer)
         }
         var report = ReportOptions()
         // Violations in these resources are filtered out below. The limit is removed, so that they do not displace

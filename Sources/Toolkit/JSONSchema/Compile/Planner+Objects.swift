@@ -132,7 +132,8 @@ extension Planner {
         defer { matching += 1 + name.bytes.count + limits.patternSteps - steps }
         let verdict = name.bytes.withUnsafeBufferPointer { pattern.matches($0, steps: &steps) }
         if verdict == .exhausted {
-            throw SchemaError(.limit, "a pattern takes too long on the name '\(name.text.quotable)' of the schema")
+            throw SchemaError(
+                .limit, "matching a pattern with the schema's member name '\(name.text.quotable)' takes too long")
         }
         return verdict == .match
     }

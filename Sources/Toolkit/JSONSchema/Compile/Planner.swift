@@ -78,7 +78,8 @@ struct Planner {
 
     private func tooLarge() -> SchemaError {
         SchemaError(
-            .limit, "the schema's plan is larger than \(limits.planInstructions) rows or \(limits.planBytes) bytes")
+            .limit,
+            "the compiled schema is larger than \(limits.planInstructions) instructions or \(limits.planBytes) bytes")
     }
 
     // MARK: - Programs

@@ -129,7 +129,7 @@ enum Cycles {
         let places = cycle.map { index.display(index.subschemas[rules[$0].subschema].place) }
         let shown = places.count > 6 ? places.prefix(3) + ["…"] + places.suffix(2) : places[...]
         return SchemaError(
-            .cycle, "the schema applies itself to the same value without end: \(shown.joined(separator: " → "))",
+            .cycle, "the schema's references form an endless loop: \(shown.joined(separator: " → "))",
             at: places.first ?? "#")
     }
 }

@@ -72,10 +72,13 @@ struct RuleBuilder {
     private func checkLimits() throws(SchemaError) {
         try clock.check()
         if bindings.count > options.limits.bindings {
-            throw SchemaError(.limit, "dynamic references need more than \(options.limits.bindings) bindings")
+            throw SchemaError(
+                .limit, "the schema's dynamic references need more than \(options.limits.bindings) bindings")
         }
         if rules.count > options.limits.planInstructions {
-            throw SchemaError(.limit, "the schema unfolds to more than \(options.limits.planInstructions) rules")
+            throw SchemaError(
+                .limit, "the schema with its references resolved has more than \(options.limits.planInstructions) rules"
+            )
         }
     }
 
@@ -96,7 +99,8 @@ struct RuleBuilder {
         let parent = index.subschemas[rule.subschema].place
         let place = SchemaIndex.Place(document: parent.document, pointer: parent.pointer + "/" + path)
         guard let subschema = index.subschema(at: place) else {
-            throw SchemaError(.invalid, "a schema is expected here", at: index.display(place))
+            throw SchemaError(
+                .invalid, "this value must be a schema: an object, true or false", at: index.display(place))
         }
         return self.rule(for: subschema, from: rule.binding)
     }
@@ -172,7 +176,7 @@ struct RuleBuilder {
             patterns.append(pattern)
             patternBytes += pattern.byteCount
         } catch {
-            throw SchemaError(.pattern, "'\(source.quotable)' is not a pattern: \(error.message)", at: pointer)
+            throw SchemaError(.pattern, "'\(source.quotable)' is not a valid pattern: \(error.message)", at: pointer)
         }
         guard patternBytes <= options.limits.patternBytes else {
             throw SchemaError(
@@ -193,7 +197,8 @@ struct RuleBuilder {
     mutating func countEnumValues(_ count: Int, at pointer: String) throws(SchemaError) {
         enumValues += count
         guard enumValues <= options.limits.enumValues else {
-            throw SchemaError(.limit, "the schema lists more than \(options.limits.enumValues) values", at: pointer)
+            throw SchemaError(
+                .limit, "the schema's enums have more than \(options.limits.enumValues) values", at: pointer)
         }
     }
 }

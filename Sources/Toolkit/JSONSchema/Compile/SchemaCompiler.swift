@@ -17,7 +17,7 @@ struct SchemaCompiler {
         let clock = CompileClock(milliseconds: options.limits.compileMilliseconds)
         var index = SchemaIndex(options: options)
         guard document.root.isSchema else {
-            throw SchemaError(.invalid, "a schema is an object, true or false")
+            throw SchemaError(.invalid, "a schema must be an object, true or false")
         }
         let root = try index.add(document, at: uri ?? SchemaIndex.privateBase, isOurs: uri != nil)
         if options.checksMetaschema { try MetaschemaCheck(options: options).check(index) }
@@ -44,7 +44,9 @@ extension SchemaIndex {
         if let dialect = Dialect(metaschema: uri) { return Scope(dialect: dialect) }
         guard let (absolute, _) = URIText.resolve(uri, against: Self.privateBase),
             let metaschema = options.library.document(at: absolute)
-        else { throw SchemaError(.unknownDialect, "$schema '\(named.quotable)' is not known here", at: pointer) }
+        else {
+            throw SchemaError(.unknownDialect, "$schema '\(named.quotable)' is not a supported dialect", at: pointer)
+        }
         return try scope(described: metaschema.root, named, at: pointer)
     }
 
@@ -62,7 +64,8 @@ extension SchemaIndex {
             if dialect == nil, let further = options.library.document(at: uri) { current = further.root }
         }
         guard let dialect else {
-            throw SchemaError(.unknownDialect, "'\(named.quotable)' has no known $schema itself", at: pointer)
+            throw SchemaError(
+                .unknownDialect, "the metaschema '\(named.quotable)' has no supported $schema", at: pointer)
         }
         guard let listed = metaschema["$vocabulary"]?.members else { return Scope(dialect: dialect) }
         var vocabularies: Vocabularies = .core
@@ -71,7 +74,8 @@ extension SchemaIndex {
                 vocabularies.insert(vocabulary)
             } else if member.value.boolean == true {
                 throw SchemaError(
-                    .unknownDialect, "the vocabulary '\(member.name.quotable)' is required and unknown", at: pointer)
+                    .unknownDialect, "the vocabulary '\(member.name.quotable)' is required, but it is not supported",
+                    at: pointer)
             }
         }
         return Scope(dialect: dialect, vocabularies: vocabularies)

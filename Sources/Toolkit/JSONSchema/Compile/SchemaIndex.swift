@@ -95,7 +95,7 @@ extension SchemaIndex {
         }
         nodes += try count(json.root, depth: 1)
         guard nodes <= options.limits.schemaNodes else {
-            throw SchemaError(.limit, "the schema holds more than \(options.limits.schemaNodes) values")
+            throw SchemaError(.limit, "the schema has more than \(options.limits.schemaNodes) values")
         }
     }
 
@@ -103,7 +103,7 @@ extension SchemaIndex {
         placeBytes += bytes
         guard placeBytes <= options.limits.placeBytes else {
             throw SchemaError(
-                .limit, "the places of the schema's parts take more than \(options.limits.placeBytes) bytes")
+                .limit, "the JSON Pointers to the schema's parts take more than \(options.limits.placeBytes) bytes")
         }
     }
 
@@ -185,7 +185,7 @@ extension SchemaIndex {
             throw SchemaError(.identifier, "'\(identified.quotable)' is not a URI reference", at: display(place))
         }
         if let fragment, !fragment.isEmpty, scope.dialect >= .draft201909 {
-            throw SchemaError(.identifier, "$id may not have a fragment; use $anchor", at: display(place))
+            throw SchemaError(.identifier, "$id must not have a fragment; use $anchor", at: display(place))
         }
         if identified.starts(withASCII: "#") { return outer }
         if place == around.root, uri == around.uri { return outer }
@@ -230,7 +230,8 @@ extension SchemaIndex {
         let resource = subschemas[id].resource
         if let other = resources[resource].anchors[anchor], other != id {
             throw SchemaError(
-                .identifier, "the anchor '\(anchor.quotable)' is taken twice", at: display(subschemas[id].place))
+                .identifier, "two parts of the schema have the anchor '\(anchor.quotable)'",
+                at: display(subschemas[id].place))
         }
         resources[resource].anchors[anchor] = id
     }
@@ -262,7 +263,7 @@ extension SchemaIndex {
             }
         }
         throw SchemaError(
-            .unresolved, "the reference '\(reference.quotable)' leads nowhere (nothing is fetched)",
+            .unresolved, "the reference '\(reference.quotable)' has no target in the schema (nothing is fetched)",
             at: display(place))
     }
 

@@ -28,7 +28,7 @@ extension Pattern.Plan {
             self = .backtracking(
                 Pattern.Backtracker(machine: try Pattern.Machine(program, partition, alphabet, memory: memory)))
         } else {
-            throw PatternError(message: "this engine does not serve the pattern", offset: 0)
+            throw PatternError(message: "the pattern cannot be compiled", offset: 0)
         }
     }
 

@@ -137,6 +137,7 @@ extension Schema {
     /// The violation that is reported for an invalid value when the budget of the report is used up before a violation
     /// is found.
     private static let unplaced = Violation(
-        pointer: "#", keyword: "", detail: "does not match the schema; it is too involved to say where",
+        pointer: "#", keyword: "",
+        detail: "does not match the schema; the place cannot be determined within the limits",
         keywordLocation: "", absoluteKeywordLocation: "#")
 }

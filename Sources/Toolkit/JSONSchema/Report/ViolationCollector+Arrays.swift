@@ -78,11 +78,11 @@ extension ViolationCollector {
         if isExhausted { return Outcome() }
         if found < least {
             let wanted = "at least \(Self.counted(least, "matching element"))"
-            return violation(rule, check.keyword, value, place, "must hold \(wanted), holds \(found)", expected: wanted)
+            return violation(rule, check.keyword, value, place, "must have \(wanted), has \(found)", expected: wanted)
         }
         if found > most {
             let wanted = "at most \(Self.counted(most, "matching element"))"
-            return violation(rule, check.keyword, value, place, "must hold \(wanted), holds \(found)", expected: wanted)
+            return violation(rule, check.keyword, value, place, "must have \(wanted), has \(found)", expected: wanted)
         }
         return outcome
     }

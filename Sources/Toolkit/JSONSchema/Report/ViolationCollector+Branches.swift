@@ -16,7 +16,7 @@ extension ViolationCollector {
         case .oneOf(let rules): return one(rules, check, rule, value, place)
         case .not(let target):
             guard apply(target, value, place).isValid, !isExhausted else { return Outcome() }
-            return violation(rule, check.keyword, value, place, "must not match the schema under not")
+            return violation(rule, check.keyword, value, place, "must not match the schema in 'not'")
         case .conditional(let test, let then, let otherwise):
             return conditional(test, then, otherwise, value, place)
         case .dependentSchemas(let dependents), .dependencies(_, let dependents):
@@ -71,7 +71,7 @@ extension ViolationCollector {
         if isExhausted { return Outcome() }
         return violation(
             rule, check.keyword, value, place,
-            "must match exactly one alternative, matches number \(passed[0] + 1) and number \(passed[1] + 1)")
+            "must match exactly one alternative, but matches alternatives \(passed[0] + 1) and \(passed[1] + 1)")
     }
 
     private mutating func attempt(_ rules: [Rule.ID], _ value: JSONValue, _ place: Place) -> [Outcome] {

@@ -58,7 +58,7 @@ extension ViolationCollector {
             let others = strangers ?? self.unknownMembers(among: members, to: rule)
             strangers = others
             if let near = nearest(to: name.text, among: others) {
-                detail += "; \(near) is there, did you mean \(name.text)?"
+                detail += "; it has \(near), did you mean \(name.text)?"
             }
             outcome.merge(violation(rule, check.keyword, value, place, detail, expected: name.text.quotable))
         }
@@ -75,7 +75,7 @@ extension ViolationCollector {
             for other in needed where !given.contains(other) {
                 if isFull(outcome) || !spend() { return outcome }
                 let place = place.keyword(name.text.pointerToken)
-                let detail = "missing property \(other.text.quotable), which \(name.text.quotable) asks for"
+                let detail = "missing property \(other.text.quotable), which \(name.text.quotable) requires"
                 outcome.merge(violation(rule, check.keyword, value, place, detail, expected: other.text.quotable))
             }
         }

@@ -99,13 +99,14 @@ extension ViolationCollector {
                     expected: "at most \(Self.counted(most, "character"))")
         case .pattern(let pattern):
             let source = patternSources[pattern].quotable
-            return matches(pattern, text) ? nil : Failure(detail: "does not match \(source)", expected: source)
+            return matches(pattern, text)
+                ? nil : Failure(detail: "does not match the pattern \(source)", expected: source)
         case .format(let format):
-            return format.accepts(text) ? nil : Failure(detail: "is no \(format.name)", expected: format.name)
+            return format.accepts(text) ? nil : Failure(detail: "is not a valid \(format.name)", expected: format.name)
         case .content(let base64, let json):
             let accepted = Content.accepts(text, (base64 ? 1 : 0) + (json ? 2 : 0))
             return accepted
-                ? nil : Failure(detail: "is no \(json ? "JSON" : "base64")\(base64 && json ? " in base64" : "")")
+                ? nil : Failure(detail: "is not valid \(json ? "JSON" : "base64")\(base64 && json ? " in base64" : "")")
         default: return nil
         }
     }

@@ -113,7 +113,7 @@ struct ViolationCollector {
         let rule = rules[id]
         var outcome = Outcome()
         if rule.isFalse {
-            return violation(rule, "", value, place, "nothing is allowed here")
+            return violation(rule, "", value, place, "no value is allowed here")
         }
         for check in rule.checks {
             if isFull(outcome) { break }

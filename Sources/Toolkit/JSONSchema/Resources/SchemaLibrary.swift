@@ -116,7 +116,9 @@ extension SchemaLibrary {
         // entries before it reaches the maximum depth.
         var left = limits.entries
         while let (folder, depth) = folders.popLast() {
-            guard depth <= limits.depth else { throw SchemaLibraryError("\(root)/\(folder) is nested too deep") }
+            guard depth <= limits.depth else {
+                throw SchemaLibraryError("the folder \(root)/\(folder) is nested too deeply")
+            }
             let names = try names(in: root + "/" + folder, limit: left)
             left -= names.count
             for name in names {
@@ -144,7 +146,7 @@ extension SchemaLibrary {
             guard let start else { break }
             let name = String(cString: start.assumingMemoryBound(to: CChar.self))
             if name.utf8.first != UInt8(ascii: ".") { names.append(name) }
-            guard names.count <= limit else { throw SchemaLibraryError("\(folder) holds too many files") }
+            guard names.count <= limit else { throw SchemaLibraryError("the folder \(folder) contains too many files") }
         }
         return names
     }

@@ -40,9 +40,9 @@ public enum CloudEventsValidation {
         /// One sentence about the reason.
         public var description: String {
             switch self {
-            case .notAnswered: "the answer has no WebHook-Allowed-Origin"
-            case .otherOrigin(let origin): "the answer allows the origin \(origin) only"
-            case .rateMissing: "the answer has no WebHook-Allowed-Rate"
+            case .notAnswered: "the receiver's response has no WebHook-Allowed-Origin"
+            case .otherOrigin(let origin): "the receiver's response allows only the origin \(origin)"
+            case .rateMissing: "the receiver's response has no WebHook-Allowed-Rate"
             }
         }
     }

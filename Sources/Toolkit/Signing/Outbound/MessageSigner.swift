@@ -95,7 +95,9 @@ extension Ed25519PublicKey {
 extension Ed25519PrivateKey {
     /// Generates a new key from random bytes.
     public static func generate(from random: some RandomSource) -> Ed25519PrivateKey {
-        guard let key = Ed25519PrivateKey(random.bytes(32)) else { preconditionFailure("any 32 bytes are a seed") }
+        guard let key = Ed25519PrivateKey(random.bytes(32)) else {
+            preconditionFailure("32 bytes were not accepted as an Ed25519 key")
+        }
         return key
     }
 }

@@ -21,7 +21,7 @@ extension SchemaCommand {
 
         @Option(
             name: .customLong("sample-ms"),
-            help: ArgumentHelp("The least CPU time of one sample.", valueName: "milliseconds"))
+            help: ArgumentHelp("The minimum CPU time of one sample, in milliseconds.", valueName: "milliseconds"))
         var sampleMilliseconds = 60.0
 
         @Option(
@@ -45,7 +45,7 @@ extension SchemaCommand {
             let sampling = Sampling(nanoseconds: Int(sampleMilliseconds * 1_000_000), count: samples)
             guard let statistics = SchemaStatistics(compile.schema, lines, reading, sampling) else {
                 CommandEnvironment.current.console.errors.line(
-                    "error: documents parsed beforehand and documents parsed each time have different verdicts")
+                    "error: validation differs between documents parsed in advance and documents parsed each time")
                 throw Answer.disagreement.exit
             }
             let sink = CommandEnvironment.current.console.output

@@ -7,7 +7,7 @@ import JSON
 struct DoctorCommand: AsyncParsableCommand, ReadOnlyCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Check everything that a gateway needs, and print what to do about each fault.",
+        abstract: "Check everything that a gateway needs, and print a remedy for each fault.",
         discussion: """
             parley doctor --config /etc/parley.yaml
             parley doctor --data ./parley-data --quick
@@ -42,7 +42,7 @@ struct DoctorCommand: AsyncParsableCommand, ReadOnlyCommand {
             return [
                 CheckResult(
                     "settings", .failure, error.message,
-                    advice: "correct the settings and run the check again; all other checks depend on them")
+                    advice: "correct the settings, and run the check again; all other checks need valid settings")
             ]
         }
         let checkup = Diagnostics(of: loaded.configuration, isThorough: !quick)

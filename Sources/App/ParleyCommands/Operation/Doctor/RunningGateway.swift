@@ -46,24 +46,27 @@ struct RunningGateway {
         let reason = (try? JSONDocument(result.body).root)?["detail"]?.string
         return CheckResult(
             "gateway", .failure, "\(url)/readyz answers \(status): \(reason ?? "no reason given")",
-            advice: reason == nil ? "another program seems to listen there: change 'listen'" : "see the gateway's log")
+            advice: reason == nil
+                ? "another program seems to listen at this address: change 'listen'" : "see the gateway's log")
     }
 
     private func silence(_ result: OutboundResult, at url: String) -> CheckResult {
         let isRefused = result.failure?.reason == .connectRefused
         if result.failure?.reason == .tls, isServed == true {
-            return CheckResult("gateway", .ok, "answers at \(url), with a certificate for another host")
+            return CheckResult("gateway", .ok, "the gateway answers at \(url), with a certificate for another host")
         }
         if isServed == true {
             return CheckResult(
-                "gateway", .failure, "a gateway uses '\(configuration.dataDirectory)', but none answers at \(url)",
+                "gateway", .failure,
+                "a running gateway uses '\(configuration.dataDirectory)', but no gateway answers at \(url)",
                 advice:
-                    "compare the settings with those it was started with; its log shows the address ('listening on')")
+                    "compare these settings with those of the running gateway; its log shows the address ('listening on')"
+            )
         }
-        guard !isRefused else { return CheckResult("gateway", .ok, "no gateway runs; \(url) is free") }
+        guard !isRefused else { return CheckResult("gateway", .ok, "no gateway is running; \(url) is free") }
         return CheckResult(
             "gateway", .failure, "\(url) cannot be reached: \(result.failure.map { "\($0.reason)" } ?? "no answer")",
-            advice: "another program may listen there without answering: change 'listen'")
+            advice: "another program may listen at this address without answering: change 'listen'")
     }
 
     private func work(_ metrics: MetricsText) -> [CheckResult] {
@@ -71,15 +74,15 @@ struct RunningGateway {
         let open = Int(metrics.value("parley_webhooks_circuit_open") ?? 0)
         return [
             lag < Self.lateSeconds
-                ? CheckResult("planner", .ok, "every event has been planned")
+                ? CheckResult("planner", .ok, "the deliveries of every event are queued")
                 : CheckResult(
-                    "planner", .warning, "webhook deliveries are planned \(Int(lag)) s late",
-                    advice: "look for 'planning failed' in the log; without it, the machine is too busy"),
+                    "planner", .warning, "webhook deliveries are queued \(Int(lag)) s late",
+                    advice: "look for 'planning failed' in the log; if it is not there, the machine is overloaded"),
             open == 0
-                ? CheckResult("circuits", .ok, "no circuit is open")
+                ? CheckResult("circuits", .ok, "deliveries to no webhook are paused")
                 : CheckResult(
-                    "circuits", .warning, "\(open) receivers fail so often that deliveries to them are paused",
-                    advice: "'parley webhooks list' shows them; deliveries resume automatically"),
+                    "circuits", .warning, "\(open) webhooks fail so often that their deliveries are paused",
+                    advice: "'parley webhooks list' shows them; the deliveries resume automatically"),
         ]
     }
 }

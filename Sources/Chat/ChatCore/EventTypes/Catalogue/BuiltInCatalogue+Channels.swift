@@ -11,7 +11,7 @@ extension BuiltInCatalogue {
                   "channel": {"$ref": "#/$defs/channel"},
                   "members": {"type": "array", "items": {"$ref": "#/$defs/user"}, "description": "The channel's first members."},
                   "memberships": {
-                    "type": "array", "items": {"$ref": "#/$defs/membership"}, "description": "Their memberships, in the same order."
+                    "type": "array", "items": {"$ref": "#/$defs/membership"}, "description": "The memberships of the first members, in the same order."
                   },
                   "inviter": {
                     "anyOf": [{"$ref": "#/$defs/user"}, {"type": "null"}],

@@ -67,7 +67,7 @@ extension BuiltInCatalogue {
                   "\(mark)_at": {"$ref": "#/$defs/timestamp", "description": "The time of `\(mark)_timetoken`, in RFC 3339 format."},
                   "\(count)": {
                     "$ref": "#/$defs/count",
-                    "description": "The number of joined members whose position is before it; absent in channels of more than 100 members."
+                    "description": "The number of joined members who have not reached this message; absent in channels of more than 100 members."
                   },
                   "channel": {"$ref": "#/$defs/channel"}
                 }
@@ -86,7 +86,7 @@ extension BuiltInCatalogue {
             name, .passing, description,
             members: """
                 "properties": {
-                  "user": {"$ref": "#/$defs/user", "description": "The user; absent if a PubNub SDK names none."},
+                  "user": {"$ref": "#/$defs/user", "description": "The user; absent if a PubNub SDK sent no user."},
                   "typing_users": {
                     "type": "array",
                     "items": {"$ref": "#/$defs/user"},

@@ -24,7 +24,7 @@ extension BuiltInCatalogue {
                   "invitees": {"type": "array", "items": {"$ref": "#/$defs/user"}, "description": "The invited users."},
                   "memberships": {
                     "type": "array", "items": {"$ref": "#/$defs/membership"},
-                    "description": "Their memberships, in the same order; a user in state `joined` need not accept."
+                    "description": "The memberships of the invited users, in the same order; a user in state `joined` need not accept."
                   }
                 }
                 """,
@@ -47,7 +47,7 @@ extension BuiltInCatalogue {
                     "anyOf": [{"$ref": "#/$defs/user"}, {"type": "null"}],
                     "description": "The user who sent the invitation; null for an operator of the app."
                   },
-                  "membership": {"$ref": "#/$defs/membership", "description": "The membership as it last was."},
+                  "membership": {"$ref": "#/$defs/membership", "description": "The last state of the membership."},
                   "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
@@ -93,7 +93,7 @@ extension BuiltInCatalogue {
                   },
                   "member_count": {"$ref": "#/$defs/count", "description": "The number of members after the event, invited ones included."},
                   "joined_member_count": {"$ref": "#/$defs/count", "description": "The number of joined members after the event."},
-                  "membership": {"$ref": "#/$defs/membership", "description": "The membership as it last was."},
+                  "membership": {"$ref": "#/$defs/membership", "description": "The last state of the membership."},
                   "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,

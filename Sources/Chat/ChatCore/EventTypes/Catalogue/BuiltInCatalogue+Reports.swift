@@ -24,7 +24,7 @@ extension BuiltInCatalogue {
                 "required": ["webhook", "reason"],
                 "properties": {
                   "webhook": {"type": "string", "minLength": 1, "description": "The webhook's id."},
-                  "reason": {"type": "string", "description": "Why it was disabled."}
+                  "reason": {"type": "string", "description": "The reason why the webhook was disabled."}
                 }
                 """,
             accepts: [#"{"webhook":"wh_1","reason":"the receiver answered 410"}"#],
@@ -37,12 +37,13 @@ extension BuiltInCatalogue {
                 """,
             accepts: [#"{"webhook":"wh_1"}"#], refuses: [#"{"webhook":null}"#, "{}"]),
         BuiltInType(
-            "webhook.overflowing", .kept, "Too many deliveries wait for a webhook; new ones are lost.",
+            "webhook.overflowing", .kept,
+            "Too many deliveries wait for a webhook or subscription; new ones are given up.",
             members: """
                 "required": ["webhook", "dead"],
                 "properties": {
                   "webhook": {"type": "string", "minLength": 1, "description": "The id of the webhook or subscription."},
-                  "dead": {"$ref": "#/$defs/count", "description": "The number of deliveries lost since the previous report on it."}
+                  "dead": {"$ref": "#/$defs/count", "description": "The number of deliveries given up since the previous report on the webhook."}
                 }
                 """,
             accepts: [#"{"webhook":"wh_1","dead":17}"#], refuses: [#"{"webhook":"wh_1"}"#, #"{"dead":1}"#]),
@@ -52,17 +53,17 @@ extension BuiltInCatalogue {
                 "required": ["webhook"],
                 "properties": {
                   "webhook": {"type": "string", "minLength": 1, "description": "The webhook's id."},
-                  "message": {"type": "string", "description": "A sentence for the reader."}
+                  "message": {"type": "string", "description": "A text for people who read the event."}
                 }
                 """,
-            accepts: [#"{"webhook":"wh_1","message":"This is a test. Nothing has happened."}"#], refuses: ["{}"]),
+            accepts: [#"{"webhook":"wh_1","message":"This is a test event. It reports nothing."}"#], refuses: ["{}"]),
         BuiltInType(
             "source.rejected", .kept, "A source rejected a request from an authenticated sender.",
             members: """
                 "required": ["source", "reason"],
                 "properties": {
                   "source": {"type": "string", "minLength": 1, "description": "The source's id."},
-                  "reason": {"type": "string", "description": "The reason, as a sentence."},
+                  "reason": {"type": "string", "description": "The reason, as one sentence."},
                   "code": {"type": "string", "description": "The problem's code, if it has one."},
                   "errors": {"type": "array", "items": {"type": "string"}, "description": "The errors, each with its place and description."},
                   "unreported_before": {"$ref": "#/$defs/count", "description": "The number of earlier rejections that were not reported."}
@@ -109,10 +110,12 @@ extension BuiltInCatalogue {
                 "properties": {
                   "event_type": {"type": "string", "minLength": 1, "description": "The type; in mode `enforce` its events are rejected."},
                   "schema_version": {"$ref": "#/$defs/count", "description": "The version that cannot be used."},
-                  "reason": {"type": "string", "description": "The reason, as a sentence."}
+                  "reason": {"type": "string", "description": "The reason, as one sentence."}
                 }
                 """,
-            accepts: [#"{"event_type":"order.paid","schema_version":3,"reason":"its record cannot be understood"}"#],
+            accepts: [
+                #"{"event_type":"order.paid","schema_version":3,"reason":"its stored record cannot be read by this version of the gateway"}"#
+            ],
             refuses: [#"{"event_type":"order.paid","schema_version":3}"#, #"{"reason":"unknown"}"#]),
         BuiltInType(
             "key.expiring", .kept, "An API key will expire soon.",
@@ -133,7 +136,7 @@ extension BuiltInCatalogue {
                 "properties": {
                   "count": {"type": "integer", "minimum": 1, "description": "The number of such streams since the previous report."},
                   "stream": {"type": "string", "description": "The id of the last such stream."},
-                  "key": {"type": "string", "description": "The id of the key that opened it."}
+                  "key": {"type": "string", "description": "The id of the key that opened the stream."}
                 }
                 """,
             accepts: [#"{"count":1,"stream":"str_7","key":"key_1"}"#],

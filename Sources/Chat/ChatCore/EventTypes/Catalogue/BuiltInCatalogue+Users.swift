@@ -52,7 +52,7 @@ extension BuiltInCatalogue {
             members: """
                 "required": ["block", "user", "blocked_user"],
                 "properties": {
-                  "block": {"$ref": "#/$defs/block", "description": "The block; a lifted one as it last was."},
+                  "block": {"$ref": "#/$defs/block", "description": "The block; if it was lifted, its last state."},
                   "user": {"$ref": "#/$defs/user", "description": "The user who blocks."},
                   "blocked_user": {"$ref": "#/$defs/user", "description": "The user who is blocked."}
                 }
@@ -80,7 +80,7 @@ extension BuiltInCatalogue {
                 "properties": {
                   "restriction": {
                     "$ref": "#/$defs/restriction",
-                    "properties": {"\(flag)": {"const": \(isSet), "description": "The value that the event type implies."}}
+                    "properties": {"\(flag)": {"const": \(isSet), "description": "The value that follows from the event type."}}
                   },
                   "user": {"$ref": "#/$defs/user", "description": "The restricted user."},
                   "moderator": {

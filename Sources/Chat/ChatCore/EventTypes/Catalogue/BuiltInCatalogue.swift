@@ -35,9 +35,9 @@ extension BuiltInCatalogue {
             "connection.reconnected", "A session was resumed.", state: "open",
             more: """
                 ,
-                  "gap": {"type": "boolean", "description": "True if events in between are lost; fetch the data again."}
+                  "gap": {"type": "boolean", "description": "True if events were lost in between, so that the client must fetch its data again."}
                 """),
-        session("connection.failed", "A session was not resumed in time.", state: "closed"),
+        session("connection.failed", "A session that lost its stream was not resumed in time.", state: "closed"),
         session("connection.canceled", "A session was closed by its user.", state: "closed"),
     ]
 
@@ -71,7 +71,7 @@ extension BuiltInCatalogue {
             required: #""user", "state", "occupancy""#),
         BuiltInType(
             "presence.interval", .passing,
-            "The occupancy of a busy channel, sent at intervals instead of single joins and leaves.",
+            "The number of users on a busy channel, sent at intervals instead of an event for each join and leave.",
             members: """
                 "required": ["occupancy"],
                 "properties": {
@@ -81,9 +81,9 @@ extension BuiltInCatalogue {
                     "items": {"type": "string"},
                     "description": "Users who joined since the previous event of this type, if included."
                   },
-                  "left": {"type": "array", "items": {"type": "string"}, "description": "Users who left, likewise."},
-                  "timed_out": {"type": "array", "items": {"type": "string"}, "description": "Users who timed out, likewise."},
-                  "here_now_refresh": {"type": "boolean", "description": "True if the lists were too long; request the occupants."}
+                  "left": {"type": "array", "items": {"type": "string"}, "description": "Users who left since the previous event of this type, if included."},
+                  "timed_out": {"type": "array", "items": {"type": "string"}, "description": "Users who timed out since the previous event of this type, if included."},
+                  "here_now_refresh": {"type": "boolean", "description": "True if the lists are left out because they were too long; request the occupants instead."}
                 }
                 """,
             accepts: [#"{"occupancy":120}"#, #"{"occupancy":2,"joined":["ana"],"left":[],"timed_out":["ben"]}"#],

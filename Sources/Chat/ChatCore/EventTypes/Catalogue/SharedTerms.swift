@@ -88,8 +88,8 @@ enum SharedTerms {
             "properties": {
               "id": {"type": "string", "minLength": 1, "description": "The id of the event that created the message."},
               "timetoken": {"$ref": "#/$defs/timetoken", "description": "The message's position in the channel."},
-              "type": {"type": "string", "description": "The type of that event: `message.created` or a custom type."},
-              "kind": {"enum": ["message", "signal", "action", "file", "presence", "other"], "description": "The kind of that event."},
+              "type": {"type": "string", "description": "The type of the event that created the message: `message.created` or a custom type."},
+              "kind": {"enum": ["message", "signal", "action", "file", "presence", "other"], "description": "The kind of the event that created the message."},
               "channel": {"type": "string", "minLength": 1, "description": "The message's channel."},
               "user": {"type": ["string", "null"], "description": "The author; null if a program of the app sent the message."},
               "data": {"description": "The current content; null after a deletion."},
@@ -126,8 +126,8 @@ enum SharedTerms {
               "message_timetoken": {"$ref": "#/$defs/timetoken", "description": "The message."},
               "type": {"type": "string", "minLength": 1, "description": "`reactions` for a reaction; otherwise the app's own type."},
               "value": {"type": "string", "minLength": 1, "description": "For a reaction, a key or an emoji; otherwise any text."},
-              "user": {"type": "string", "description": "The user who attached it."},
-              "action_timetoken": {"$ref": "#/$defs/timetoken", "description": "The position of the event that added it."}
+              "user": {"type": "string", "description": "The user who attached the action."},
+              "action_timetoken": {"$ref": "#/$defs/timetoken", "description": "The position of the event that added the action."}
             }
             """
         ),
@@ -166,8 +166,8 @@ enum SharedTerms {
             "type": "object",
             "required": ["timetoken", "by"],
             "properties": {
-              "timetoken": {"$ref": "#/$defs/timetoken", "description": "Its position."},
-              "by": {"type": ["string", "null"], "description": "The user who made it; null for an operator of the app."}
+              "timetoken": {"$ref": "#/$defs/timetoken", "description": "The position of the change."},
+              "by": {"type": ["string", "null"], "description": "The user who did this; null for an operator of the app."}
             }
             """
         ),
@@ -197,7 +197,7 @@ enum SharedTerms {
               },
               "type": {"type": ["string", "null"], "description": "A type that the app defines."},
               "status": {"type": ["string", "null"], "description": "A status that the app defines."},
-              "custom": {"type": ["object", "null"], "description": "Custom fields of the app."},
+              "custom": {"type": ["object", "null"], "description": "Values that the app defines."},
               "read_timetoken": {
                 "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
                 "description": "The newest message that the member has read."
@@ -206,7 +206,7 @@ enum SharedTerms {
                 "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
                 "description": "The newest message that a device of the member has received."
               },
-              "hidden": {"type": ["object", "null"], "description": "How the user hides the channel; only in `channel.hidden`."},
+              "hidden": {"type": ["object", "null"], "description": "The settings for hiding the channel; only in `channel.hidden`."},
               "created_at": {"$ref": "#/$defs/timestamp", "description": "Time of the invitation, or of joining without one."},
               "etag": {"type": "string", "description": "The record's version, for `If-Match`."},
               "updated_at": {"$ref": "#/$defs/timestamp", "description": "Time of the last change."}
@@ -229,11 +229,11 @@ enum SharedTerms {
               "external_id": {"type": ["string", "null"], "description": "The user's id in another system."},
               "type": {"type": ["string", "null"], "description": "A type that the app defines."},
               "status": {"type": ["string", "null"], "description": "A status that the app defines."},
-              "custom": {"type": ["object", "null"], "description": "Custom fields of the app."},
+              "custom": {"type": ["object", "null"], "description": "Values that the app defines."},
               "metadata": {"type": "object", "description": "Text values by key."},
               "auto_accepts_invites": {"type": "boolean", "description": "True if an invitation makes the user a member at once."},
               "created_timetoken": {"$ref": "#/$defs/timetoken", "description": "Time when the record was created."},
-              "created_at": {"$ref": "#/$defs/timestamp", "description": "The same time in RFC 3339 format."},
+              "created_at": {"$ref": "#/$defs/timestamp", "description": "The time of the timetoken, in RFC 3339 format."},
               "etag": {"type": "string", "description": "The record's version, for `If-Match`."},
               "updated_at": {"$ref": "#/$defs/timestamp", "description": "Time of the last change."}
             }
@@ -269,7 +269,7 @@ enum SharedTerms {
               "ban": {"type": "boolean", "description": "True while the user may not be in the channel."},
               "mute": {"type": "boolean", "description": "True while the user may not write in the channel."},
               "reason": {"type": ["string", "null"], "description": "The reason that the moderator gave."},
-              "moderator": {"type": ["string", "null"], "description": "The user who set it; null for an operator of the app."},
+              "moderator": {"type": ["string", "null"], "description": "The user who set the restriction; null for an operator of the app."},
               "since_timetoken": {"$ref": "#/$defs/timetoken", "description": "The start of the restriction."},
               "until_timetoken": {
                 "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
@@ -296,7 +296,7 @@ enum SharedTerms {
               "user": {"type": "string", "minLength": 1, "description": "The user who blocks."},
               "blocked": {"type": "string", "minLength": 1, "description": "The user who is blocked."},
               "since_timetoken": {"$ref": "#/$defs/timetoken", "description": "The start of the block."},
-              "created_at": {"$ref": "#/$defs/timestamp", "description": "The same time in RFC 3339 format."}
+              "created_at": {"$ref": "#/$defs/timestamp", "description": "The time of the timetoken, in RFC 3339 format."}
             }
             """
         ),
@@ -313,13 +313,13 @@ enum SharedTerms {
               "id": {"type": "string", "minLength": 1, "description": "The channel's id."},
               "kind": {"enum": ["direct", "group", "public", "open"], "description": "Determines who may join and who receives the events."},
               "name": {"type": ["string", "null"], "description": "The name to show."},
-              "description": {"type": ["string", "null"], "description": "A description of the channel."},
+              "description": {"type": ["string", "null"], "description": "The purpose of the channel."},
               "custom_type": {"type": ["string", "null"], "description": "A label for grouping channels."},
               "cover_url": {"type": ["string", "null"], "description": "The URL of the picture."},
               "type": {"type": ["string", "null"], "description": "A type that the app defines."},
               "status": {"type": ["string", "null"], "description": "A status that the app defines."},
               "data": {"description": "Any data that the app stores with the channel, usually text."},
-              "custom": {"type": ["object", "null"], "description": "Custom fields of the app."},
+              "custom": {"type": ["object", "null"], "description": "Values that the app defines."},
               "frozen": {"type": "boolean", "description": "True while only operators may write."},
               "operators": {"type": "array", "items": {"type": "string"}, "description": "The users who moderate the channel."},
               "pair": {"type": "array", "items": {"type": "string"}, "description": "The two users of a direct channel."},
@@ -331,7 +331,7 @@ enum SharedTerms {
                 "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
                 "description": "The pinned message; null if there is none."
               },
-              "created_by": {"type": ["string", "null"], "description": "The user who made it; null for an operator of the app."},
+              "created_by": {"type": ["string", "null"], "description": "The user who did this; null for an operator of the app."},
               "created_timetoken": {"$ref": "#/$defs/timetoken", "description": "Time when the record was created."},
               "member_count": {"$ref": "#/$defs/count", "description": "The number of members, invited ones included; absent for open channels."},
               "joined_member_count": {"$ref": "#/$defs/count", "description": "The number of joined members; absent for open channels."},
@@ -344,13 +344,13 @@ enum SharedTerms {
         (
             "change",
             """
-            "description": "One field of a record, before and after.",
+            "description": "A changed field of a record, with its old and new value.",
             "type": "object",
             "required": ["key"],
             "properties": {
               "key": {"type": "string", "minLength": 1, "description": "The name of the field."},
-              "old": {"description": "Its value before; absent if it had none."},
-              "new": {"description": "Its value after; absent if it has none."}
+              "old": {"description": "The value before the change; absent if there was none."},
+              "new": {"description": "The value after the change; absent if there is none."}
             }
             """
         ),

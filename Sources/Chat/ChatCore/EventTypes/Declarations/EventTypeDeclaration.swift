@@ -49,7 +49,7 @@ public struct EventTypeDeclaration: Sendable {
         self.file = file
         name = String(file.dropLast(".json".count))
         guard file.hasSuffix(".json"), (try? Names.check(type: name)) != nil else {
-            throw DeclarationError(file, "the file must be named after an event type, with .json at its end")
+            throw DeclarationError(file, "the file's name must be an event type followed by .json")
         }
         guard !EventTypes.isBuiltIn(name) else {
             throw DeclarationError(file, BuiltInTypes.refusal(of: name).message)
@@ -60,10 +60,13 @@ public struct EventTypeDeclaration: Sendable {
         } catch {
             throw DeclarationError(file, "\(error)")
         }
-        guard let members = document.rawMembers() else { throw DeclarationError(file, "must hold an object", at: "#") }
+        guard let members = document.rawMembers() else {
+            throw DeclarationError(file, "must contain one JSON object", at: "#")
+        }
         for member in members where !Self.members.contains(member.name) {
             throw DeclarationError(
-                file, "unknown member; the members are \(Self.members.joined(separator: ", "))", at: "#/\(member.name)")
+                file, "unknown member; the known members are \(Self.members.joined(separator: ", "))",
+                at: "#/\(member.name)")
         }
         settings = try Self.settings(document.root, file)
         proposal = try Self.proposal(document, file)
@@ -103,7 +106,7 @@ public struct EventTypeDeclaration: Sendable {
         let root = document.root
         guard let schema = document.text.rawMember("schema") else {
             for name in ["examples", "counter_examples", "force"] where root[name] != nil {
-                throw DeclarationError(file, "needs a schema beside it", at: "#/\(name)")
+                throw DeclarationError(file, "needs the member schema in the same file", at: "#/\(name)")
             }
             return nil
         }

@@ -42,7 +42,7 @@ extension EventTypes {
             }
         } catch {
             guard let file = file.withLock({ $0 }) else {
-                throw DeclarationError("the declarations", "cannot be stored: \(error.message)")
+                throw DeclarationError("the declared event types", "cannot be stored: \(error.message)")
             }
             throw DeclarationError(file, error)
         }

@@ -11,10 +11,10 @@ export default async function activity() {
         table(
           [
             ["When", (row) => time(row.at)],
-            ["What", (row) => h("code", {}, row.action)],
-            ["Of", (row) => row.resource ?? "–"],
-            ["By", (row) => [row.actor ?? "nobody known", row.user && ` for ${row.user}`]],
-            ["From", (row) => row.address ?? "–"],
+            ["Action", (row) => h("code", {}, row.action)],
+            ["Resource", (row) => row.resource ?? "–"],
+            ["Credential", (row) => [row.actor ?? "unknown", row.user && ` for ${row.user}`]],
+            ["Address", (row) => row.address ?? "–"],
             ["Result", (row) => [badge(row.result, row.result === "done" ? "good" : "bad"), " ", row.code]],
           ],
           rows,

@@ -67,7 +67,7 @@ async function all() {
         location.hash = to(name);
       },
     }),
-    form([field("Condition", input("filter", { placeholder: "name LIKE 'An*'" }))], {
+    form([field("Filter", input("filter", { placeholder: "name LIKE 'An*'" }))], {
       submit: "Find",
       kind: "row",
       action: load,
@@ -75,26 +75,26 @@ async function all() {
     h(
       "p",
       { class: "quiet" },
-      "A channel exists by being used. Only those with a record are listed; open others by name.",
+      "A channel exists as soon as it is used. Only channels with a record are listed; open other channels by name.",
     ),
     list,
     h(
       "details",
       { class: "card" },
-      h("summary", {}, "Make a channel"),
+      h("summary", {}, "Create a channel"),
       form([
-        field("Id", input("id", { placeholder: "generated when empty" })),
+        field("Id", input("id", { placeholder: "generated if empty" })),
         field(
           "Kind",
           choice("kind", [["public", "public: anyone may join"], ["group", "group: by invitation"], [
             "open",
-            "open: enter and leave",
-          ], ["direct", "direct: between two"]]),
+            "open: users enter and leave",
+          ], ["direct", "direct: between two users"]]),
         ),
         field("Name", input("name")),
         field("First members", input("users", { placeholder: "ana, ben" })),
       ], {
-        submit: "Make",
+        submit: "Create",
         action: async ({ id, kind, name, users }) => {
           const made = await post("/v1/channels", {
             ...(id && { id }),
@@ -144,14 +144,14 @@ async function one(view, name) {
             )
           ),
         )
-        : blank("Nothing is kept of this channel."),
+        : blank("No events of this channel are stored."),
   );
   return [
     head(
       name,
       record && badge(record.kind),
       record?.frozen && badge("frozen", "warn"),
-      link("#/emit?channel=" + encodeURIComponent(name), "Emit here"),
+      link("#/emit?channel=" + encodeURIComponent(name), "Emit an event"),
       record && button(record.frozen ? "Unfreeze" : "Freeze", async () => {
         await (record.frozen ? remove : put)(path`/v1/channels/${name}/freeze`);
         again();
@@ -161,7 +161,7 @@ async function one(view, name) {
           !await confirmed(
             `Delete ${name}?`,
             "Delete",
-            h("p", {}, "Its record and its members are deleted; its history stays."),
+            h("p", {}, "The record and the memberships are deleted; the events stay."),
           )
         ) return;
         await remove(path`/v1/channels/${name}`);
@@ -181,22 +181,22 @@ async function one(view, name) {
             { class: "card" },
             facts([
               ["Name", record.name],
-              ["What for", record.description],
-              ["Made by", record.created_by ?? "the app"],
+              ["Description", record.description],
+              ["Created by", record.created_by ?? "the app"],
               ["Made", timeOf(record.created_timetoken)],
               ["Operators", record.operators.length ? record.operators.map((user) => [toUser(user), " "]) : null],
               ["Members", record.member_count ?? undefined],
               ["Custom values", record.custom ? json(record.custom) : undefined],
             ]),
           )
-          : blank("It has no record: it exists by being used."),
+          : blank("This channel has no record."),
         h(
           "section",
           { class: "card" },
           h("h2", {}, "Present now"),
           people(present, (row) => row.state && h("code", {}, JSON.stringify(row.state))),
         ),
-        inside && h("section", { class: "card" }, h("h2", {}, "Inside"), people(inside, () => null)),
+        inside && h("section", { class: "card" }, h("h2", {}, "Users inside"), people(inside, () => null)),
         record && !isOpen && await members(name, again),
       ),
     ),
@@ -206,7 +206,7 @@ async function one(view, name) {
 const people = (page, more) =>
   page.data.length
     ? h("ul", {}, page.data.map((row) => h("li", {}, toUser(row.user), " ", more(row))))
-    : h("p", { class: "quiet" }, "Nobody.");
+    : h("p", { class: "quiet" }, "No users.");
 
 async function members(name, again) {
   const list = await pages((cursor) => get(path`/v1/channels/${name}/members` + query({ cursor })), (rows) =>
@@ -216,7 +216,7 @@ async function members(name, again) {
         ["State", (row) => [status(row.state), row.role === "operator" && [" ", badge("operator")]]],
         ["Read up to", (row) => timeOf(row.read_timetoken)],
         ["", (row) =>
-          button("Remove", async () => {
+          button("Delete", async () => {
             await remove(path`/v1/channels/${name}/members/${row.user}`);
             again();
           }, "plain")],

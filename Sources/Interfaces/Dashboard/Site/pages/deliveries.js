@@ -53,16 +53,16 @@ export default async function deliveries(view) {
       h(
         "div",
         { class: "card" },
-        job(await get(path`/v1/jobs/${done.job}`), { receiver, onEnd: () => notice("The job is over.") }),
+        job(await get(path`/v1/jobs/${done.job}`), { receiver, onEnd: () => notice("The job has ended.") }),
       ),
     );
   };
   return [
     head(
       "Deliveries",
-      button("Send dead ones again", () => begin("redrive")),
-      button("Remove dead ones", async () => {
-        if (await confirmed("Remove all dead deliveries?", "Remove")) await begin("purge", { all: true });
+      button("Retry dead deliveries", () => begin("redrive")),
+      button("Delete dead deliveries", async () => {
+        if (await confirmed("Delete all dead deliveries?", "Delete")) await begin("purge", { all: true });
       }, "danger"),
     ),
     begun,
@@ -84,7 +84,7 @@ export const deliveryTable = (rows, receiver, openUntil) =>
       ["Status", (row) => status(row.status)],
       ["Attempts", (row) => row.attempts, "number"],
       ["Next", (row) => receiver ? receiver.next(row) : nextAttempt(row, openUntil)],
-      ["", (row) => link("#/deliveries/" + row.id, "attempts")],
+      ["", (row) => link("#/deliveries/" + row.id, "show attempts")],
     ],
     rows,
     { label: "Deliveries", empty: "No deliveries match." },
@@ -96,9 +96,9 @@ async function one(view, id) {
     head(
       "Delivery",
       status(delivery.status),
-      button("Try now", async () => {
+      button("Retry now", async () => {
         await post(path`/v1/deliveries/${id}/retry`);
-        notice("It is due now.");
+        notice("The delivery is due now.");
         view.reload();
       }),
       button("Reload", () => view.reload()),
@@ -120,7 +120,7 @@ async function one(view, id) {
     h("h2", {}, "Attempts"),
     delivery.attempt_log.length
       ? [...delivery.attempt_log].reverse().map((each) => h("div", { class: "card" }, attempt(each)))
-      : h("p", { class: "blank" }, "None yet."),
+      : h("p", { class: "blank" }, "No attempts yet."),
   ];
 }
 
@@ -145,7 +145,7 @@ export function attempt(one) {
         "span",
         { class: "quiet" },
         `${one.duration_ms} ms`,
-        one.trigger === "manual" ? ", by hand" : "",
+        one.trigger === "manual" ? ", started manually" : "",
         " · ",
         time(one.at),
       ),

@@ -10,7 +10,7 @@ export default async function emit(view) {
   const type = input("type", {
     list: "type-names",
     value: view.query.get("type") ?? "",
-    placeholder: "a message, when empty",
+    placeholder: "message.created if empty",
   });
   const place = h("div"), verdict = h("div");
   let data;
@@ -50,10 +50,10 @@ export default async function emit(view) {
   const element = form([
     names,
     field("Channel", input("channel", { value: view.query.get("channel") ?? "demo", required: true })),
-    field("Type", type, "A declared one gets a form of its own."),
+    field("Type", type, "For a declared type, the form below shows its fields."),
     field("User", input("user")),
     place,
-    field("Keep it in the history", h("input", { type: "checkbox", name: "store", checked: true })),
+    field("Store the event", h("input", { type: "checkbox", name: "store", checked: true })),
   ], {
     submit: "Emit",
     action: async (values) => {
@@ -61,7 +61,7 @@ export default async function emit(view) {
       const sent = await post(target(values.channel), body(values));
       return h("p", {}, "Accepted as ", link("#/events/" + sent.id, sent.id), ".");
     },
-    more: [button("Try it out", async (press) => {
+    more: [button("Test without emitting", async (press) => {
       const values = Object.fromEntries(new FormData(press.closest("form")));
       try {
         fill(verdict, await forecast(await post(target(values.channel) + "?dry_run=true", body(values))));
@@ -87,11 +87,11 @@ async function forecast({ valid, errors, version, would_reach: reach }) {
     h(
       "p",
       {},
-      badge(valid ? "accepted" : "refused", valid ? "good" : "bad"),
+      badge(valid ? "accepted" : "rejected", valid ? "good" : "bad"),
       version ? ` by version ${version} of its schema` : "",
     ),
     errors.length > 0 && h("ul", {}, errors.map((one) => h("li", {}, h("code", {}, one.pointer), " ", one.detail))),
-    h("p", {}, `${reach.streams} open stream${reach.streams === 1 ? "" : "s"} would receive it.`),
+    h("p", {}, `${reach.streams} open stream${reach.streams === 1 ? "" : "s"} would receive the event.`),
     reach.webhooks && h(
       "ul",
       {},
@@ -99,7 +99,7 @@ async function forecast({ valid, errors, version, would_reach: reach }) {
         h(
           "li",
           {},
-          badge(one.match ? "told" : "not told", one.match ? "good" : ""),
+          badge(one.match ? "sent" : "not sent", one.match ? "good" : ""),
           " ",
           receiver(one.id),
           ": ",

@@ -14,7 +14,7 @@ export default async function event({ rest: [id], reload }) {
   ]);
   const siblings = await causedAlike(event);
   return [
-    head(event.type, button("Look again", reload)),
+    head(event.type, button("Reload", reload)),
     h(
       "div",
       { class: "split" },
@@ -24,23 +24,23 @@ export default async function event({ rest: [id], reload }) {
         h(
           "div",
           { class: "card" },
-          h("h2", {}, "Where from"),
+          h("h2", {}, "Origin"),
           facts([
             ["Id", h("code", {}, event.id)],
             ["When", time(event.timestamp)],
             ["Channel", link("#/channels/" + encodeURIComponent(event.channel), event.channel)],
-            ["User", event.user ? link("#/users/" + encodeURIComponent(event.user), event.user) : "none is named"],
+            ["User", event.user ? link("#/users/" + encodeURIComponent(event.user), event.user) : "none"],
             ["Request", event.cause ? h("code", {}, event.cause) : undefined],
-            ["Came by", explained ? way(explained.origin) : undefined],
+            ["Received from", explained ? way(explained.origin) : undefined],
             [
-              "Together with",
+              "Other events of the request",
               siblings.length
                 ? siblings.map((one, index) => [index ? ", " : "", link("#/events/" + one.id, one.type)])
                 : undefined,
             ],
           ]),
         ),
-        h("h2", {}, "As it is sent"),
+        h("h2", {}, "Envelope"),
         json(event),
       ),
       h(
@@ -48,7 +48,7 @@ export default async function event({ rest: [id], reload }) {
         {},
         explained
           ? [verdict(explained), await told(explained)]
-          : fault(new Error("What became of it is shown to keys with the scope manage.")),
+          : fault(new Error("To see what happened to the event, use a key with the scope manage.")),
       ),
     ),
   ];
@@ -86,13 +86,13 @@ function verdict({ schema, validation }) {
       {},
       schema
         ? ["Accepted by version ", schema.version, " of ", link("#/types/" + schema.type, schema.type), "."]
-        : "No declared schema has checked it.",
+        : "No declared schema has checked the event.",
     ),
     validation &&
       h(
         "p",
         {},
-        "The newest version says now: ",
+        "By the newest version of the schema, the event is ",
         badge(validation.valid ? "valid" : "not valid", validation.valid ? "good" : "bad"),
       ),
     validation && !validation.valid &&
@@ -113,7 +113,7 @@ async function told({ webhooks, would_reach }) {
       h(
         "p",
         {},
-        `${would_reach.streams} open stream${would_reach.streams === 1 ? "" : "s"} would receive an event like it now. `,
+        `${would_reach.streams} open stream${would_reach.streams === 1 ? "" : "s"} would receive such an event now. `,
         "The gateway does not record which streams received this event: each follows the log with its own cursor.",
       ),
       table(
@@ -129,7 +129,7 @@ async function told({ webhooks, would_reach }) {
                   `${row.delivery.attempts} attempt${row.delivery.attempts === 1 ? "" : "s"}`,
                 ),
               ]
-              : badge(row.match ? "none" : "not asked for")],
+              : badge(row.match ? "none" : "not matched")],
           ["Why", (row) => row.why],
         ],
         webhooks,

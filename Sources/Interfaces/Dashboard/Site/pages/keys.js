@@ -39,14 +39,14 @@ const list = (view) =>
       [
         ["Name", (row) => [
           row.name || h("span", { class: "quiet" }, "no name"),
-          row.id === view.who.credential && [" ", badge("yours", "good")],
-          row.jwt && [" ", badge("signs tokens")],
+          row.id === view.who.credential && [" ", badge("signed in", "good")],
+          row.jwt && [" ", badge("for tokens")],
         ]],
         ["Id", (row) => h("code", {}, row.id)],
-        ["May", (row) => row.scopes.join(", ")],
+        ["Scopes", (row) => row.scopes.join(", ")],
         ["Channels", (row) => row.channels.join(", ")],
         ["Types", (row) => row.types.join(", ")],
-        ["Requests at most", (row) => rate(row.rate_limit)],
+        ["Request rate", (row) => rate(row.rate_limit)],
         ["Made", (row) => time(row.created_at)],
         ["Last used", (row) => row.last_used_at ? time(row.last_used_at) : "never"],
         ["Expires", (row) => row.expires_at ? time(row.expires_at) : "never"],
@@ -57,9 +57,9 @@ const list = (view) =>
     ));
 
 const removing = (key, view) =>
-  button("Remove", async () => {
-    const what = h("p", {}, "Programs that use it lose access at once, and its streams end.");
-    if (!await confirmed(`Remove the key ${key.name || key.id}?`, "Remove", what)) return;
+  button("Delete", async () => {
+    const what = h("p", {}, "Programs that use the key lose access at once, and their streams are closed.");
+    if (!await confirmed(`Delete the key ${key.name || key.id}?`, "Delete", what)) return;
     await remove(path`/v1/keys/${key.id}`);
     view.reload();
   }, "plain");
@@ -72,21 +72,25 @@ function making(view) {
     { class: "card" },
     h("h2", {}, "New key"),
     form([
-      field("Name", input("name", { placeholder: "what it is for" })),
-      h("fieldset", {}, h("legend", {}, "It may"), SCOPES.map(scope)),
+      field("Name", input("name", { placeholder: "the purpose of the key" })),
+      h("fieldset", {}, h("legend", {}, "Scopes"), SCOPES.map(scope)),
       field("Channels", input("channels", { placeholder: "all" })),
       field("Types", input("types", { placeholder: "all" })),
-      field("Requests a minute", input("rate", { type: "number", min: 1, placeholder: "as the gateway is set" })),
+      field("Requests per minute", input("rate", { type: "number", min: 1, placeholder: "the gateway's default" })),
       field("Expires", input("expires", { type: "datetime-local" })),
       h(
         "details",
         {},
         h("summary", {}, "For tokens that your server signs"),
         field("Algorithm", choice("alg", ["EdDSA", "ES256", "RS256"])),
-        field("Public key", area("public", "", { placeholder: "-----BEGIN PUBLIC KEY-----" }), "Makes no secret then."),
+        field(
+          "Public key",
+          area("public", "", { placeholder: "-----BEGIN PUBLIC KEY-----" }),
+          "With a public key, no secret is created.",
+        ),
       ),
     ], {
-      submit: "Make",
+      submit: "Create",
       action: async (values) => {
         const made = await post("/v1/keys", order(values));
         if (made.key) await secret("The new key", made.key, "where the program that uses it reads its secrets");
@@ -114,17 +118,17 @@ function settings(app) {
     h("h2", {}, "App"),
     facts([
       ["Id", h("code", {}, app.id)],
-      ["Events stay", app.retention_hours ? `${app.retention_hours} hours` : "for ever"],
-      ["Requests at most", rate(app.rate_limit)],
-      ["Events at most", rate(app.event_quota)],
-      ["Users see of others", ["name", "profile_url", ...app.public_user_fields].join(", ")],
+      ["Events are stored for", app.retention_hours ? `${app.retention_hours} hours` : "an unlimited time"],
+      ["Request rate", rate(app.rate_limit)],
+      ["Event quota", rate(app.event_quota)],
+      ["Fields visible to other users", ["name", "profile_url", ...app.public_user_fields].join(", ")],
       ["Subscribe key", app.subscribe_key && h("code", {}, app.subscribe_key)],
       ["Publish key", app.publish_key && h("code", {}, app.publish_key)],
     ]),
     form([
-      check("require_declared_types", "Refuse events of types that are not declared"),
-      check("demand_tokens", "Have PubNub's clients show an access token"),
-      check("store_by_default", "Store what PubNub's clients publish without saying whether to store it"),
+      check("require_declared_types", "Reject events of undeclared types"),
+      check("demand_tokens", "Require access tokens from PubNub clients"),
+      check("store_by_default", "Store messages of PubNub clients that do not set store"),
     ], {
       submit: "Save",
       action: async (values) => {

@@ -9,7 +9,7 @@ const KEPT = 2000;
 export default function live({ follow, signal }) {
   const list = h("ol", { id: "events", "aria-label": "Events, newest first" });
   const count = h("output", { id: "count", class: "quiet" }, "0 events");
-  const quietly = h("p", { class: "blank" }, "Waiting for events. Whatever is posted to the gateway shows up here.");
+  const quietly = h("p", { class: "blank" }, "Waiting for events. New events appear here.");
   const waiting = [], fresh = [];
   let seen = 0, isPaused = false, stream, planned = false;
 
@@ -79,7 +79,7 @@ export default function live({ follow, signal }) {
     stream?.close();
     stream = follow({ channels: words(channels), types: words(types), filter: filter.trim() || undefined });
     stream.addEventListener("event", ({ detail }) => receive(detail));
-    stream.addEventListener("gap", () => notice("Some events are no longer available: there is a gap."));
+    stream.addEventListener("gap", () => notice("Some events may be missing, because they are no longer stored."));
     stream.addEventListener("state", ({ detail }) => {
       if (detail.state === "closed" && detail.reason) fill(answer, fault(new Error(detail.reason)));
     });
@@ -118,7 +118,7 @@ function row(event) {
           "p",
           {},
           event.ephemeral
-            ? h("span", { class: "quiet" }, "Not kept: it cannot be looked up.")
+            ? h("span", { class: "quiet" }, "This event is not stored, so it cannot be traced.")
             : link("#/events/" + event.id, "Trace this event"),
         ),
       );
@@ -133,8 +133,8 @@ const gist = ({ data }) => typeof data?.text === "string" ? data.text : undefine
 
 /** Charts of the events per second and of their delay. */
 function figures(signal) {
-  const rate = chart("Events a second", (value) => value.toLocaleString());
-  const delay = chart("Delay to this page", (value) => `${Math.round(value)} ms`);
+  const rate = chart("Events per second", (value) => value.toLocaleString());
+  const delay = chart("Delay until this page", (value) => `${Math.round(value)} ms`);
   let events = 0, delays = [], ahead = 0;
   const timer = setInterval(() => {
     rate.add(events);
@@ -168,8 +168,8 @@ function say() {
       const sent = await post(path`/v1/channels/${channel}/messages`, { text, user: user || undefined });
       return h("p", { class: "quiet" }, "Accepted as ", link("#/events/" + sent.id, sent.id), ".");
     },
-    more: [h("a", { class: "button", href: "#/emit" }, "Other events")],
+    more: [h("a", { class: "button", href: "#/emit" }, "Emit other events")],
   });
   element.id = "emit";
-  return h("section", { class: "card", "aria-labelledby": "say" }, h("h2", { id: "say" }, "Say something"), element);
+  return h("section", { class: "card", "aria-labelledby": "say" }, h("h2", { id: "say" }, "Send a message"), element);
 }

@@ -60,17 +60,17 @@ export default async function sources(view) {
     table(
       [
         ["Source", (row) => link("#/sources/" + row.id, row.id)],
-        ["Posts go to", (row) => h("code", {}, row.path)],
+        ["Address", (row) => h("code", {}, row.path)],
         ["Signed", (row) => row.scheme],
         ["Secrets", (row) => row.secret_count, "number"],
         ["Mapping", (row) => "version " + row.mapping_version],
-        ["What for", (row) => row.description || "–"],
+        ["Description", (row) => row.description || "–"],
       ],
       rows,
       {
         caption: "Sources",
         empty:
-          "No sources yet. Each is an address for another service's posts, with a check of its signature and a mapping to events.",
+          "No sources yet. A source is an address to which another service posts. The gateway checks each post and maps it to events.",
       },
     ));
   return [head("Sources", link("#/sources/new", "Add a source")), list];
@@ -104,10 +104,10 @@ async function one(view, id) {
                   ? row.events.map((event) => [link("#/events/" + event, event), " "])
                   : row.reason ?? "–"],
               ["", (row) =>
-                button("Look", () => fill(detail, request(id, row, load)), "plain")],
+                button("Show", () => fill(detail, request(id, row, load)), "plain")],
             ],
             rows,
-            { label: "Latest requests", empty: "None since the gateway started." },
+            { label: "Latest requests", empty: "No requests since the gateway started." },
           ),
       ),
     );
@@ -117,8 +117,8 @@ async function one(view, id) {
     head(
       id,
       badge(source.scheme),
-      button("Remove", async () => {
-        if (!await confirmed(`Remove ${id}?`, "Remove", h("p", {}, "Its address answers 404 from then on."))) return;
+      button("Delete", async () => {
+        if (!await confirmed(`Delete ${id}?`, "Delete", h("p", {}, "Its address then answers 404."))) return;
         await remove(path`/v1/sources/${id}`);
         location.hash = "#/sources";
       }, "danger"),
@@ -127,9 +127,9 @@ async function one(view, id) {
       "div",
       { class: "card" },
       facts([
-        ["Posts go to", h("code", {}, location.origin + source.path)],
-        ["What for", source.description],
-        ["Question answered", source.handshake],
+        ["Address", h("code", {}, location.origin + source.path)],
+        ["Description", source.description],
+        ["Verification request", source.handshake],
         ["Secrets", source.secret_count],
         ["Changed", time(source.updated_at)],
       ]),
@@ -185,11 +185,11 @@ function request(source, one, load) {
       h("summary", {}, "Header fields"),
       h("pre", { class: "json", tabindex: 0 }, one.headers.map(({ name, value }) => `${name}: ${value}`).join("\n")),
     ),
-    h("h3", {}, `Body (${one.body_bytes} bytes${one.truncated ? ", the beginning" : ""})`),
+    h("h3", {}, `Body (${one.body_bytes} bytes${one.truncated ? ", only the beginning is shown" : ""})`),
     h("pre", { class: "json", tabindex: 0 }, one.body ?? one.body_base64 ?? ""),
-    button("Process it again", async () => {
+    button("Process again", async () => {
       const got = await post(path`/v1/sources/${source}/requests/${one.id}/replay`);
-      notice(`${got.accepted} accepted.`);
+      notice(`${got.accepted} events accepted.`);
       load();
     }),
   );
@@ -198,11 +198,11 @@ function request(source, one, load) {
 /** A form that shows the events that a post would produce, with the source's mapping or another mapping. */
 function trying(id, source) {
   const element = form([
-    field("Header fields, one a line", area("headers", "Content-Type: application/json", { rows: 3 })),
+    field("Header fields, one per line", area("headers", "Content-Type: application/json", { rows: 3 })),
     field("Body", area("body", '{"user": "ana"}', { rows: 5 })),
-    field("With another mapping", area("mapping", "", { rows: 4, placeholder: JSON.stringify(source.mapping) })),
+    field("Mapping to test instead", area("mapping", "", { rows: 4, placeholder: JSON.stringify(source.mapping) })),
   ], {
-    submit: "Try it",
+    submit: "Test",
     action: async ({ headers, body, mapping }) => {
       const fields = headers.split("\n").filter((line) => line.includes(":")).map((line) => ({
         name: line.slice(0, line.indexOf(":")).trim(),
@@ -223,9 +223,9 @@ function trying(id, source) {
           " ",
           said.rejection,
         ),
-        said.handshake && h("p", {}, `A provider's question, answered with ${said.handshake.status}.`),
+        said.handshake && h("p", {}, `A provider's verification request, answered with ${said.handshake.status}.`),
         h("ul", {}, said.errors.map((one) => h("li", {}, h("code", {}, one.pointer), " ", one.detail))),
-        said.dropped > 0 && h("p", {}, `${said.dropped} dropped by conditions.`),
+        said.dropped > 0 && h("p", {}, `${said.dropped} events dropped by conditions.`),
         said.events.map((event) =>
           h(
             "div",
@@ -237,7 +237,7 @@ function trying(id, source) {
               " on ",
               h("code", {}, event.channel),
               " ",
-              badge(event.valid ? "accepted" : "refused", event.valid ? "good" : "bad"),
+              badge(event.valid ? "accepted" : "rejected", event.valid ? "good" : "bad"),
             ),
             json(event.data),
           )
@@ -246,22 +246,22 @@ function trying(id, source) {
     },
   });
   element.id = "try";
-  return h("section", { class: "card" }, h("h2", {}, "Try a post"), element);
+  return h("section", { class: "card" }, h("h2", {}, "Test a post"), element);
 }
 
 function editor(source, isNew, done) {
   return form(
     [
       isNew && field("Id", input("id", { required: true, placeholder: "github" })),
-      field("How posts are signed", choice("scheme", SCHEMES, source.scheme)),
-      field("Secret", input("secret", { type: "password", placeholder: isNew ? "" : "kept when empty" })),
+      field("Signature scheme", choice("scheme", SCHEMES, source.scheme)),
+      field("Secret", input("secret", { type: "password", placeholder: isNew ? "" : "unchanged if empty" })),
       field(
-        "Settings of the scheme",
+        "Options of the scheme",
         area("options", source.scheme_options ? JSON.stringify(source.scheme_options) : "", { rows: 2 }),
-        "For generic, ed25519, rfc9421 and token.",
+        "For the schemes generic, ed25519, rfc9421 and token.",
       ),
       field("Mapping", area("mapping", JSON.stringify(source.mapping, null, 2), { rows: 10 })),
-      field("What for", input("description", { value: source.description ?? "" })),
+      field("Description", input("description", { value: source.description ?? "" })),
     ].filter(Boolean),
     {
       submit: isNew ? "Add" : "Save",

@@ -41,7 +41,7 @@ export default async function streams(view) {
           }, "plain")],
       ],
       rows,
-      { caption: "Open streams", empty: "Nobody listens." },
+      { caption: "Open streams", empty: "No streams are open." },
     ));
   return [head("Streams", button("Reload", () => view.reload())), list];
 }

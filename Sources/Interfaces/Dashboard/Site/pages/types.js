@@ -59,12 +59,12 @@ export default async function types(view) {
           ["Mode", (row) => status(row.mode)],
           ["Compatibility", (row) => row.compatibility.replaceAll("_", " ")],
           ["Owner", (row) => row.owner || "–"],
-          ["What it means", (row) => [row.deprecated && badge("deprecated", "warn"), " ", row.description]],
+          ["Description", (row) => [row.deprecated && badge("deprecated", "warn"), " ", row.description]],
         ],
         rows,
         {
           caption: builtIn === "true" ? "The gateway's own types" : "Your types",
-          empty: "None declared yet. Events of other types pass unchecked.",
+          empty: "No event types are declared yet. Events of undeclared types are not checked.",
         },
       ),
   );
@@ -96,14 +96,14 @@ function fresh() {
 }
 
 const settings = (type) => [
-  field("What it means", input("description", { value: type.description ?? "" })),
-  field("Whom to ask about it", input("owner", { value: type.owner ?? "" })),
+  field("Description", input("description", { value: type.description ?? "" })),
+  field("Owner", input("owner", { value: type.owner ?? "" })),
   field("Events that do not match", choice("mode", MODES, type.mode ?? "enforce")),
   field(
-    "A new version must be",
+    "Compatibility of new versions",
     choice("compatibility", RULES.map((rule) => [rule, rule.replaceAll("_", " ")]), type.compatibility ?? "backward"),
   ),
-  field("Deprecated because", input("deprecated", { value: type.deprecated ?? "", placeholder: "not deprecated" })),
+  field("Reason for deprecation", input("deprecated", { value: type.deprecated ?? "", placeholder: "not deprecated" })),
 ];
 const read = ({ description, owner, mode, compatibility, deprecated }) => ({
   description,
@@ -142,20 +142,20 @@ async function one(view, name) {
       ["Forced", (row) => row.forced ?? "no"],
     ],
     versions,
-    { caption: "Versions", empty: "No schema yet: all events pass." },
+    { caption: "Versions", empty: "No schema yet: events are not checked." },
   );
   return [
     head(
       name,
       status(type.mode),
       type.deprecated && badge("deprecated", "warn"),
-      link("#/emit?type=" + encodeURIComponent(name), "Emit one"),
-      !type.built_in && button("Remove", async () => {
+      link("#/emit?type=" + encodeURIComponent(name), "Emit an event"),
+      !type.built_in && button("Delete", async () => {
         if (
           !await confirmed(
-            `Remove ${name}?`,
+            `Delete ${name}?`,
             "Remove",
-            h("p", {}, "Its events are no longer checked. Its versions stay readable."),
+            h("p", {}, "Events of the type are no longer checked. Its versions stay readable."),
           )
         ) return;
         await call("DELETE", path`/v1/event-types/${name}`, undefined, { "if-match": "*" });
@@ -166,10 +166,10 @@ async function one(view, name) {
       "div",
       { class: "card" },
       facts([
-        ["What it means", type.description],
+        ["Description", type.description],
         ["Owner", type.owner],
         ["Compatibility", type.compatibility.replaceAll("_", " ")],
-        ["Set by", type.origin.replace("_", " ")],
+        ["Settings from", type.origin.replace("_", " ")],
         ["Changed", time(type.updated_at)],
         ["Deprecated", type.deprecated ?? undefined],
       ]),
@@ -214,7 +214,7 @@ function proposing(name, newest, again) {
   const verdict = h("div");
   const element = form([
     field("Schema", schema),
-    field("Force it because", input("force", { placeholder: "only if it breaks the rule" })),
+    field("Reason to accept an incompatible version", input("force", { placeholder: "none" })),
   ], {
     submit: "Add this version",
     action: async (values) => {
@@ -222,7 +222,7 @@ function proposing(name, newest, again) {
       again();
     },
     more: [
-      button("Check it", async (press) => {
+      button("Check compatibility", async (press) => {
         const values = Object.fromEntries(new FormData(press.closest("form")));
         try {
           const would = await post(path`/v1/event-types/${name}/versions` + "?dry_run=true", body(values));
@@ -232,15 +232,15 @@ function proposing(name, newest, again) {
             verdict,
             fault(error),
             error.problem?.witness !== undefined &&
-              [h("p", {}, "One of the versions takes this, the other does not:"), json(error.problem.witness)],
+              [h("p", {}, "One version accepts this payload, the other rejects it:"), json(error.problem.witness)],
           );
         }
       }),
-      button("Put it on trial", async () => {
+      button("Start a trial", async () => {
         await put(path`/v1/event-types/${name}/candidate`, { schema: parsed(schema.value, "The schema") });
-        notice("Live events are now checked against it.");
+        notice("New events are now also checked against this schema.");
       }),
-      button("Draft from events", async () => {
+      button("Infer from events", async () => {
         schema.value = JSON.stringify((await post(path`/v1/event-types/${name}/infer`)).schema, null, 2);
       }),
     ],
@@ -254,7 +254,7 @@ function holding(name) {
   return h(
     "section",
     { class: "card" },
-    h("h2", {}, "Does this match?"),
+    h("h2", {}, "Test a payload"),
     form([field("Payload", data)], {
       submit: "Validate",
       action: async () => {
@@ -286,7 +286,7 @@ function trial(name, again) {
         h(
           "p",
           { class: "quiet" },
-          "No schema is on trial. A schema on trial checks live events and only counts the results.",
+          "No schema is on trial. A schema on trial checks new events and only counts the results.",
         ),
       );
     }
@@ -295,7 +295,7 @@ function trial(name, again) {
       h(
         "p",
         {},
-        `${on.accepted} accepted, ${on.refused} refused, ${on.undecided} undecided since `,
+        `${on.accepted} accepted, ${on.refused} rejected, ${on.undecided} undecided since `,
         time(on.created_at),
       ),
       h(
@@ -310,7 +310,7 @@ function trial(name, again) {
             " ",
             one.error.detail,
             " ",
-            link("#/events/" + one.event, "the first"),
+            link("#/events/" + one.event, "first such event"),
           )
         ),
       ),
@@ -318,7 +318,7 @@ function trial(name, again) {
       h(
         "div",
         { class: "tools" },
-        button("Make it the newest version", async () => {
+        button("Promote to the newest version", async () => {
           await post(path`/v1/event-types/${name}/candidate/promote`);
           again();
         }),
@@ -329,7 +329,7 @@ function trial(name, again) {
       ),
     );
   };
-  const details = h("details", { class: "card" }, h("summary", {}, "On trial"), box);
+  const details = h("details", { class: "card" }, h("summary", {}, "Schema on trial"), box);
   details.addEventListener("toggle", () => {
     if (details.open) look().catch((error) => notice(error.message));
   });

@@ -61,7 +61,7 @@ async function all() {
         location.hash = to(user);
       },
     }),
-    form([field("Condition", input("filter", { placeholder: "name LIKE 'An*'" }))], {
+    form([field("Filter", input("filter", { placeholder: "name LIKE 'An*'" }))], {
       submit: "Find",
       kind: "row",
       action: load,
@@ -106,7 +106,7 @@ async function one(view, id) {
           !await confirmed(
             `Delete ${id}?`,
             "Delete",
-            h("p", {}, "The user leaves every channel. The user's messages stay."),
+            h("p", {}, "The record is deleted, and the user's tokens are revoked. Memberships and messages stay."),
           )
         ) return;
         await remove(path`/v1/users/${id}`);
@@ -129,11 +129,11 @@ async function one(view, id) {
               ["Type", record.type],
               ["Elsewhere", record.external_id],
               ["Since", timeOf(record.created_timetoken)],
-              ["Not read", unread ? unread.unread_count : undefined],
+              ["Unread messages", unread ? unread.unread_count : undefined],
               ["Custom values", record.custom ? json(record.custom) : undefined],
             ]),
           )
-          : blank("There is no record of this user."),
+          : blank("This user has no record."),
         table(
           [
             ["Channel", (row) => toChannel(row.channel)],
@@ -142,15 +142,15 @@ async function one(view, id) {
             ["Read up to", (row) => timeOf(row.read_timetoken)],
           ],
           places.data,
-          { caption: "Channels", empty: "In no channel." },
+          { caption: "Channels", empty: "The user is in no channel." },
         ),
         restrictions.data.length > 0 &&
           table(
             [
               ["Channel", (row) => toChannel(row.channel)],
-              ["What", (row) => [row.ban && badge("banned", "bad"), " ", row.mute && badge("muted", "warn")]],
-              ["Why", (row) => row.reason ?? "–"],
-              ["Until", (row) => row.until ? time(row.until) : "lifted"],
+              ["Restriction", (row) => [row.ban && badge("banned", "bad"), " ", row.mute && badge("muted", "warn")]],
+              ["Reason", (row) => row.reason ?? "–"],
+              ["Until", (row) => row.until ? time(row.until) : "no end"],
             ],
             restrictions.data,
             { caption: "Restrictions" },
@@ -171,7 +171,7 @@ async function one(view, id) {
                 h("li", {}, toChannel(row.channel), " ", row.state && h("code", {}, JSON.stringify(row.state)))
               ),
             )
-            : h("p", { class: "quiet" }, "Nowhere."),
+            : h("p", { class: "quiet" }, "On no channel."),
         ),
         table(
           [

@@ -62,12 +62,12 @@ async function all() {
         ["Last failure", (row) => row.last_error ? failure(row.last_error) : "–"],
         ["Types", (row) => row.types.join(", ")],
         ["Channels", (row) => row.channels.join(", ")],
-        ["What for", (row) => row.description || "–"],
+        ["Description", (row) => row.description || "–"],
       ],
       rows,
       {
         caption: "Webhooks",
-        empty: "No webhooks yet. Register an address, and matching events are posted to it, signed.",
+        empty: "No webhooks yet. Register an address, and the gateway posts matching events to it.",
       },
     ));
   const [jobs, receiver] = await Promise.all([get("/v1/jobs?limit=5"), receivers()]);
@@ -121,18 +121,18 @@ async function one(view, id) {
       button("Rotate the secret", async () => {
         if (
           !await confirmed(
-            "Change to another secret?",
+            "Replace the secret?",
             "Rotate",
-            h("p", {}, "Both sign for a day, so that the receiver can change over."),
+            h("p", {}, "Both secrets sign for a day, so that you can change the receiver."),
           )
         ) return;
         const made = await post(path`/v1/webhooks/${id}/rotate-secret`);
         await secret("The new secret", made.secret, "where your receiver reads it");
         again();
       }),
-      button("Remove", async () => {
+      button("Delete", async () => {
         if (
-          !await confirmed("Remove this webhook?", "Remove", h("p", {}, "Deliveries that still wait for it are dropped."))
+          !await confirmed("Delete this webhook?", "Delete", h("p", {}, "Its waiting deliveries are given up."))
         ) return;
         await remove(path`/v1/webhooks/${id}`);
         location.hash = "#/webhooks";
@@ -173,7 +173,7 @@ async function one(view, id) {
             ["Ordering", hook.ordering],
             ["Registered", time(hook.created_at)],
           ]),
-          h("h3", {}, "Change"),
+          h("h3", {}, "Change the settings"),
           editor(hook, async (settings) => {
             await patch(path`/v1/webhooks/${id}`, settings);
             notice("Saved.");
@@ -213,14 +213,14 @@ function health(hook, stats) {
       h(
         "div",
         { class: "card" },
-        h("h2", { class: "small quiet" }, "Owed"),
+        h("h2", { class: "small quiet" }, "By status"),
         h("p", {}, h("span", { class: "figure" }, count("pending")), " pending, ", count("failed"), " to be retried"),
         h("p", {}, count("dead"), " dead, ", count("held"), " held, ", count("delivered"), " delivered"),
       ),
       h(
         "div",
         { class: "card" },
-        h("h2", { class: "small quiet" }, "Circuit"),
+        h("h2", { class: "small quiet" }, "Circuit breaker"),
         h("p", { class: "figure" }, stats.circuit.replace("_", " ")),
         stats.open_until && h("p", {}, "no attempt before ", time(stats.open_until)),
         hook.failing_since && h("p", {}, "failing since ", time(hook.failing_since)),
@@ -229,7 +229,7 @@ function health(hook, stats) {
       h(
         "div",
         { class: "card" },
-        h("h2", { class: "small quiet" }, "Last"),
+        h("h2", { class: "small quiet" }, "Latest"),
         facts([["Success", time(stats.last_success_at)], ["Failure", time(stats.last_failure_at)], [
           "Oldest waiting",
           stats.oldest_waiting ? link("#/deliveries/" + stats.oldest_waiting.id, stats.oldest_waiting.event) : null,
@@ -239,11 +239,11 @@ function health(hook, stats) {
     table(
       [
         ["In the last", (row) => span[row[0]] ?? row[0]],
-        ["All", (row) => row[1].attempts, "number"],
+        ["Attempts", (row) => row[1].attempts, "number"],
         ["Delivered", (row) => row[1].delivered, "number"],
         ["Failed", (row) => row[1].failed, "number"],
         ["Median time", (row) => row[1].p50_ms === null ? "–" : row[1].p50_ms + " ms", "number"],
-        ["99 % took at most", (row) => row[1].p99_ms === null ? "–" : row[1].p99_ms + " ms", "number"],
+        ["99th percentile", (row) => row[1].p99_ms === null ? "–" : row[1].p99_ms + " ms", "number"],
       ],
       Object.entries(stats.windows),
       { caption: "Attempts since the last start" },
@@ -257,9 +257,9 @@ function replay(id, stats, onEnd) {
   const element = form([
     field(
       "Which",
-      choice("only", [["failed", "what failed or was given up"], ["dead", "what was given up"], [
+      choice("only", [["failed", "failed and dead deliveries"], ["dead", "dead deliveries"], [
         "all",
-        "every event it asks for",
+        "every stored event that matches",
       ]], stats.deliveries.dead > 0 ? "dead" : "failed"),
     ),
     field("Types", input("types", { placeholder: "all" })),
@@ -270,10 +270,10 @@ function replay(id, stats, onEnd) {
       const done = await post(path`/v1/webhooks/${id}/replay`, order(values));
       begun.replaceChildren(job(await get(path`/v1/jobs/${done.job}`), { onEnd }));
     },
-    more: [button("Only count", async (press) => {
+    more: [button("Count only", async (press) => {
       const values = Object.fromEntries(new FormData(press.closest("form")));
       const done = await post(path`/v1/webhooks/${id}/replay`, { ...order(values), dry_run: true });
-      begun.replaceChildren(h("p", {}, `${done.count_is_exact ? "" : "At least "}${done.count} to send.`));
+      begun.replaceChildren(h("p", {}, `Deliveries to send: ${done.count_is_exact ? "" : "at least "}${done.count}.`));
     })],
   });
   const order = ({ only, types, rate }) => ({
@@ -285,7 +285,7 @@ function replay(id, stats, onEnd) {
   return h(
     "section",
     { class: "card", "aria-labelledby": "replay-title" },
-    h("h2", { id: "replay-title" }, "Send again"),
+    h("h2", { id: "replay-title" }, "Replay events"),
     element,
     begun,
   );
@@ -295,7 +295,7 @@ function previewing(id) {
   const element = form([
     field("Event", input("event", { placeholder: "evt_…, or leave it empty" })),
     field("Type of a sample event", input("type", { value: "order.paid" })),
-    field("Its data", area("data", '{"amount": 1}', { rows: 3 })),
+    field("Data of the sample event", area("data", '{"amount": 1}', { rows: 3 })),
   ], {
     submit: "Preview",
     action: async ({ event, type, data }) => {
@@ -313,7 +313,7 @@ function previewing(id) {
       );
     },
   });
-  return h("details", { class: "card" }, h("summary", {}, "Preview a post"), element);
+  return h("details", { class: "card" }, h("summary", {}, "Preview a request"), element);
 }
 
 const pretty = (text) => {
@@ -332,7 +332,7 @@ function editor(hook, save, submit) {
     ),
     field(
       "Types",
-      input("types", { value: hook.types?.join(", ") ?? "", placeholder: "all except frequent ones" }),
+      input("types", { value: hook.types?.join(", ") ?? "", placeholder: "all except high-volume types" }),
       "Names and patterns like order.*",
     ),
     field("Channels", input("channels", { value: hook.channels?.join(", ") ?? "", placeholder: "all but $system" })),
@@ -355,7 +355,7 @@ function editor(hook, save, submit) {
         "in order",
       ]], hook.ordering ?? "none"),
     ),
-    field("What for", input("description", { value: hook.description ?? "" })),
+    field("Description", input("description", { value: hook.description ?? "" })),
   ], {
     submit,
     action: ({ url, types, channels, filter, format, ordering, description }) =>

@@ -74,7 +74,7 @@ extension Pattern.ProgramWriter {
     }
 
     private static let tooLarge = PatternError(
-        message: "the pattern is too large once its repeats are written out", offset: 0)
+        message: "the pattern's repetitions make it too large", offset: 0)
 
     private mutating func label() -> Label {
         places.append(0)
@@ -277,7 +277,7 @@ extension Pattern {
             let members = characters.members
             rangeCount += members.ranges.count
             guard rangeCount <= rangeLimit else {
-                throw PatternError(message: "the pattern holds too many character classes", offset: 0)
+                throw PatternError(message: "the pattern has too many character classes", offset: 0)
             }
             let number = number(of: members)
             known[characters] = number

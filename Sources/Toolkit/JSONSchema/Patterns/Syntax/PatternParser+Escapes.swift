@@ -33,14 +33,14 @@ extension Pattern.Parser {
         case UInt8(ascii: "r"): return 0x0D
         case UInt8(ascii: "u"): return try unicodeEscape()
         case UInt8(ascii: "x"):
-            guard let value = hexDigits(2) else { throw failure("\\x needs two hexadecimal digits") }
+            guard let value = hexDigits(2) else { throw failure("\\x must be followed by two hexadecimal digits") }
             return value
         case UInt8(ascii: "c"):
-            guard let letter = peek, isLetter(letter) else { throw failure("\\c needs a letter") }
+            guard let letter = peek, isLetter(letter) else { throw failure("\\c must be followed by a letter") }
             offset += 1
             return UInt32(letter & 31)
         case UInt8(ascii: "0"):
-            if let digit = peek, isDigit(digit) { throw failure("octal escapes do not exist") }
+            if let digit = peek, isDigit(digit) { throw failure("octal escapes are not supported") }
             return 0
         default:
             guard isSyntaxCharacter(byte) else {
@@ -53,7 +53,9 @@ extension Pattern.Parser {
     /// Parses `\uXXXX`, a surrogate pair of them, or `\u{…}`. The `\u` has been read.
     mutating func unicodeEscape() throws(PatternError) -> UInt32 {
         if accept("{") { return try bracedEscape() }
-        guard let lead = hexDigits(4) else { throw failure("\\u needs four hexadecimal digits, or braces") }
+        guard let lead = hexDigits(4) else {
+            throw failure("\\u must be followed by four hexadecimal digits, or by {…}")
+        }
         guard (0xD800...0xDBFF).contains(lead) else { return lead }
         let afterLead = offset
         if accept("\\u"), let trail = hexDigits(4), (0xDC00...0xDFFF).contains(trail) {
@@ -88,13 +90,17 @@ extension Pattern.Parser {
 
     /// Parses `{name}` or `{name=value}`. The `\p` or `\P` has been read.
     private mutating func property() throws(PatternError) -> UnicodeProperty {
-        guard accept("{") else { throw failure("\\p needs a property in braces") }
+        guard accept("{") else { throw failure("\\p must be followed by a property in braces") }
         let start = offset
         let name = word()
         let property =
             accept("=") ? UnicodeProperty(name: name, value: word()) : UnicodeProperty(lone: name)
-        guard accept("}") else { throw PatternError(message: "a property is not closed", offset: start) }
-        guard let property else { throw PatternError(message: "there is no such property", offset: start) }
+        guard accept("}") else {
+            throw PatternError(message: "the closing brace of a property is missing", offset: start)
+        }
+        guard let property else {
+            throw PatternError(message: "there is no Unicode property with this name", offset: start)
+        }
         return property
     }
 

@@ -21,9 +21,11 @@ extension Pattern.Parser {
         guard let least = digits() else { throw failure("a repeat count is missing") }
         var most: Range<Int>? = least
         if accept(",") { most = digits() }
-        guard accept("}") else { throw PatternError(message: "a repeat count is not closed", offset: start) }
+        guard accept("}") else {
+            throw PatternError(message: "the closing brace of a repeat count is missing", offset: start)
+        }
         if let most, isGreater(least, most) {
-            throw PatternError(message: "the counts of a repeat are out of order", offset: start)
+            throw PatternError(message: "the maximum of a repeat count is below its minimum", offset: start)
         }
         return Pattern.Repetition(least: number(least), most: most.map(number))
     }

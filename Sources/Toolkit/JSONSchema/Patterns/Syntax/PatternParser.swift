@@ -49,7 +49,7 @@ extension Pattern {
                 }
             }
             if open.count > 1 {
-                throw PatternError(message: "a parenthesis is not closed", offset: open[open.count - 1].start)
+                throw PatternError(message: "a closing parenthesis is missing", offset: open[open.count - 1].start)
             }
             return Syntax(root: open[0].content(), groupCount: groupCount, references: try references())
         }
@@ -84,12 +84,12 @@ extension Pattern.Parser {
     /// Returns the group numbers of the named references. Called when all groups are known.
     private func references() throws(PatternError) -> [Int] {
         if greatestReference.number > groupCount {
-            throw PatternError(message: "there is no such group", offset: greatestReference.offset)
+            throw PatternError(message: "the pattern has no group with this number", offset: greatestReference.offset)
         }
         var references: [Int] = []
         for (name, offset) in namedReferences {
             guard let group = groupNames[name] else {
-                throw PatternError(message: "no group has this name", offset: offset)
+                throw PatternError(message: "the pattern has no group with this name", offset: offset)
             }
             references.append(group)
         }
@@ -109,7 +109,7 @@ extension Pattern.Parser {
                 try nameGroup(groupCount)
             } else {
                 offset += 1
-                if peek == UInt8(ascii: "?") { throw failure("this kind of group does not exist") }
+                if peek == UInt8(ascii: "?") { throw failure("this kind of group is not supported") }
             }
         }
         if open.count > limits.nesting {
@@ -126,7 +126,9 @@ extension Pattern.Parser {
     }
 
     private mutating func closeGroup() throws(PatternError) {
-        guard open.count > 1, var level = open.popLast() else { throw failure("a parenthesis closes nothing") }
+        guard open.count > 1, var level = open.popLast() else {
+            throw failure("a closing parenthesis has no opening one")
+        }
         offset += 1
         let content = level.content()
         switch level.kind {
@@ -173,7 +175,7 @@ extension Pattern.Parser {
             return .set(.anyButLineEnds)
         case UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "?"), UInt8(ascii: "{"):
             throw failure("there is nothing to repeat")
-        case UInt8(ascii: "]"), UInt8(ascii: "}"): throw failure("a bracket closes nothing")
+        case UInt8(ascii: "]"), UInt8(ascii: "}"): throw failure("a closing bracket has no opening one")
         default: return .scalar(nextScalar())
         }
     }
@@ -213,7 +215,9 @@ extension Pattern.Parser {
         var characters = Pattern.CharacterClass()
         characters.isNegated = accept("^")
         while !accept("]") {
-            if offset == source.count { throw PatternError(message: "a class is not closed", offset: start) }
+            if offset == source.count {
+                throw PatternError(message: "the closing bracket of a character class is missing", offset: start)
+            }
             characters.items.append(try rangeOrAtom())
         }
         return characters
@@ -229,9 +233,9 @@ extension Pattern.Parser {
             return first
         }
         guard case .range(let low, _) = first, case .range(let high, _) = try classAtom() else {
-            throw PatternError(message: "a class cannot be the end of a range", offset: start)
+            throw PatternError(message: "a range in a character class must end with a character", offset: start)
         }
-        if low > high { throw PatternError(message: "a range is out of order", offset: start) }
+        if low > high { throw PatternError(message: "the end of a range is below its start", offset: start) }
         return .range(low, high)
     }
 
@@ -259,7 +263,7 @@ extension Pattern.Parser {
 
     /// Parses `\k<name>`. The `\k` has been read.
     mutating func namedReference() throws(PatternError) -> Pattern.Node {
-        guard accept("<") else { throw failure("\\k needs the name of a group in angle brackets") }
+        guard accept("<") else { throw failure("\\k must be followed by the name of a group in angle brackets") }
         let start = offset
         namedReferences.append((try groupName(), start))
         return .namedReference(namedReferences.count - 1)
@@ -270,10 +274,10 @@ extension Pattern.Parser {
         var name: [UInt32] = []
         while !accept(">") {
             let start = offset
-            guard peek != nil else { throw failure("the name of a group is not closed") }
+            guard peek != nil else { throw failure("the closing bracket of a group's name is missing") }
             let scalar = accept("\\u") ? try unicodeEscape() : nextScalar()
             guard isNamePart(scalar, first: name.isEmpty) else {
-                throw PatternError(message: "the name of a group is no identifier", offset: start)
+                throw PatternError(message: "the name of a group is not an identifier", offset: start)
             }
             name.append(scalar)
         }
