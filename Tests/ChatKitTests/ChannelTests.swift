@@ -36,7 +36,11 @@ import Testing
             #expect(custom.keys.sorted() == ["by 0", "by 1", "by 2", "by 3", "other"])
             #expect(try await room.update { _, fields in fields.data = [1, 2] }.data == [1, 2])
             let user = try await chat.currentUser.update { now, fields in fields.name = (now.name ?? "-") + "!" }
-            #expect(user.name == "-!")
+            #expect(user.name == "-!" && user.lastActiveTimestamp == nil)
+            for time in [17 as any JSONCodable, "17", 17.0] {
+                let active = try await chat.currentUser.update(custom: ["lastActiveTimestamp": time])
+                #expect(active.lastActiveTimestamp == 17)
+            }
             let membership = try await room.join().update { _, fields in fields.status = "here" }
             #expect(membership.status == "here")
             let none = await #expect(throws: ChatError.self) { _ = try await chat.channel("none").update { _, _ in } }

@@ -19,6 +19,9 @@ private final class Reader: ChannelDelegate {
         let old = message.oldValues["data"]?["text"]?.string ?? "-"
         heard("\(name(message.sender)): \(old) -> \(message.text) in \(name(channel))")
     }
+    func channel(_ channel: Channel, didDelete message: Message) {
+        heard("\(name(message.sender)) deleted \(message.timetoken) \(message.isDeleted) in \(name(channel))")
+    }
     func channel(_ channel: Channel, updatedReaction event: ReactionEvent) {
         heard("\(name(event.user)) \(event.key) \(event.count) in \(name(channel))")
     }
@@ -86,6 +89,11 @@ private final class Reader: ChannelDelegate {
             #expect(await reader.meets("Ben wave 1 in Crew of 2/2"))
             try await message.createThread().sendText("indeed")
             #expect(await reader.meets(#"thread 1 ["Ben"] true"#))
+            try await message.delete(soft: true)
+            #expect(await reader.meets("Ben deleted \(timetoken) true in Crew of 2/2"))
+            let second = try await channel.sendText("gone")
+            try await channel.getMessage(timetoken: second)?.delete()
+            #expect(await reader.meets("Ben deleted \(second) true in Crew of 2/2"))
         }
     }
 

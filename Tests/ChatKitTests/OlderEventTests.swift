@@ -23,6 +23,7 @@ private protocol OlderScenes: Sendable {
     func calls(_ chat: Chat) async throws
     func mention(_ chat: Chat) async throws
     func refused(_ chat: Chat) async throws
+    func merged(_ chat: Chat) async throws
     func signals(_ chat: Chat) async throws
     func channels(_ chat: Chat) async throws
     func others(_ chat: Chat) async throws
@@ -54,6 +55,11 @@ private protocol OlderScenes: Sendable {
     @Test("are refused when the content cannot be sent", arguments: MatchStrategy.allCases)
     func refused(way: MatchStrategy) async throws {
         try await way.withChat { try await OlderCalls.all.refused($0) }
+    }
+
+    @Test("of the library's own contents carry additional members", arguments: MatchStrategy.allCases)
+    func merged(way: MatchStrategy) async throws {
+        try await way.withChat { try await OlderCalls.all.merged($0) }
     }
 
     @Test("are told apart by the method that sent them", arguments: MatchStrategy.allCases)
@@ -183,11 +189,54 @@ private struct OlderCalls: OlderScenes {
             try await chat.emitEvent(channelId: "room.1", payload: Mute())
         }
         #expect(unknown?.code == .malformed)
-        let merged = await #expect(throws: ChatError.self) {
-            try await chat.emitEvent(
-                channelId: "room.1", payload: Typing(value: true), mergePayloadWith: ["a": 1])
+    }
+
+    @available(*, deprecated)
+    func merged(_ chat: Chat) async throws {
+        let heard = Heard<String>()
+        let moderation = "PUBNUB_INTERNAL_MODERATION_crew"
+        let listeners = [
+            chat.listenForEvents(type: Typing.self, channelId: "crew") {
+                heard("\($0.event.userId) types \($0.event.payload.value)")
+            },
+            chat.listenForEvents(type: Receipt.self, channelId: "crew") {
+                heard("\($0.event.userId) read \($0.event.payload.messageTimetoken)")
+            },
+            chat.listenForEvents(type: Report.self, channelId: moderation) {
+                heard("reported \($0.event.payload.reportedMessageTimetoken ?? 0): \($0.event.payload.reason)")
+            },
+            chat.channel("crew").onMessageReported { heard("report: \($0.reason)") },
+            chat.listenForEvents(type: Invite.self, channelId: "ben") {
+                heard("\($0.event.userId) invites to \($0.event.payload.channelId)")
+            },
+            chat.user("ben").onInvited { heard("invited to \($0.channelId)") },
+            chat.listenForEvents(type: Restriction.self, channelId: "ben") {
+                heard("\($0.event.payload.userId) muted in \($0.event.payload.channelId): \($0.event.payload.mute)")
+            },
+        ]
+        for listener in listeners { try await listener.ready() }
+        let more: [String: any JSONCodable] = ["a": 1]
+        try await chat.emitEvent(channelId: "crew", payload: Typing(value: true), mergePayloadWith: more)
+        #expect(await heard.next() == ["ana types true"])
+        try await chat.emitEvent(channelId: "crew", payload: Receipt(messageTimetoken: 17), mergePayloadWith: more)
+        #expect(await heard.next() == ["ana read 17"])
+        try await chat.emitEvent(
+            channelId: moderation, payload: Report(reason: "rude", reportedMessageTimetoken: 17),
+            mergePayloadWith: more)
+        #expect(Set(await heard.next(2)) == ["reported 17: rude", "report: rude"])
+        try await chat.emitEvent(
+            channelId: "ben", payload: Invite(channelType: .group, channelId: "crew"), mergePayloadWith: more)
+        #expect(Set(await heard.next(2)) == ["ana invites to crew", "invited to crew"])
+        try await chat.emitEvent(
+            channelId: "ben", payload: Restriction(userId: "ben", channelId: "crew", ban: false, mute: true),
+            mergePayloadWith: more)
+        #expect(await heard.next() == ["ben muted in crew: true"])
+        let stored = try await chat.getEventsHistory(channelId: "ben").events.compactMap {
+            $0.event.payload as? CustomEvent
         }
-        #expect(merged?.code == .malformed)
+        #expect(stored.map(\.type) == ["invite", "moderation"])
+        #expect(stored.allSatisfy { $0.payload["a"]?.json == 1 })
+        for listener in listeners { listener.close() }
     }
 
     @available(*, deprecated)

@@ -82,6 +82,35 @@ import Testing
         }
     }
 
+    @Test("are sorted by their records among members, with a token by public fields only; channels of a user likewise")
+    func membersSorted() async throws {
+        try await APIFixture.run { api in
+            for (channel, name) in [("a", "Zoo"), ("b", "Alps")] {
+                _ = await api.call(.put, "/v1/channels/\(channel)", #"{"kind":"public","name":"\#(name)"}"#)
+            }
+            for (user, name, status) in [("ana", "Zoe", "away"), ("ben", "Adam", "here"), ("cy", "Max", "busy")] {
+                _ = await api.call(.put, "/v1/users/\(user)", #"{"name":"\#(name)","status":"\#(status)"}"#)
+                for channel in ["a", "b"] { _ = await api.call(.put, "/v1/channels/\(channel)/members/\(user)", "{}") }
+            }
+            func read(_ path: String, _ member: String, key: String = "dev") async -> [String?]? {
+                await api.call(.get, path, key: key)["data"]?.elements?.map { $0[member]?.string }
+            }
+            let members = "/v1/channels/a/members?sort="
+            #expect(await read(members + "user.name", "user") == ["ben", "cy", "ana"])
+            #expect(await read(members + "user.status:desc", "user") == ["ben", "cy", "ana"])
+            let first = await api.call(.get, members + "user.name&limit=2")
+            let cursor = try #require(first["next_cursor"]?.string)
+            #expect(await read(members + "user.name&limit=2&cursor=\(cursor)", "user") == ["ana"])
+            #expect(await read("/v1/users/ana/memberships?sort=channel.name", "channel") == ["b", "a"])
+            #expect(await api.call(.get, members + "channel.name").code == "bad_sort")
+            let answer = await api.call(.post, "/v1/tokens", #"{"user":"ana","scopes":["read"]}"#)
+            let token = try #require(answer["token"]?.string)
+            _ = await api.call(.patch, "/v1/apps/default", #"{"public_user_fields":["email"]}"#)
+            #expect(await read(members + "user.name", "user", key: token) == ["ben", "cy", "ana"])
+            #expect(await api.call(.get, members + "user.status", key: token).code == "bad_sort")
+        }
+    }
+
     @Test("block others, and lift it")
     func blocks() async throws {
         try await APIFixture.run { api in

@@ -6,19 +6,24 @@ import Testing
 @testable import PubNubAPI
 
 @Suite("A message action on PubNub's wire", .timeLimit(.minutes(2))) struct MessageActionTests {
-    private static let base = "/v1/message-actions/sub-demo/channel/room"
+    private static let channels = "/v1/message-actions/sub-demo/channel/"
+    private static let base = channels + "room"
 
     private func add(
-        _ type: String, _ value: String, to message: String, by user: String = "bob", _ gateway: PubNubHarness
+        _ type: String, _ value: String, to message: String, in channel: String = "room", by user: String = "bob",
+        _ gateway: PubNubHarness
     ) async throws -> WireAnswer {
         try await gateway.call(
-            "POST", "\(Self.base)/message/\(message)?uuid=\(user)", #"{"type":"\#(type)","value":"\#(value)"}"#)
+            "POST", "\(Self.channels)\(channel)/message/\(message)?uuid=\(user)",
+            #"{"type":"\#(type)","value":"\#(value)"}"#)
     }
 
     private func remove(
-        _ action: String, from message: String, by user: String = "bob", _ gateway: PubNubHarness
+        _ action: String, from message: String, in channel: String = "room", by user: String = "bob",
+        _ gateway: PubNubHarness
     ) async throws -> WireAnswer {
-        try await gateway.call("DELETE", "\(Self.base)/message/\(message)/action/\(action)?uuid=\(user)")
+        try await gateway.call(
+            "DELETE", "\(Self.channels)\(channel)/message/\(message)/action/\(action)?uuid=\(user)")
     }
 
     @Test("is added once, listed, sent live and removed by its user")
@@ -161,6 +166,23 @@ import Testing
                 #expect(try await remove(place, from: message, gateway).text == #"{"status":200,"data":{}}"#)
             }
             #expect(try await remove(place, from: "\(before)", gateway).status == 400)
+        }
+    }
+
+    @Test("of a reply that was deleted permanently can still be removed in its thread")
+    func ofDeletedReply() async throws {
+        try await PubNubHarness.run { gateway in
+            let root = try await gateway.publish("room", #"{"type":"text","text":"hi"}"#).timetoken
+            let thread = "PUBNUB_INTERNAL_THREAD_room_\(root)"
+            let reply = try await gateway.publish(thread, #"{"type":"text","text":"one"}"#).timetoken
+            let added = try await add("reactions", "👍", to: reply, in: thread, gateway)
+            let place = try #require(added["data"]?["actionTimetoken"]?.string)
+            let before = try #require(UInt64(reply)) - 1
+            let history = "/v3/history/sub-key/sub-demo/channel/\(thread)?start=\(before)&end=\(reply)"
+            #expect(try await gateway.call("DELETE", history).status == 200)
+            #expect(try await remove(place, from: reply, in: thread, gateway).status == 200)
+            let other = "PUBNUB_INTERNAL_THREAD_room_\(reply)"
+            #expect(try await remove(place, from: reply, in: other, gateway).status == 400)
         }
     }
 

@@ -44,6 +44,34 @@ import Testing
         }
     }
 
+    @Test("that Chat SDKs publish as a message is in history, and counts as no message")
+    func history() async throws {
+        try await PubNubHarness.run { gateway in
+            let chat = gateway.chat
+            _ = try await chat.make(NewChannel(kind: .public, id: "room"))
+            for user in ["ana", "bob"] { _ = try await chat.join(user, to: "room") }
+            let text = JSONText(trusted: Array(#"{"text":"hi"}"#.utf8))
+            let sent = try await chat.post(
+                .message(channel: "room", data: text, user: "ana", meta: nil), MessageLinks(mentions: .users(["bob"])))
+            let message = sent.events[0].event.timetoken
+            _ = try await chat.invite(["cy"], to: "room")
+            _ = try await chat.report(message, in: "room", for: "rude", by: "bob")
+            _ = try await chat.react("👍", to: message, in: "room", by: "ana")
+            func types(_ channel: String) async throws -> [String] {
+                let answer = try await gateway.history(channel)
+                return answer["channels"]?[channel]?.elements?.map { $0["message"]?["type"]?.string ?? "-" } ?? []
+            }
+            #expect(try await types("bob") == ["mention"])
+            #expect(try await types("cy") == ["invite"])
+            #expect(try await types("PUBNUB_INTERNAL_MODERATION_room") == ["report"])
+            #expect(try await types("room") == ["text"])
+            let old = try await gateway.get("/v2/history/sub-key/sub-demo/channel/cy?count=1")
+            #expect(old.json?[0]?[0]?["type"]?.string == "invite")
+            let counts = try await gateway.get("/v3/history/sub-key/sub-demo/message-counts/bob?timetoken=1")
+            #expect(counts["channels"]?["bob"]?.integer == 0)
+        }
+    }
+
     @Test("is sent as the text of a message, an action or an object where it is one")
     func others() async throws {
         try await PubNubHarness.run { gateway in

@@ -30,11 +30,13 @@ extension Channel {
         updates(of: channels)?.started() ?? .ended
     }
 
-    private var updates: ChatStream<Channel?> {
+    /// The channel after each change, and nil when it is deleted.
+    package var updates: ChatStream<Channel?> {
         chat.updates(of: [self], on: [id], Self.changes, Self.change).map(\.first)
     }
 
-    private static func updates(of channels: [Channel]) -> ChatStream<[Channel]>? {
+    /// All channels after each change of one of them; nil for an empty list.
+    package static func updates(of channels: [Channel]) -> ChatStream<[Channel]>? {
         channels.first?.chat.updates(of: channels, on: channels.map(\.id), changes, change)
     }
 
@@ -73,11 +75,13 @@ extension User {
         updates(of: users)?.started() ?? .ended
     }
 
-    private var updates: ChatStream<User?> {
+    /// The user after each change, and nil when it is deleted.
+    package var updates: ChatStream<User?> {
         chat.updates(of: [self], on: [id], Self.changes, Self.change).map(\.first)
     }
 
-    private static func updates(of users: [User]) -> ChatStream<[User]>? {
+    /// All users after each change of one of them; nil for an empty list.
+    package static func updates(of users: [User]) -> ChatStream<[User]>? {
         users.first?.chat.updates(of: users, on: users.map(\.id), changes, change)
     }
 
@@ -115,11 +119,13 @@ extension Membership {
         updates(of: memberships)?.started() ?? .ended
     }
 
-    private var updates: ChatStream<Membership?> {
+    /// The membership after each change, and nil when it is deleted.
+    package var updates: ChatStream<Membership?> {
         chat.updates(of: [self], on: [channelId], Self.changes, Self.change).map(\.first)
     }
 
-    private static func updates(of memberships: [Membership]) -> ChatStream<[Membership]>? {
+    /// All memberships after each change of one of them; nil for an empty list.
+    package static func updates(of memberships: [Membership]) -> ChatStream<[Membership]>? {
         memberships.first?.chat.updates(of: memberships, on: memberships.map(\.channelId), changes, change)
     }
 
@@ -158,7 +164,8 @@ extension Message {
         updates(of: messages)?.started() ?? .ended
     }
 
-    private static func updates(of messages: [Message]) -> ChatStream<[Message]>? {
+    /// All messages after each change of one of them; nil for an empty list.
+    package static func updates(of messages: [Message]) -> ChatStream<[Message]>? {
         messages.first?.chat.updates(of: messages, on: messages.map(\.channelId), MessageStreams.changes) {
             event, message in
             guard event.channel.name == message.channelId, event.changedMessage == message.timetoken else {

@@ -95,18 +95,18 @@ extension Typing {
 extension Chat {
     /// Sends an event with any content. The content's type determines the operation:
     ///
-    /// - ``Custom``, ``CustomEvent``, ``TextMessageContent`` and types of the program are published in the channel. A
-    ///   type of the program must be ``JSONCodable`` and print an object.
-    /// - A ``Mention`` is published as a custom event of the type `mention`. ``User/onMentioned(_:)`` of the user whose
-    ///   id is `channelId` also receives it.
-    /// - A ``Report`` reports the message. ``Typing`` starts or stops typing. A ``ReadReceipt`` moves the read mark. An
-    ///   ``Invite`` invites the user whose id is `channelId`. A ``Restriction`` restricts its user.
+    /// ``Custom``, ``CustomEvent``, ``TextMessageContent`` and contents of the program's own, which must be
+    /// ``JSONCodable`` and print an object, are published in the channel. A ``Mention`` is a custom event of the type
+    /// `mention`, which ``User/onMentioned(_:)`` of the user with the channel's id also receives. The other contents of
+    /// the library make the call that causes their event: a ``Report`` reports the message, ``Typing`` starts or stops
+    /// typing, a ``ReadReceipt`` moves the read mark, an ``Invite`` invites the user whose id is `channelId`, and a
+    /// ``Restriction`` restricts its user. With additional members they make no call: they are published in the form of
+    /// PubNub's Chat SDKs, and only listeners of this content receive them.
     ///
-    /// - Parameter mergePayloadWith: additional members of the payload, for published contents only.
-    /// - Returns: the timetoken of a published event; zero for other contents.
-    /// - Throws: `.malformed` for a content that cannot be sent, and for `mergePayloadWith` with a content that is not
-    ///   published; otherwise the error of the operation.
-    @available(*, deprecated, message: "use Channel.emitCustomEvent, and the methods for reports, typing and so on")
+    /// - Parameter mergePayloadWith: additional members of the payload.
+    /// - Returns: the event's timetoken; zero for a content that makes another call.
+    /// - Throws: `.malformed` for a content that cannot be sent; otherwise the error of the call.
+    @available(*, deprecated, message: "use Channel.emitCustomEvent, and the calls for reports, typing and the others")
     @discardableResult
     public func emitEvent<Content: EventContent>(
         channelId: String, payload: Content, mergePayloadWith: [String: any JSONCodable]? = nil
@@ -124,9 +124,9 @@ extension Chat {
         case let event as CustomEvent:
             return try await channel.emitCustomEvent(
                 payload: event.payload.merging(extra) { $1 }, messageType: event.type)
-        case let mention as Mention:
-            return try await channel.emitCustomEvent(
-                payload: mention.members.merging(extra) { $1 }, messageType: Mention.eventType)
+        case let mention as Mention: return try await mention.publish(in: channel, extra)
+        case let content as any EmittedContent where !extra.isEmpty:
+            return try await content.publish(in: channel, extra)
         case let message as TextMessageContent:
             let content = try extra.isEmpty ? message.content : message.content.merging(extra, into: Content.self)
             return try await backend.post(OutgoingMessage(.message, on: channelId, data: content.text))
@@ -134,11 +134,6 @@ extension Chat {
             let members = try own.encoded().merging(extra, into: Content.self)
             return try await channel.emitCustomEvent(payload: members.members)
         default:
-            guard extra.isEmpty else {
-                throw ChatError(
-                    .malformed,
-                    "a \(Content.self) has no place for additional members; send them in a content type of your own")
-            }
             try await send(payload, to: channelId)
             return .zero
         }
@@ -182,31 +177,6 @@ extension AnyJSON {
     }
 }
 
-extension Mention {
-    /// The type of the custom event that ``Chat/emitEvent(channelId:payload:mergePayloadWith:)`` sends.
-    static let eventType = "mention"
-
-    /// The payload of a mention event, which PubNub's Chat SDKs also read.
-    fileprivate var members: [String: any JSONCodable] {
-        var members: [String: any JSONCodable] = [
-            "type": Self.eventType, "messageTimetoken": messageTimetoken.description, "channel": channelId,
-        ]
-        if let parentChannelId { members["parentChannel"] = parentChannelId }
-        return members
-    }
-
-    /// Reads a mention from the payload of an event; nil for any other event.
-    init?(emitted event: Event) {
-        let data = AnyJSON(event.data)
-        guard event.type == Self.eventType, let timetoken = data.timetoken("messageTimetoken"),
-            let channel = data.text("channel")
-        else { return nil }
-        self.init(
-            messageTimetoken: timetoken, channelId: channel, parentChannelId: data.text("parentChannel"),
-            mentionedByUserId: event.user ?? "")
-    }
-}
-
 // MARK: - Listening
 
 extension Chat {
@@ -233,8 +203,9 @@ extension Chat {
         contents(type, channelId, customMethod).started()
     }
 
+    /// The events of one content on a channel; custom events only of one method.
     @available(*, deprecated)
-    private func contents<Content: EventContent>(
+    package func contents<Content: EventContent>(
         _ type: Content.Type, _ channelId: String, _ method: EmitEventMethod
     ) -> ChatStream<EventWrapper<Content>> {
         events(of: [], on: [channelId]) { event in event.olderContent(type, method).map { event.wrapped($0) } }
@@ -246,6 +217,9 @@ extension Event {
     fileprivate func olderContent<Content: EventContent>(
         _ wanted: Content.Type, _ method: EmitEventMethod
     ) -> Content? {
+        if let type = wanted as? any EmittedContent.Type, let content = type.init(emitted: self) as? Content {
+            return content
+        }
         let isSignal = kind == .signal
         if isCustom || isSignal {
             guard isSignal == (method == .signal) else { return nil }
@@ -253,7 +227,6 @@ extension Event {
                 guard isSignal || type == BuiltInTypes.custom else { return nil }
                 return Custom(data: olderPayload, method: method) as? Content
             }
-            if let mention = Mention(emitted: self) as? Content { return mention }
         }
         return decoded(as: wanted)
     }

@@ -91,6 +91,12 @@ extension Behaviour {
             }
             (request.thread, request.kinds, request.countMost) = (.none, [.message], 1)
             #expect(try await trial.log.counts([request]) == [1])
+            (request.thread, request.kinds, request.countMost) = (.any, [.file], .max)
+            #expect(try await trial.log.counts([request]) == [0])
+            let all = HistoryRequest(channel: request.channel, limit: 10)
+            request.typesOfAnyKind = Set(try await trial.log.history([all])[0].items.map(\.type))
+            #expect(try await trial.log.counts([request]) == [8])
+            #expect(try await trial.log.history([request])[0].items.count == 8)
         },
         Behaviour("an event is found by its echoes in memory, once, and only where these are requested") { trial in
             var draft = trial.draft("ana", "1")

@@ -97,7 +97,9 @@ extension ChatAccess {
     ///   `.malformed` for a bad name or query.
     public func members(of channel: String, _ list: RecordList) async throws(ChatError) -> Page<MembershipRecord> {
         try await requireVisible(of: channel)
-        var query = try RecordQuery(.membership, list, .memberships, in: app, limits: limits)
+        let fields =
+            caller.user == nil ? RecordFields.members : .members.showing(publicUserFields, prefix: "user:")
+        var query = try RecordQuery(.membership, list, fields, in: app, limits: limits)
         query.parent = channel
         var list = list
         // The store's total would include members of a deleted channel with the same name.

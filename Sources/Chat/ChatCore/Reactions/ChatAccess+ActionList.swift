@@ -105,9 +105,20 @@ extension ChatAccess {
     ///
     /// - Throws: `.forbidden` when the caller may not read the channel.
     public func isRemoved(_ timetoken: Timetoken, in channel: String) async throws(ChatError) -> Bool {
+        try await removed(timetoken, in: channel) != nil
+    }
+
+    /// True when a reply of the thread was removed permanently, for as long as its record is kept.
+    ///
+    /// - Throws: `.forbidden` without access to the channel of the message replied to.
+    public func isRemoved(_ timetoken: Timetoken, in thread: MappedThread) async throws(ChatError) -> Bool {
+        try await removed(timetoken, in: thread.parent)?.threadOf == thread.root
+    }
+
+    private func removed(_ timetoken: Timetoken, in channel: String) async throws(ChatError) -> MessageRecord? {
         try await requireAccess(of: channel)
         let record = try await directory.read(MessageRecord.key(channel, timetoken, in: app))
-        return record.flatMap { MessageRecord($0) }?.deletion?.isHard ?? false
+        return record.flatMap { MessageRecord($0) }.flatMap { $0.deletion?.isHard == true ? $0 : nil }
     }
 
     private static func actionRecords(_ record: Record) -> [MessageActionRecord] {

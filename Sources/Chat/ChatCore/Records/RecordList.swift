@@ -73,7 +73,9 @@ public struct RecordFields: Sendable {
     let updated: String
     /// The members that readers see but that cannot be used to sort.
     let others: [String]
-    /// The override of a field; nil for none. It applies to filters; sorting uses the stored value.
+    /// Fields of the record at the other end of a membership, for orders only.
+    let ends: [Field]
+    /// The override of a field. It applies to filters; orders use the stored value.
     var override: Override?
 
     /// Creates the fields of a list.
@@ -93,6 +95,7 @@ public struct RecordFields: Sendable {
         self.id = id
         updated = "updated"
         others = []
+        ends = []
     }
 
     /// Creates a copy with only the fields for which `isVisible` returns true.
@@ -102,15 +105,26 @@ public struct RecordFields: Sendable {
         id = all.id
         updated = all.updated
         others = all.others
+        ends = all.ends.filter(isVisible)
     }
 
-    /// Creates fields that have the same names as in the store, and further members of the REST API.
-    private init(names: [String], created: String? = nil, objects: [String] = [], others: [String] = []) {
+    /// Fields with the same names as in the store, and further members that the REST API shows.
+    ///
+    /// - Parameter end: the kind of the other end of a membership: `user` or `channel`.
+    private init(
+        names: [String], created: String? = nil, objects: [String] = [], others: [String] = [], end: String? = nil
+    ) {
         self.names =
             names.map { Field(word: $0, stored: $0) }
             + (created.map { [Field(word: "created_at", stored: $0)] } ?? [])
         self.objects = objects.map { Field(word: $0, stored: $0) }
         self.others = others
+        ends =
+            end.map { end in
+                [("name", "name"), ("type", "type"), ("status", "status"), ("updated_at", "@updated")].map {
+                    Field(word: "\(end).\($0)", stored: "\(end):\($1)")
+                }
+            } ?? []
         id = "id"
         updated = "updated_at"
     }
@@ -148,11 +162,19 @@ public struct RecordFields: Sendable {
             "created_by", "created_timetoken",
         ], created: "created_timetoken", objects: ["custom", "data"],
         others: ["operators", "pinned_timetoken", "member_count", "joined_member_count"])
-    static let memberships = RecordFields(
-        names: [
-            "user", "channel", "state", "role", "inviter", "type", "status", "joined_timetoken", "invited_timetoken",
-            "read_timetoken", "delivered_timetoken",
-        ], objects: ["custom", "hidden"], others: ["created_at"])
+    /// The fields of the memberships of a user.
+    static let memberships = memberships(end: "channel")
+    /// The fields of the members of a channel.
+    static let members = memberships(end: "user")
+
+    private static func memberships(end: String) -> RecordFields {
+        RecordFields(
+            names: [
+                "user", "channel", "state", "role", "inviter", "type", "status", "joined_timetoken",
+                "invited_timetoken", "read_timetoken", "delivered_timetoken",
+            ], objects: ["custom", "hidden"], others: ["created_at"], end: end)
+    }
+
     static let restrictions = RecordFields(
         names: ["user", "channel", "ban", "mute", "reason", "moderator", "since_timetoken", "until_timetoken"],
         created: "since_timetoken", others: ["until"])
@@ -226,10 +248,11 @@ extension RecordFields {
         switch parts[0] {
         case id: return (.id, order == .ascending)
         case updated: return (.updated, order == .ascending)
-        case let name where names.contains { $0.word == name }:
-            return (.field(stored(name) ?? name), order == .ascending)
-        default:
-            let known = ([id] + words + [updated]).joined(separator: ", ")
+        case let name:
+            if let field = (names + ends).first(where: { $0.word == name }) {
+                return (.field(field.stored), order == .ascending)
+            }
+            let known = ([id] + words + [updated] + ends.map(\.word)).joined(separator: ", ")
             throw ChatError(
                 .malformed, "the list cannot be sorted by '\(parts[0].prefix(64))'; sort by one of \(known)",
                 slug: "bad_sort",

@@ -3,9 +3,8 @@ public import ChatModel
 /// Receives the events in the channels of the chat's user, as a device of the user receives them. The methods are
 /// called in the order of the events, one at a time.
 ///
-/// For some events there are two methods, with and without an additional parameter: the receipt, the typing users, the
-/// restriction or the reason. Implement one of the two; by default, the longer one calls the shorter one. All other
-/// methods do nothing by default.
+/// Every method does nothing by default, except those with a receipt, typing users, a restriction, a reason or a deleted
+/// message: they call the method of the same event without it. Implement one of the two.
 ///
 /// The channels and users contain their records, as far as the user may see them.
 public protocol ChannelDelegate: AnyObject, Sendable {
@@ -15,6 +14,8 @@ public protocol ChannelDelegate: AnyObject, Sendable {
     func channel(_ channel: Channel, didUpdate message: Message)
     /// A message was deleted.
     func channel(_ channel: Channel, messageWasDeleted timetoken: Timetoken)
+    /// A message was deleted. It is marked as deleted, without its content; its `sender` is set.
+    func channel(_ channel: Channel, didDelete message: Message)
     /// A message mentions the user.
     func channel(_ channel: Channel, didReceiveMention message: Message)
     /// A reaction was added or removed.
@@ -98,6 +99,9 @@ extension ChannelDelegate {
     public func channel(_ channel: Channel, didReceive message: Message) {}
     public func channel(_ channel: Channel, didUpdate message: Message) {}
     public func channel(_ channel: Channel, messageWasDeleted timetoken: Timetoken) {}
+    public func channel(_ channel: Channel, didDelete message: Message) {
+        self.channel(channel, messageWasDeleted: message.timetoken)
+    }
     public func channel(_ channel: Channel, didReceiveMention message: Message) {}
     public func channel(_ channel: Channel, updatedReaction event: ReactionEvent) {}
     public func channelWasChanged(_ channel: Channel) {}

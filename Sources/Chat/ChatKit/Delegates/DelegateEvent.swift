@@ -40,7 +40,11 @@ struct DelegateEvent: Sendable {
                 delegate.channel(channel, didUpdate: message)
             }
         case "message.deleted":
-            delegate.channel(channel, messageWasDeleted: data["message"]?.timetoken("timetoken") ?? .zero)
+            if let message = await message {
+                delegate.channel(channel, didDelete: message)
+            } else {
+                delegate.channel(channel, messageWasDeleted: data["message"]?.timetoken("timetoken") ?? .zero)
+            }
         case "user.mentioned":
             if let message = await message {
                 let place = Channel(chat: chat, id: message.channelId, shown: event.data.rawMember("channel"))

@@ -38,7 +38,18 @@ public struct User: Sendable, Identifiable {
         eTag = record.etag
     }
 
-    /// The user's events as sequences. For each sequence there is also an `on…` method with a closure.
+    /// The time at which the user was last active, in milliseconds since 1970; nil for none. Chat SDKs of PubNub store it
+    /// in `custom.lastActiveTimestamp`.
+    public var lastActiveTimestamp: Double? {
+        switch custom["lastActiveTimestamp"]?.json {
+        case .integer(let value): Double(value)
+        case .double(let value): value
+        case .string(let text): Double(text)
+        default: nil
+        }
+    }
+
+    /// The sequences of the user's events. For each of them there is also an `on…` method that takes a closure.
     public var stream: UserStreams { UserStreams(user: self) }
 }
 

@@ -8,10 +8,12 @@ extension ChannelStreams {
         return events(of: ["message.created"]) { Message(chat: chat, MessageState($0)) }
     }
 
-    /// Yields each report of a message of the channel. The user must be a moderator of the channel.
+    /// Reports of the channel's messages, and those that another client has sent as events of the type `report`. Requires a
+    /// moderator of the channel.
     public func messageReported() -> ChatStream<Report> {
-        channel.chat.events(of: ["report.created"], on: ["PUBNUB_INTERNAL_MODERATION_" + channel.id]) {
-            Report(AnyJSON($0.data))
+        let types = ["report.created", Report.eventType]
+        return channel.chat.events(of: types, on: ["PUBNUB_INTERNAL_MODERATION_" + channel.id]) { event in
+            event.type == Report.eventType ? Report(emitted: event) : Report(AnyJSON(event.data))
         }
     }
 

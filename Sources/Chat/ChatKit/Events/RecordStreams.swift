@@ -33,8 +33,12 @@ extension Chat {
             transform: { event in await transform(event.event).map { [$0] } ?? [] })
     }
 
-    /// Yields the values that `transform` returns for the events that a device of the chat's user receives; nil values
-    /// are left out.
+    /// Returns the events of a selection.
+    package func events(_ selection: EventSelection) -> ChatStream<LiveEvent> {
+        ChatStream(chat: self, selection: selection, transform: { [$0] })
+    }
+
+    /// Returns values made from the events that a device of the chat's user receives.
     func deviceEvents<Value: Sendable>(
         of types: [String] = [], _ transform: @escaping @Sendable (Event) async -> Value?
     ) -> ChatStream<Value> {
@@ -140,9 +144,11 @@ extension UserStreams {
     /// Yields when the user's record is deleted.
     public func deleted() -> ChatStream<Void> { events(of: ["user.deleted"]) { _ in () } }
 
-    /// Yields each invitation of the user.
+    /// Invitations of the user, and those that another client has sent as events of the type `invite`.
     public func invited() -> ChatStream<Invite> {
-        personal(of: ["member.invited"]) { Invite($0, AnyJSON($0.data)) }
+        personal(of: ["member.invited", Invite.eventType]) { event in
+            event.type == Invite.eventType ? Invite(emitted: event) : Invite(event, AnyJSON(event.data))
+        }
     }
 
     /// Yields each message that mentions the user, and each mention that a client sent to the user's channel as an

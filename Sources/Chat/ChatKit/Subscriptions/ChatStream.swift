@@ -61,7 +61,7 @@ extension ChatStream {
     /// Calls a closure with each value until the returned listener is closed.
     ///
     /// - Parameter endsWithSubscriptions: true when ``Chat/unsubscribeAll()`` closes the listener.
-    func listen(
+    package func listen(
         endsWithSubscriptions: Bool = true, _ callback: @escaping @Sendable (Element) async -> Void
     ) -> AutoCloseable {
         let listener = Listener(chat, selection)

@@ -103,8 +103,9 @@ extension PubNubAPI {
     private func place(
         of message: Timetoken, on channel: String, _ chat: ChatAccess
     ) async throws(ChatError) -> String {
-        guard let thread = MappedThread(channel), try await chat.isReply(message, in: thread) else { return channel }
-        return thread.parent
+        guard let thread = MappedThread(channel) else { return channel }
+        if try await chat.isReply(message, in: thread) { return thread.parent }
+        return try await chat.isRemoved(message, in: thread) ? thread.parent : channel
     }
 
     /// The newest actions of a PubNub channel, the oldest first.

@@ -130,12 +130,18 @@ struct FetchRequest {
     func request(for channel: ChannelID, limit: Int) -> HistoryRequest {
         var request = HistoryRequest(channel: channel, after: after, before: before, order: order, limit: limit)
         request.kinds = Self.kinds
+        request.typesOfAnyKind = Self.chatTypes
         return request
     }
 
     /// The kinds of events in PubNub's history. It contains no signals, presence events, or changes of records and
     /// messages.
     static let kinds: Set<EventKind> = [.message, .file]
+    /// The events of the native API that Chat SDKs publish as messages, and therefore expect in history.
+    private static let chatTypes: Set<String> = [
+        "user.mentioned", "member.invited", "report.created", "user.banned", "user.muted", "user.unbanned",
+        "user.unmuted",
+    ]
 
     func print(_ pages: [(channel: String, events: [Event])]) -> JSONText {
         JSONText(capacity: 256 + pages.reduce(0) { $0 + $1.events.count * 256 }) { writer in

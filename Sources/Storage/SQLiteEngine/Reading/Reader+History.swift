@@ -97,27 +97,33 @@ extension Reader {
 /// The conditions of a request that no index covers. They are checked on a row before the whole row is read.
 private struct RowFilter {
     private let kinds: Set<EventKind>
+    private let typesOfAnyKind: Set<String>
     private let types: [NamePattern]
     private let user: [UInt8]?
     private let isOutsideThreads: Bool
     private let now: Timetoken
     /// Caches for each event type whether it matches the patterns.
     private var verdicts: [Int64: Bool] = [:]
+    /// True for each type seen so far that is included whatever its kind.
+    private var isOfAnyKind: [Int64: Bool] = [:]
 
     init(_ request: HistoryRequest, now: Timetoken) {
         kinds = request.kinds
+        typesOfAnyKind = request.typesOfAnyKind
         types = request.types
         user = request.user.map { Array($0.utf8) }
         isOutsideThreads = request.thread == .none
         self.now = now
     }
 
-    /// True when the filter checks only the expiry and the kind of events.
-    var isOfKindsAlone: Bool { types.isEmpty && user == nil }
+    /// True when only expiry and kind are checked.
+    var isOfKindsAlone: Bool { types.isEmpty && typesOfAnyKind.isEmpty && user == nil }
 
     mutating func admits(_ row: Statement, _ names: NameTable) throws(SQLiteFailure) -> Bool {
         if let expires = row.optionalInteger(7), UInt64(expires) <= now.rawValue { return false }
-        if !kinds.isEmpty, !kinds.contains(where: { $0.rawValue == row.integer(2) }) { return false }
+        if !kinds.isEmpty, !kinds.contains(where: { $0.rawValue == row.integer(2) }) {
+            guard try isOfAnyKind(row.integer(3), names) else { return false }
+        }
         if isOutsideThreads, !row.isNull(17) { return false }
         if let user, !row.withBytes(4, { $0.elementsEqual(user) }) { return false }
         guard !types.isEmpty else { return true }
@@ -126,5 +132,13 @@ private struct RowFilter {
         let verdict = types.match(try names.type(type))
         verdicts[type] = verdict
         return verdict
+    }
+
+    private mutating func isOfAnyKind(_ type: Int64, _ names: NameTable) throws(SQLiteFailure) -> Bool {
+        if typesOfAnyKind.isEmpty { return false }
+        if let known = isOfAnyKind[type] { return known }
+        let isIncluded = typesOfAnyKind.contains(try names.type(type))
+        isOfAnyKind[type] = isIncluded
+        return isIncluded
     }
 }
