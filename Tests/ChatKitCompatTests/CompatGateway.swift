@@ -32,6 +32,16 @@ struct CompatGateway: Sendable {
         PubNub(configuration: PubNubConfiguration(url: url, key: key, userId: user))
     }
 
+    /// Returns the initialized chat of a user.
+    func chat(
+        _ user: String, key: String = "dev", _ settings: ChatConfiguration = ChatConfiguration()
+    ) async throws -> ChatImpl {
+        try await ChatImpl(
+            chatConfiguration: settings,
+            pubNubConfiguration: PubNubConfiguration(url: url, key: key, userId: user)
+        ).initialize()
+    }
+
     /// Requests a token of a user.
     func token(of user: String) async throws -> String {
         let body = #"{"user":"\#(user)","scopes":["read","emit"],"channels":["room.*"]}"#

@@ -79,7 +79,7 @@ extension PubNub {
 
     /// A field by which lists of memberships are sorted.
     public enum MembershipSortProperty: Sendable {
-        /// A field of the user or channel at the other end: of these, only `id` can be sorted by.
+        /// A field of the user or channel at the other end: `id`, `name`, `type`, `status` or `updated`.
         case object(ObjectSortProperty)
         case status, type, updated
     }

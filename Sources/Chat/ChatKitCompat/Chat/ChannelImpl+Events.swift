@@ -1,0 +1,159 @@
+import ChatKit
+import ChatModel
+
+extension ChannelImpl {
+    /// Calls back with each message that is sent to the channel, the user's own included. Replies are left out: their
+    /// ``ThreadChannelImpl`` receives them.
+    public func onMessageReceived(callback: @escaping (MessageImpl) -> Void) -> any AutoCloseable {
+        let chat = chat
+        return chat.listen(
+            { channel.stream.messageReceived() },
+            { message in
+                guard message.parentTimetoken == nil, !chat.mutedUsersManager.isMuted(message.userId) else {
+                    return nil
+                }
+                return MessageImpl(chat, message, [])
+            }, callback)
+    }
+
+    /// Calls back with the ids of all typing users after each change.
+    public func onTypingChanged(callback: @escaping ([String]) -> Void) -> any AutoCloseable {
+        chat.listen({ channel.stream.typingChanged() }, { $0 }, callback)
+    }
+
+    /// Calls back with the ids of all present users after each change.
+    public func onPresenceChanged(callback: @escaping (Set<String>) -> Void) -> any AutoCloseable {
+        chat.listen({ channel.stream.presenceChanged() }, { Set($0) }, callback)
+    }
+
+    /// Calls back with the channel after its record was created and after each change of it.
+    public func onUpdated(callback: @escaping (ChannelImpl) -> Void) -> any AutoCloseable {
+        let chat = chat
+        return chat.listen({ channel.stream.updated() }, { ChannelImpl(chat, $0) }, callback)
+    }
+
+    /// Calls back when the channel's record is deleted.
+    public func onDeleted(callback: @escaping () -> Void) -> any AutoCloseable {
+        chat.listen({ channel.stream.deleted() }, { _ in true }, { _ in callback() })
+    }
+
+    /// Calls back with each moved read mark of a member.
+    public func onReadReceiptReceived(callback: @escaping (ReadReceipt) -> Void) -> any AutoCloseable {
+        chat.listen({ channel.stream.readReceiptReceived() }, { ReadReceipt($0) }, callback)
+    }
+
+    /// Calls back with each report of a message of the channel. Requires a moderator of the channel.
+    public func onMessageReported(callback: @escaping (Report) -> Void) -> any AutoCloseable {
+        chat.listen({ channel.stream.messageReported() }, { Report($0) }, callback)
+    }
+
+    /// Calls back with each event of the app's own types on the channel.
+    ///
+    /// - Parameter messageType: the type of the events; nil selects all types.
+    public func onCustomEvent(
+        messageType: String? = nil, callback: @escaping (CustomEvent) -> Void
+    ) -> any AutoCloseable {
+        let chat = chat
+        return chat.listen(
+            { channel.stream.customEvents(messageType: messageType) },
+            { chat.mutedUsersManager.isMuted($0.userId) ? nil : CustomEvent($0) }, callback)
+    }
+}
+
+/// The sequences of a channel's events. At most 1000 elements wait for a slow reader; then the oldest are dropped.
+public struct ChannelStream: Sendable {
+    let channel: ChannelImpl
+
+    /// The messages that are sent to the channel.
+    public func messages() -> AsyncStream<MessageImpl> { .following { channel.onMessageReceived(callback: $0) } }
+    /// The ids of all typing users after each change.
+    public func typingChanges() -> AsyncStream<[String]> { .following { channel.onTypingChanged(callback: $0) } }
+    /// The ids of all present users after each change.
+    public func presenceChanges() -> AsyncStream<Set<String>> {
+        .following { channel.onPresenceChanged(callback: $0) }
+    }
+    /// The channel after each change of its record.
+    public func updates() -> AsyncStream<ChannelImpl> { .following { channel.onUpdated(callback: $0) } }
+    /// One element when the record is deleted.
+    public func deletions() -> AsyncStream<Void> { .following { yield in channel.onDeleted { yield(()) } } }
+    /// The moved read marks of members.
+    public func readReceipts() -> AsyncStream<ReadReceipt> {
+        .following { channel.onReadReceiptReceived(callback: $0) }
+    }
+    /// The events of the app's own types; nil selects all types.
+    public func customEvents(messageType: String? = nil) -> AsyncStream<CustomEvent> {
+        .following { channel.onCustomEvent(messageType: messageType, callback: $0) }
+    }
+    /// The reports of the channel's messages.
+    public func reports() -> AsyncStream<Report> { .following { channel.onMessageReported(callback: $0) } }
+}
+
+// MARK: - Older names
+
+extension ChannelImpl {
+    /// Calls back with each message that is sent to the channel.
+    @available(*, deprecated, renamed: "onMessageReceived")
+    public func connect(callback: @escaping (MessageImpl) -> Void) -> any AutoCloseable {
+        onMessageReceived(callback: callback)
+    }
+
+    /// Calls back with the ids of all typing users after each change.
+    @available(*, deprecated, renamed: "onTypingChanged")
+    public func getTyping(callback: @escaping ([String]) -> Void) -> any AutoCloseable {
+        onTypingChanged(callback: callback)
+    }
+
+    /// Calls back with the ids of all present users after each change.
+    @available(*, deprecated, renamed: "onPresenceChanged")
+    public func streamPresence(callback: @escaping (Set<String>) -> Void) -> any AutoCloseable {
+        onPresenceChanged(callback: callback)
+    }
+
+    /// Calls back with the channel after each change, and with nil when its record is deleted.
+    @available(*, deprecated, message: "use onUpdated and onDeleted")
+    public func streamUpdates(callback: @escaping (ChannelImpl?) -> Void) -> any AutoCloseable {
+        let chat = chat
+        return chat.listen({ channel.updates }, { .some($0.map { ChannelImpl(chat, $0) }) }, callback)
+    }
+
+    /// Calls back with all channels after each change of one of them. A channel whose record is deleted is left out.
+    @available(*, deprecated, message: "use onUpdated and onDeleted of each channel")
+    public static func streamUpdatesOn(
+        channels: [ChannelImpl], callback: @escaping ([ChannelImpl]) -> Void
+    ) -> any AutoCloseable {
+        guard let chat = channels.first?.chat else { return ClosedListener() }
+        return chat.listen(
+            { ChatKit.Channel.updates(of: channels.map(\.channel)) },
+            { $0.map { ChannelImpl(chat, $0) } }, callback)
+    }
+
+    /// Calls back with the read marks of all members after each change: the users by the message that they have read.
+    @available(*, deprecated, message: "use onReadReceiptReceived and fetchReadReceipts")
+    public func streamReadReceipts(callback: @escaping ([Timetoken: [String]]) -> Void) -> any AutoCloseable {
+        let channel = self
+        return chat.listen(
+            { self.channel.stream.readReceiptReceived() }, { _ in try await channel.readMarks() }, callback)
+    }
+
+    /// Calls back with each report of a message of the channel. Requires a moderator of the channel.
+    @available(*, deprecated, renamed: "onMessageReported")
+    public func streamMessageReports(
+        callback: @escaping (ChatEvent<EventContent.Report>) -> Void
+    ) -> any AutoCloseable {
+        chat.listenForEvents(
+            type: EventContent.Report.self, channelId: "PUBNUB_INTERNAL_MODERATION_" + id,
+            callback: { callback($0.event) })
+    }
+
+    /// The members by the newest message that they have read.
+    private func readMarks() async throws -> [Timetoken: [String]] {
+        var marks: [Timetoken: [String]] = [:]
+        var page: (any PubNubHashedPage)?
+        repeat {
+            let found = try await fetchReadReceipts(limit: 250, page: page)
+            for receipt in found.receipts { marks[receipt.lastReadTimetoken, default: []].append(receipt.userId) }
+            page = found.page
+        } while page != nil
+        return marks
+    }
+}
