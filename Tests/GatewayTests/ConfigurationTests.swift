@@ -170,7 +170,7 @@ import Testing
             #expect(try filed.configuration.vault().openText(text, context: "x") == "hush")
             #expect(
                 refusal("secrets_key_file: \(path)", environment: ["PARLEY_SECRETS_KEY": Self.sealingKey])
-                    .contains("exclude"))
+                    .contains("must not both be set"))
         }
     }
 

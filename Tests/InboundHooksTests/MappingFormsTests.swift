@@ -229,7 +229,7 @@ import Testing
         let costly =
             #"{"channel":"a","type":"t","data":{"$each":"cloudevent/data","as":"e","when":{"e":"x"},"value":1}}"#
         let cases = [
-            ("[\(one),\(one)]", "1", 3, "more than the 3 events"),
+            ("[\(one),\(one)]", "1", 3, "more than 3 events"),
             (large, #""\#(String(repeating: "x", count: 60_000))""#, 2, "together larger"),
             (costly, "[\(Array(repeating: "1", count: 30_000).joined(separator: ","))]", 1, "too much work"),
         ]

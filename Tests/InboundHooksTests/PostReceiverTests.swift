@@ -367,7 +367,7 @@ private final class OneThread: TaskExecutor {
             let bad = try await fixture.gate.test(
                 Self.github(Self.push, secret: "other"), for: "s", by: InboundFixture.owner)
             #expect(!bad.isVerified)
-            #expect(bad.rejection == "no signature matches")
+            #expect(bad.rejection == "no signature matches a secret of the source")
             // The mapping's result is shown anyway: the owner may have only the body at hand.
             #expect(bad.outcomes.count == 1)
             let empty = try await fixture.gate.test(Self.github("{}"), for: "s", by: InboundFixture.owner)

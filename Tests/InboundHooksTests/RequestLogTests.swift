@@ -34,7 +34,7 @@ import Text
             let requests = try await fixture.gate.requests(of: "s", by: InboundFixture.owner)
             #expect(requests.map(\.outcome) == [.signatureInvalid, .rejected, .duplicate, .accepted])
             #expect(requests.map(\.secretIndex) == [nil, 1, 1, 1])
-            #expect(requests[0].reason == "no signature matches")
+            #expect(requests[0].reason == "no signature matches a secret of the source")
             #expect(requests[1].faults.map(\.pointer) == ["#/data"])
             #expect(requests[3].events.count == 1)
             #expect(requests[3].events == requests[2].events)

@@ -27,7 +27,7 @@ import Testing
                 "at least 2 characters"
             ),
             (#"{"pattern":"^a"}"#, #""b""#, "pattern", "does not match the pattern ^a", "^a"),
-            (#"{"format":"date"}"#, #""2026-02-30""#, "format", "is no date", "date"),
+            (#"{"format":"date"}"#, #""2026-02-30""#, "format", "is not a valid date", "date"),
             (#"{"maxItems":1}"#, "[1,2]", "maxItems", "must have at most 1 element, has 2", "at most 1 element"),
             (#"{"uniqueItems":true}"#, "[1,2,1.0]", "uniqueItems", "elements 0 and 2 are equal", nil),
             (

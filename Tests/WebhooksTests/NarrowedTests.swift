@@ -86,7 +86,7 @@ import Testing
             #expect(try await Self.refusal(dead[0], in: fixture) == nil)
             let refusal = try #require(try await Self.refusal(dead[1], in: fixture))
             #expect(refusal.code == .conflict && refusal.retryAfter == nil)
-            #expect(refusal.message.contains("holds"))
+            #expect(refusal.message.contains("limit of held deliveries"))
         }
     }
 }
