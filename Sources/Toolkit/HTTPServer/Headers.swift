@@ -47,20 +47,23 @@ public struct Headers: Sendable {
 
     /// The value of the first field with this name, without surrounding white space; `nil` when there is none.
     public subscript(name: String) -> String? {
-        for field in fields where matches(field, name) {
-            return value(of: field)
-        }
-        return nil
+        index(of: name).map { value(of: fields[$0]) }
     }
 
     /// The values of all fields with this name, in order.
     public subscript(all name: String) -> [String] {
-        fields.filter { matches($0, name) }.map(value(of:))
+        var values: [String] = []
+        var next = index(of: name)
+        while let index = next {
+            values.append(value(of: fields[index]))
+            next = self.index(of: name, from: index + 1)
+        }
+        return values
     }
 
     /// True when a field with this name exists.
     public func contains(_ name: String) -> Bool {
-        fields.contains { matches($0, name) }
+        index(of: name) != nil
     }
 
     /// All fields in order, as strings.
@@ -68,13 +71,24 @@ public struct Headers: Sendable {
         fields.map { (String(decoding: text[$0.start..<$0.start + $0.nameLength], as: UTF8.self), value(of: $0)) }
     }
 
-    private func matches(_ field: Field, _ name: String) -> Bool {
-        let wanted = name.utf8
-        guard field.nameLength == wanted.count else { return false }
-        var position = field.start
-        for byte in wanted {
-            guard ASCII.lowercased(text[position]) == ASCII.lowercased(byte) else { return false }
-            position += 1
+    /// Returns the index of the first field with a name, not before `start`; nil when there is none.
+    private func index(of name: String, from start: Int = 0) -> Int? {
+        var name = name
+        return name.withUTF8 { name in
+            text.withUnsafeBufferPointer { text in
+                fields[start...].firstIndex { field in
+                    field.nameLength == name.count && Self.isEqual(text, field.start, name)
+                }
+            }
+        }
+    }
+
+    /// True when the bytes at `start` are the name, without regard to the case of ASCII letters.
+    private static func isEqual(
+        _ text: UnsafeBufferPointer<UInt8>, _ start: Int, _ name: UnsafeBufferPointer<UInt8>
+    ) -> Bool {
+        for index in name.indices where text[start + index] != name[index] {
+            guard ASCII.lowercased(text[start + index]) == ASCII.lowercased(name[index]) else { return false }
         }
         return true
     }

@@ -92,10 +92,7 @@ enum Nesting {
         while at < bytes.count {
             switch bytes[at] {
             case UInt8(ascii: "\""):
-                at += 1
-                while at < bytes.count, bytes[at] != UInt8(ascii: "\"") {
-                    at += bytes[at] == UInt8(ascii: "\\") ? 2 : 1
-                }
+                at = bytes.endOfString(from: at + 1)
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 depth += 1
                 if depth > limit { return at }

@@ -49,11 +49,7 @@ struct JSONSpans {
         }
     }
 
-    private func skipString(_ start: Int) -> Int {
-        var at = start + 1
-        while bytes[at] != UInt8(ascii: "\"") { at += bytes[at] == UInt8(ascii: "\\") ? 2 : 1 }
-        return at + 1
-    }
+    private func skipString(_ start: Int) -> Int { bytes.endOfString(from: start + 1) + 1 }
 
     private func skipContainer(_ start: Int) -> Int {
         var depth = 0

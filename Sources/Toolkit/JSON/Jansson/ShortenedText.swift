@@ -46,7 +46,7 @@ enum ShortenedText {
                 switch text[at] {
                 case UInt8(ascii: "\""):
                     let start = at + 1
-                    at = endOfString(start)
+                    at = text.endOfString(from: start)
                     let length = at - start
                     guard depth == 1 || isInMember && length >= ShortenedText.shortest else { break }
                     if !isName(endingAt: at) {
@@ -65,17 +65,6 @@ enum ShortenedText {
             return output
         }
 
-        /// The position of the closing quotation mark, or the end of the text.
-        private func endOfString(_ start: Int) -> Int {
-            var at = start
-            while at < text.count {
-                let byte = text[at]
-                if byte == UInt8(ascii: "\"") { return at }
-                at += byte == UInt8(ascii: "\\") ? 2 : 1
-            }
-            return text.count
-        }
-
         /// True when a colon follows the string that ends here.
         private func isName(endingAt end: Int) -> Bool {
             var at = end + 1
@@ -92,18 +81,11 @@ enum ShortenedText {
         /// Leaves out what can be left out of the content of a string.
         private mutating func leaveOut(_ content: Range<Int>) {
             var start = content.lowerBound
-            var at = start
-            while at < content.upperBound {
-                let byte = text[at]
-                if byte &- 0x20 < 0x5F, byte != UInt8(ascii: "\\") {
-                    at += 1
-                    continue
-                }
-                endRun(start..<at)
-                at += byte == UInt8(ascii: "\\") ? 2 : 1
-                start = at
+            while start < content.upperBound {
+                let end = text.endOfPlainText(from: start)
+                endRun(start..<end)
+                start = end + (end < content.upperBound && text[end] == UInt8(ascii: "\\") ? 2 : 1)
             }
-            if start < content.upperBound { endRun(start..<content.upperBound) }
         }
 
         private mutating func endRun(_ run: Range<Int>) {
