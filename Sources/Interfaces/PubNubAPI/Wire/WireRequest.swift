@@ -11,11 +11,13 @@ struct WireRequest: Sendable {
     var token: AccessToken?
     /// The path segments, still percent-encoded. The path is split first, and each segment is decoded when it is read,
     /// so that a name may contain an encoded slash.
-    private let segments: [Substring.UTF8View.SubSequence]
+    private let segments: [ArraySlice<UInt8>]
+    private let path: [UInt8]
 
     init(_ request: Request) throws(WireError) {
         self.request = request
-        segments = request.path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        path = Array(request.path.utf8.dropFirst())
+        segments = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     }
 
     var body: [UInt8] { request.body.bytes }
@@ -33,7 +35,7 @@ struct WireRequest: Sendable {
     /// The rest of the path, decoded. It may contain slashes, because clients may send slashes unescaped.
     func rest(from index: Int) -> String? {
         guard index < segments.count else { return "" }
-        return PercentEncoding.decode(Array(segments[index...].joined(separator: [UInt8(ascii: "/")])))
+        return PercentEncoding.decode(path[segments[index].startIndex...])
     }
 
     /// A list of names in a path segment, without duplicates. A single comma is an empty list.
