@@ -8,10 +8,14 @@ import Testing
 
 @Suite("A ban during an arrival") struct BanRaceTests {
     /// Lets `come` read the user's access, bans the user meanwhile, and lets `come` continue.
-    private func race(_ come: @escaping @Sendable (ChatAccess) async throws(ChatError) -> Void) async throws {
+    ///
+    /// - Parameter isLost: true when the access cannot be read again after the ban.
+    private func race(
+        isLost: Bool = false, _ come: @escaping @Sendable (ChatAccess) async throws(ChatError) -> Void
+    ) async throws {
         let engine = try await SQLiteEngine(
             SQLiteEngineSettings(path: ":memory:", clock: .system, logger: ChatFixture.quiet))
-        let front = HeldEngine(engine, holding: .restriction)
+        let front = HeldEngine(engine, holding: .restriction, failsLater: isLost)
         let house = try await ChatFixture(on: engine, behind: front, clock: .system)
         try await house.run {
             let chat = house.service.chat(for: ChatFixture.owner)
@@ -25,7 +29,8 @@ import Testing
             await front.held.reached.wait(count: 1)
             _ = try await chat.restrict("ben", in: "lobby", RestrictionRequest(isBan: true))
             front.held.released.open()
-            #expect(await refusal?.slug == "banned")
+            let error = await refusal
+            #expect(isLost ? error?.code == .unavailable : error?.slug == "banned")
             #expect(!chat.tracker.isInside("ben", chat.channel("lobby")))
             #expect(try await chat.presentChannels(of: "ben").isEmpty)
             #expect(try await chat.tracker.store.channels(of: UserID("ben", in: chat.app), as: .typingUser).isEmpty)
@@ -57,6 +62,11 @@ import Testing
     @Test("refuses a user who was about to appear")
     func appearing() async throws {
         try await race { chat throws(ChatError) in _ = try await chat.appear("ben", on: "lobby") }
+    }
+
+    @Test("refuses a user who was about to appear, when the ban cannot be read")
+    func appearingUnread() async throws {
+        try await race(isLost: true) { chat throws(ChatError) in _ = try await chat.appear("ben", on: "lobby") }
     }
 
     @Test("refuses a user who was about to type")

@@ -6,9 +6,9 @@ struct HeldEngine: Engine {
     let real: any Engine
     let held: HeldDirectory
 
-    init(_ real: any Engine, holding kind: RecordKind) {
+    init(_ real: any Engine, holding kind: RecordKind, failsLater: Bool = false) {
         self.real = real
-        held = HeldDirectory(real: real.directory, kind: kind)
+        held = HeldDirectory(real: real.directory, kind: kind, failsLater: failsLater)
     }
 
     var log: any EventLog { real.log }
@@ -21,11 +21,16 @@ struct HeldEngine: Engine {
 struct HeldDirectory: Directory {
     let real: any Directory
     let kind: RecordKind
+    /// True when all reads of the kind after the one that is held fail.
+    let failsLater: Bool
     /// The keys whose reads have been answered, and those that may be returned.
     let reached = Observed<[RecordKey]>()
     let released = Latch()
 
     func read(_ keys: [RecordKey]) async throws(ChatError) -> [Record?] {
+        if failsLater, !reached.value.isEmpty, keys.contains(where: { $0.kind == kind }) {
+            throw ChatError(.unavailable, "the records cannot be read")
+        }
         let records = try await real.read(keys)
         if reached.value.isEmpty, let key = keys.first(where: { $0.kind == kind }) {
             reached.append(key)

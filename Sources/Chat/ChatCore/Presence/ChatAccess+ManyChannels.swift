@@ -29,7 +29,7 @@ extension ChatAccess {
         }
         let duration = Self.bounded(duration)
         try await tracker.perform(presenceOrigin) { [presenceKeys] store throws(ChatError) in
-            let presenceKeys = await tracker.permitted(presenceKeys)
+            let presenceKeys = try await tracker.permitted(presenceKeys)
             var changes: [PresenceChange]
             if let holder {
                 changes = try await store.hold(presenceKeys, of: owner, by: holder)

@@ -60,24 +60,25 @@ extension PresenceTracker {
     public func opened(_ holder: HolderID, of user: UserID, presentOn channels: [String] = []) {
         let presenceKeys = presenceKeys(of: user, on: channels)
         enqueue { store throws(ChatError) in
-            try await store.hold(await self.permitted(presenceKeys), of: user, by: holder)
+            try await store.hold(try await self.permitted(presenceKeys), of: user, by: holder)
         }
     }
 
     /// Returns the keys whose users are not banned from their channel. A user may have been banned after the request
     /// was queued. Must be called in the queue of requests.
-    func permitted(_ presenceKeys: [PresenceKey]) async -> [PresenceKey] {
+    ///
+    /// - Throws: the errors of the store. No user appears then, because a banned user could be among them.
+    func permitted(_ presenceKeys: [PresenceKey]) async throws(ChatError) -> [PresenceKey] {
         var permitted: [PresenceKey] = []
-        for presenceKey in presenceKeys where await !isBanned(presenceKey.user, from: presenceKey.channel) {
+        for presenceKey in presenceKeys where try await !isBanned(presenceKey.user, from: presenceKey.channel) {
             permitted.append(presenceKey)
         }
         return permitted
     }
 
-    private func isBanned(_ user: String, from channel: ChannelID) async -> Bool {
+    private func isBanned(_ user: String, from channel: ChannelID) async throws(ChatError) -> Bool {
         guard accessCache.hasRules(channel.app) else { return false }
-        let channelAccess = try? await accessCache.channelAccess(of: user, in: channel)
-        return channelAccess?.user.access(at: clock.now).contains(.banned) ?? false
+        return try await accessCache.channelAccess(of: user, in: channel).user.access(at: clock.now).contains(.banned)
     }
 
     /// Removes channels from a stream that stays open.
