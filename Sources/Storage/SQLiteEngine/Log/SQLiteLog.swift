@@ -12,7 +12,9 @@ struct SQLiteLog: EventLog {
         _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?
     ) async throws(ChatError) -> AppendOutcome {
         assert(drafts.allSatisfy { !$0.channel.app.name.isEmpty }, "the drafts were not prepared")
-        if claim == nil, let events = pass(drafts, unlessChangedSince: revision) {
+        if claim == nil, !drafts.contains(where: \.needsCommit),
+            let events = pass(drafts, unlessChangedSince: revision)
+        {
             return AppendOutcome(events: events)
         }
         let result = await withUnsafeContinuation { continuation in

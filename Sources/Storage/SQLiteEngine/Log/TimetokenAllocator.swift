@@ -42,12 +42,13 @@ final class TimetokenAllocator: Sendable {
     /// Assigns timetokens to ephemeral events and makes the events visible, without the writer. Returns nil and assigns
     /// nothing if the writer must append the events.
     ///
+    /// None of the drafts may need a commit (`EventDraft.needsCommit`).
+    ///
     /// - Parameter mayPass: an additional condition, which is called under the allocator's lock. If it returns false,
     ///   the result is nil.
     func pass(_ drafts: [EventDraft], now: Timetoken, if mayPass: () -> Bool = { true }) -> [Appended]? {
-        guard !drafts.isEmpty, drafts.allSatisfy({ $0.retention == .passing && $0.deduplicationKey == nil }) else {
-            return nil
-        }
+        assert(!drafts.contains(where: \.needsCommit), "only the writer can append these drafts")
+        guard !drafts.isEmpty else { return nil }
         let passed: (events: [Event], sleepers: [CheckedContinuation<Void, Never>])? = state.withLock { state in
             guard !state.isHeld, !state.isClosed, mayPass() else { return nil }
             guard max(state.mark.last, now.rawValue) + UInt64(drafts.count) <= state.mark.reserved else { return nil }

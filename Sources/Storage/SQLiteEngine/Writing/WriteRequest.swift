@@ -40,7 +40,7 @@ final class AppendRequest: WriteRequest {
         self.revision = revision
         self.since = since
         bytes = drafts.reduce(0) { $0 + $1.weight }
-        needsTransaction = claim != nil || drafts.contains { $0.retention == .kept || $0.deduplicationKey != nil }
+        needsTransaction = claim != nil || drafts.contains(where: \.needsCommit)
         completion = Completion(continuation)
     }
 
@@ -52,6 +52,11 @@ final class AppendRequest: WriteRequest {
     }
 
     func fail(_ error: ChatError) { completion.answer(.failure(error)) }
+}
+
+extension EventDraft {
+    /// True when appending the draft changes the file: for a durable event, and for a deduplication key.
+    var needsCommit: Bool { retention == .kept || deduplicationKey != nil }
 }
 
 /// A request that runs a closure on the writer's thread.
