@@ -30,12 +30,12 @@ extension Channel {
         updates(of: channels)?.started() ?? .ended
     }
 
-    /// The channel after each change, and nil when it is deleted.
+    /// Yields the channel after each change, and nil when the channel's record is deleted.
     package var updates: ChatStream<Channel?> {
         chat.updates(of: [self], on: [id], Self.changes, Self.change).map(\.first)
     }
 
-    /// All channels after each change of one of them; nil for an empty list.
+    /// Returns a sequence of all of the channels after each change of one of them; nil for an empty list.
     package static func updates(of channels: [Channel]) -> ChatStream<[Channel]>? {
         channels.first?.chat.updates(of: channels, on: channels.map(\.id), changes, change)
     }
@@ -75,12 +75,12 @@ extension User {
         updates(of: users)?.started() ?? .ended
     }
 
-    /// The user after each change, and nil when it is deleted.
+    /// Yields the user after each change, and nil when the user's record is deleted.
     package var updates: ChatStream<User?> {
         chat.updates(of: [self], on: [id], Self.changes, Self.change).map(\.first)
     }
 
-    /// All users after each change of one of them; nil for an empty list.
+    /// Returns a sequence of all of the users after each change of one of them; nil for an empty list.
     package static func updates(of users: [User]) -> ChatStream<[User]>? {
         users.first?.chat.updates(of: users, on: users.map(\.id), changes, change)
     }
@@ -119,12 +119,12 @@ extension Membership {
         updates(of: memberships)?.started() ?? .ended
     }
 
-    /// The membership after each change, and nil when it is deleted.
+    /// Yields the membership after each change, and nil when the membership ends.
     package var updates: ChatStream<Membership?> {
         chat.updates(of: [self], on: [channelId], Self.changes, Self.change).map(\.first)
     }
 
-    /// All memberships after each change of one of them; nil for an empty list.
+    /// Returns a sequence of all of the memberships after each change of one of them; nil for an empty list.
     package static func updates(of memberships: [Membership]) -> ChatStream<[Membership]>? {
         memberships.first?.chat.updates(of: memberships, on: memberships.map(\.channelId), changes, change)
     }
@@ -164,7 +164,7 @@ extension Message {
         updates(of: messages)?.started() ?? .ended
     }
 
-    /// All messages after each change of one of them; nil for an empty list.
+    /// Returns a sequence of all of the messages after each change of one of them; nil for an empty list.
     package static func updates(of messages: [Message]) -> ChatStream<[Message]>? {
         messages.first?.chat.updates(of: messages, on: messages.map(\.channelId), MessageStreams.changes) {
             event, message in

@@ -95,17 +95,18 @@ extension Typing {
 extension Chat {
     /// Sends an event with any content. The content's type determines the operation:
     ///
-    /// ``Custom``, ``CustomEvent``, ``TextMessageContent`` and contents of the program's own, which must be
-    /// ``JSONCodable`` and print an object, are published in the channel. A ``Mention`` is a custom event of the type
-    /// `mention`, which ``User/onMentioned(_:)`` of the user with the channel's id also receives. The other contents of
-    /// the library make the call that causes their event: a ``Report`` reports the message, ``Typing`` starts or stops
-    /// typing, a ``ReadReceipt`` moves the read mark, an ``Invite`` invites the user whose id is `channelId`, and a
-    /// ``Restriction`` restricts its user. With additional members they make no call: they are published in the form of
-    /// PubNub's Chat SDKs, and only listeners of this content receive them.
+    /// - ``Custom``, ``CustomEvent``, ``TextMessageContent`` and types of the program are published in the channel. A
+    ///   type of the program must be ``JSONCodable`` and print an object.
+    /// - A ``Mention`` is published as a custom event of the type `mention`. ``User/onMentioned(_:)`` of the user whose
+    ///   id is `channelId` also receives it.
+    /// - A ``Report`` reports the message. ``Typing`` starts or stops typing. A ``ReadReceipt`` moves the read mark. An
+    ///   ``Invite`` invites the user whose id is `channelId`. A ``Restriction`` restricts its user.
+    /// - With additional members, the contents of the previous item have no such effect. They are published as events
+    ///   in the form of PubNub's Chat SDKs, and only listeners for this content receive them.
     ///
-    /// - Parameter mergePayloadWith: additional members of the payload.
-    /// - Returns: the event's timetoken; zero for a content that makes another call.
-    /// - Throws: `.malformed` for a content that cannot be sent; otherwise the error of the call.
+    /// - Parameter mergePayloadWith: additional members of the payload; nil for none.
+    /// - Returns: the timetoken of a published event; zero for other contents.
+    /// - Throws: `.malformed` for a content that cannot be sent; otherwise the error of the operation.
     @available(*, deprecated, message: "use Channel.emitCustomEvent, and the calls for reports, typing and the others")
     @discardableResult
     public func emitEvent<Content: EventContent>(
@@ -203,7 +204,8 @@ extension Chat {
         contents(type, channelId, customMethod).started()
     }
 
-    /// The events of one content on a channel; custom events only of one method.
+    /// Returns the events on a channel whose content has the type `Content`. Custom events are included only if they were
+    /// sent by `method`.
     @available(*, deprecated)
     package func contents<Content: EventContent>(
         _ type: Content.Type, _ channelId: String, _ method: EmitEventMethod

@@ -108,9 +108,10 @@ extension ChatAccess {
         try await removed(timetoken, in: channel) != nil
     }
 
-    /// True when a reply of the thread was removed permanently, for as long as its record is kept.
+    /// Returns true when a reply of the thread was removed permanently. The record of a removal is stored for
+    /// `Limits.repeatWindow`.
     ///
-    /// - Throws: `.forbidden` without access to the channel of the message replied to.
+    /// - Throws: `.forbidden` when the caller may not read the channel of the thread's parent message.
     public func isRemoved(_ timetoken: Timetoken, in thread: MappedThread) async throws(ChatError) -> Bool {
         try await removed(timetoken, in: thread.parent)?.threadOf == thread.root
     }

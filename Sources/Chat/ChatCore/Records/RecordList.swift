@@ -73,9 +73,9 @@ public struct RecordFields: Sendable {
     let updated: String
     /// The members that readers see but that cannot be used to sort.
     let others: [String]
-    /// Fields of the record at the other end of a membership, for orders only.
+    /// The fields of a membership's user or channel, such as `user.name`. They can only be used to sort.
     let ends: [Field]
-    /// The override of a field. It applies to filters; orders use the stored value.
+    /// The override of a field; nil for none. It applies to filters; sorting uses the stored value.
     var override: Override?
 
     /// Creates the fields of a list.
@@ -108,9 +108,10 @@ public struct RecordFields: Sendable {
         ends = all.ends.filter(isVisible)
     }
 
-    /// Fields with the same names as in the store, and further members that the REST API shows.
+    /// Creates fields that have the same names as in the store, and further members of the REST API.
     ///
-    /// - Parameter end: the kind of the other end of a membership: `user` or `channel`.
+    /// - Parameter end: for memberships, `user` or `channel`: the record whose fields can also be used to sort; nil for
+    ///   none.
     private init(
         names: [String], created: String? = nil, objects: [String] = [], others: [String] = [], end: String? = nil
     ) {
@@ -162,9 +163,9 @@ public struct RecordFields: Sendable {
             "created_by", "created_timetoken",
         ], created: "created_timetoken", objects: ["custom", "data"],
         others: ["operators", "pinned_timetoken", "member_count", "joined_member_count"])
-    /// The fields of the memberships of a user.
+    /// The fields of a user's memberships. The memberships can also be sorted by fields of their channels.
     static let memberships = memberships(end: "channel")
-    /// The fields of the members of a channel.
+    /// The fields of a channel's members. The members can also be sorted by fields of their users.
     static let members = memberships(end: "user")
 
     private static func memberships(end: String) -> RecordFields {

@@ -3,8 +3,9 @@ public import ChatModel
 /// Receives the events in the channels of the chat's user, as a device of the user receives them. The methods are
 /// called in the order of the events, one at a time.
 ///
-/// Every method does nothing by default, except those with a receipt, typing users, a restriction, a reason or a deleted
-/// message: they call the method of the same event without it. Implement one of the two.
+/// For some events there are two methods. The longer method has an additional value: the receipt, the typing users, the
+/// restriction, the reason or the deleted message. Implement one of the two; by default, the longer method calls the
+/// shorter one. All other methods do nothing by default.
 ///
 /// The channels and users contain their records, as far as the user may see them.
 public protocol ChannelDelegate: AnyObject, Sendable {
@@ -14,7 +15,7 @@ public protocol ChannelDelegate: AnyObject, Sendable {
     func channel(_ channel: Channel, didUpdate message: Message)
     /// A message was deleted.
     func channel(_ channel: Channel, messageWasDeleted timetoken: Timetoken)
-    /// A message was deleted. It is marked as deleted, without its content; its `sender` is set.
+    /// A message was deleted. The message is marked as deleted and has no content. Its `sender` is set.
     func channel(_ channel: Channel, didDelete message: Message)
     /// A message mentions the user.
     func channel(_ channel: Channel, didReceiveMention message: Message)

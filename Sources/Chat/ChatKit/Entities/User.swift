@@ -38,8 +38,8 @@ public struct User: Sendable, Identifiable {
         eTag = record.etag
     }
 
-    /// The time at which the user was last active, in milliseconds since 1970; nil for none. Chat SDKs of PubNub store it
-    /// in `custom.lastActiveTimestamp`.
+    /// The time at which the user was last active, in milliseconds since 1970; nil when it is not known. PubNub's Chat
+    /// SDKs store this time in `custom.lastActiveTimestamp`.
     public var lastActiveTimestamp: Double? {
         switch custom["lastActiveTimestamp"]?.json {
         case .integer(let value): Double(value)
@@ -49,7 +49,7 @@ public struct User: Sendable, Identifiable {
         }
     }
 
-    /// The sequences of the user's events. For each of them there is also an `on…` method that takes a closure.
+    /// The user's events as sequences. For each sequence there is also an `on…` method with a closure.
     public var stream: UserStreams { UserStreams(user: self) }
 }
 

@@ -8,8 +8,8 @@ extension ChannelStreams {
         return events(of: ["message.created"]) { Message(chat: chat, MessageState($0)) }
     }
 
-    /// Reports of the channel's messages, and those that another client has sent as events of the type `report`. Requires a
-    /// moderator of the channel.
+    /// Yields each report of a message of the channel, and each report that a client sent as an event of the type
+    /// `report`. The user must be a moderator of the channel.
     public func messageReported() -> ChatStream<Report> {
         let types = ["report.created", Report.eventType]
         return channel.chat.events(of: types, on: ["PUBNUB_INTERNAL_MODERATION_" + channel.id]) { event in

@@ -1,23 +1,24 @@
 import ChatModel
 
-/// A content of the library that the older generation can also publish as an event in the form of PubNub's Chat SDKs, so
-/// that it can carry additional members.
+/// A content of the library that ``Chat/emitEvent(channelId:payload:mergePayloadWith:)`` can also publish as an event in
+/// the form of PubNub's Chat SDKs. The payload of such an event can have additional members.
 protocol EmittedContent: EventContent {
-    /// The type of the custom event, and the member `type` of its payload.
+    /// The type of the published event, which is also the member `type` of its payload.
     static var eventType: String { get }
-    /// True when the event is a signal.
+    /// True when the content is published as a signal, which is a small event that is not stored.
     static var isSignal: Bool { get }
-    /// The members of the payload without `type`.
+    /// The members of the payload, except `type`.
     var emittedMembers: [String: any JSONCodable] { get }
 
-    /// Reads the payload; nil when it does not have the form of this content.
+    /// Reads the content from the payload of an event. Returns nil when the payload does not have the form of this
+    /// content.
     init?(emitted event: Event, _ data: AnyJSON)
 }
 
 extension EmittedContent {
     static var isSignal: Bool { false }
 
-    /// Reads an event that was published in this form; nil for any other event.
+    /// Reads the content from an event that was published in this form. Returns nil for any other event.
     init?(emitted event: Event) {
         let data = AnyJSON(event.data)
         let isSent = Self.isSignal ? event.kind == .signal : event.type == Self.eventType
@@ -25,7 +26,7 @@ extension EmittedContent {
         self.init(emitted: event, data)
     }
 
-    /// Publishes the content with additional members.
+    /// Publishes the content as an event. An additional member replaces a member of the content with the same name.
     func publish(in channel: Channel, _ extra: [String: any JSONCodable]) async throws(ChatError) -> Timetoken {
         let payload = emittedMembers.merging(["type": Self.eventType]) { own, _ in own }.merging(extra) { $1 }
         return Self.isSignal
@@ -103,7 +104,7 @@ extension Typing: EmittedContent {
 extension Invite: EmittedContent {
     static let eventType = "invite"
 
-    /// The channel of the event is the invited user's own, so that the payload names the channel of the invitation.
+    /// The payload contains the channel of the invitation, because the event itself is on the invited user's channel.
     var emittedMembers: [String: any JSONCodable] { ["channelId": channelId, "channelType": channelType.rawValue] }
 
     init?(emitted event: Event, _ data: AnyJSON) {
@@ -120,7 +121,7 @@ extension Restriction: EmittedContent {
     private static let prefix = "PUBNUB_INTERNAL_MODERATION_"
     private static let userPrefix = "PUBNUB_INTERNAL_MODERATION."
 
-    /// The payload names the channel by its moderation channel, as Chat SDKs do.
+    /// The payload contains the channel's name with the prefix of its moderation channel, as in PubNub's Chat SDKs.
     var emittedMembers: [String: any JSONCodable] {
         var members: [String: any JSONCodable] = [
             "channelId": Self.prefix + channelId,

@@ -33,12 +33,13 @@ extension Chat {
             transform: { event in await transform(event.event).map { [$0] } ?? [] })
     }
 
-    /// Returns the events of a selection.
+    /// Returns the live events that match a selection.
     package func events(_ selection: EventSelection) -> ChatStream<LiveEvent> {
         ChatStream(chat: self, selection: selection, transform: { [$0] })
     }
 
-    /// Returns values made from the events that a device of the chat's user receives.
+    /// Yields the values that `transform` returns for the events that a device of the chat's user receives; nil values
+    /// are left out.
     func deviceEvents<Value: Sendable>(
         of types: [String] = [], _ transform: @escaping @Sendable (Event) async -> Value?
     ) -> ChatStream<Value> {
@@ -144,7 +145,8 @@ extension UserStreams {
     /// Yields when the user's record is deleted.
     public func deleted() -> ChatStream<Void> { events(of: ["user.deleted"]) { _ in () } }
 
-    /// Invitations of the user, and those that another client has sent as events of the type `invite`.
+    /// Yields each invitation of the user, and each invitation that a client sent to the user's channel as an event of
+    /// the type `invite`.
     public func invited() -> ChatStream<Invite> {
         personal(of: ["member.invited", Invite.eventType]) { event in
             event.type == Invite.eventType ? Invite(emitted: event) : Invite(event, AnyJSON(event.data))

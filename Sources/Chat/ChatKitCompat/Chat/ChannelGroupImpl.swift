@@ -4,7 +4,9 @@ import ChatRemote
 
 /// A named group of channels.
 public final class ChannelGroupImpl: Sendable {
+    /// The chat that the group belongs to.
     public let chat: ChatImpl
+    /// The name of the group.
     public let id: String
 
     init(_ chat: ChatImpl, _ id: String) {
@@ -16,15 +18,19 @@ public final class ChannelGroupImpl: Sendable {
 }
 
 extension ChannelGroupImpl {
-    /// Returns a page of the group's channels in the order in which they were added; none when the group does not exist.
+    /// Returns a page of the group's channels in the order in which they were added. The page is empty when the group
+    /// does not exist.
     ///
-    /// - Parameter limit: the maximum number of channels; 100 if nil.
+    /// - Parameters:
+    ///   - limit: the maximum number of channels; nil selects 100.
+    ///   - page: the position of the page, from the previous result; nil selects the first page.
+    /// - Throws: the errors common to all calls (see ``ChatImpl``).
     public func listChannels(
         limit: Int? = nil, page: (any PubNubHashedPage)? = nil
     ) async throws -> ChatChannelsPage {
         try await chat.call { _ in
             let ids = try await self.group.listChannels().map(\.id)
-            // The position of a page is the number of channels before it.
+            // The cursor of a page is the number of channels before the page.
             let start = min(page?.start.flatMap { Int($0) } ?? 0, ids.count)
             let shown = Array(ids.dropFirst(max(start, 0)).prefix(max(limit ?? 100, 0)))
             let channels = try await self.chat.concurrently(shown) { try await self.chat.channel($0) }
@@ -33,56 +39,78 @@ extension ChannelGroupImpl {
         }
     }
 
-    /// Reads a page of the group's channels in the order in which they were added; none when the group does not exist.
+    /// Reads a page of the group's channels; see ``listChannels(limit:page:)``.
     ///
-    /// - Parameter limit: the maximum number of channels; 100 if nil.
+    /// - Parameter completion: receives the page.
     public func listChannels(
         limit: Int? = nil, page: (any PubNubHashedPage)? = nil, completion: ChatCompletion<ChatChannelsPage>? = nil
     ) {
         chat.run(completion) { try await self.listChannels(limit: limit, page: page) }
     }
 
-    /// Adds channels, and creates the group when it does not exist.
+    /// Adds channels to the group. Creates the group when it does not exist.
+    ///
+    /// - Throws: as ``addChannelIdentifiers(_:)``.
     public func add(channels: [ChannelImpl]) async throws { try await addChannelIdentifiers(channels.map(\.id)) }
 
-    /// Adds channels, and creates the group when it does not exist.
+    /// Adds channels to the group. Creates the group when it does not exist.
+    ///
+    /// - Parameter completion: receives success, or the error of the call.
     public func add(channels: [ChannelImpl], completion: ChatCompletion<Void>? = nil) {
         chat.run(completion) { try await self.add(channels: channels) }
     }
 
-    /// Adds channels by their ids, and creates the group when it does not exist.
+    /// Adds channels to the group by their ids. Creates the group when it does not exist.
+    ///
+    /// - Throws: `forbidden` when the credential has no access to the channels or may not change groups; `badRequest`
+    ///   when the group would be too large (2000 channels by default); the errors common to all calls (see
+    ///   ``ChatImpl``).
     public func addChannelIdentifiers(_ ids: [String]) async throws {
         try await chat.withBackend { try await $0.change(group: self.id, adding: ids, removing: []) }
     }
 
-    /// Adds channels by their ids, and creates the group when it does not exist.
+    /// Adds channels to the group by their ids. Creates the group when it does not exist.
+    ///
+    /// - Parameter completion: receives success, or the error of the call.
     public func addChannelIdentifiers(_ ids: [String], completion: ChatCompletion<Void>? = nil) {
         chat.run(completion) { try await self.addChannelIdentifiers(ids) }
     }
 
-    /// Removes channels from the group.
+    /// Removes channels from the group. An empty group continues to exist.
+    ///
+    /// - Throws: as ``removeChannelIdentifiers(_:)``.
     public func remove(channels: [ChannelImpl]) async throws { try await removeChannelIdentifiers(channels.map(\.id)) }
 
-    /// Removes channels from the group.
+    /// Removes channels from the group. An empty group continues to exist.
+    ///
+    /// - Parameter completion: receives success, or the error of the call.
     public func remove(channels: [ChannelImpl], completion: ChatCompletion<Void>? = nil) {
         chat.run(completion) { try await self.remove(channels: channels) }
     }
 
-    /// Removes channels from the group by their ids.
+    /// Removes channels from the group by their ids. An empty group continues to exist.
+    ///
+    /// - Throws: `forbidden` when the credential may not change groups; `resourceNotFound` when the group does not
+    ///   exist; the errors common to all calls (see ``ChatImpl``).
     public func removeChannelIdentifiers(_ ids: [String]) async throws {
         try await chat.withBackend { try await $0.change(group: self.id, adding: [], removing: ids) }
     }
 
-    /// Removes channels from the group by their ids.
+    /// Removes channels from the group by their ids. An empty group continues to exist.
+    ///
+    /// - Parameter completion: receives success, or the error of the call.
     public func removeChannelIdentifiers(_ ids: [String], completion: ChatCompletion<Void>? = nil) {
         chat.run(completion) { try await self.removeChannelIdentifiers(ids) }
     }
 
-    /// Returns the ids of the present users by the ids of the channels.
+    /// Returns the ids of the users who are present in each channel of the group.
     ///
     /// - Parameters:
-    ///   - limit: the maximum number of ids for each channel.
-    ///   - offset: the number of ids to leave out at the beginning.
+    ///   - limit: the maximum number of user ids for each channel.
+    ///   - offset: the number of user ids to skip in each channel; nil selects 0.
+    /// - Returns: the user ids, in ascending order, by channel id. Channels without a user id to return are left out.
+    /// - Throws: `forbidden` when the chat's user may not read one of the channels; the errors common to all calls (see
+    ///   ``ChatImpl``).
     public func whoIsPresent(limit: Int = 1000, offset: Int? = 0) async throws -> [String: [String]] {
         let ids = try await chat.call { _ in try await self.group.listChannels().map(\.id) }
         let users = try await chat.concurrently(ids) {
@@ -91,15 +119,19 @@ extension ChannelGroupImpl {
         return Dictionary(zip(ids, users), uniquingKeysWith: { first, _ in first }).filter { !$0.value.isEmpty }
     }
 
-    /// Reads the ids of the present users by the ids of the channels; see ``whoIsPresent(limit:offset:)``.
+    /// Reads the ids of the users who are present in each channel of the group; see ``whoIsPresent(limit:offset:)``.
+    ///
+    /// - Parameter completion: receives the ids of the users who are present in each channel of the group.
     public func whoIsPresent(
         limit: Int = 1000, offset: Int? = 0, completion: ChatCompletion<[String: [String]]>? = nil
     ) {
         chat.run(completion) { try await self.whoIsPresent(limit: limit, offset: offset) }
     }
 
-    /// Calls back with each message that is sent to a channel of the group, without replies. Changes of the group take
-    /// effect meanwhile.
+    /// Calls back with each message that is sent to a channel of the group, except replies and messages of muted users.
+    /// When the channels of the group change, the listener follows the new set.
+    ///
+    /// - Returns: the listener. It ends when it is closed or released.
     public func onMessageReceived(callback: @escaping (MessageImpl) -> Void) -> any AutoCloseable {
         let (chat, id) = (chat, id)
         return chat.listen(
@@ -116,13 +148,16 @@ extension ChannelGroupImpl {
             }, callback)
     }
 
-    /// Calls back with each message that is sent to a channel of the group.
+    /// The older name of ``onMessageReceived(callback:)``.
     @available(*, deprecated, renamed: "onMessageReceived")
     public func connect(callback: @escaping (MessageImpl) -> Void) -> any AutoCloseable {
         onMessageReceived(callback: callback)
     }
 
-    /// Calls back with the present users of the group's channels after each change.
+    /// Calls back after each presence change in the group's channels. The closure receives the present users as
+    /// ``whoIsPresent(limit:offset:)`` returns them.
+    ///
+    /// - Returns: the listener. It ends when it is closed or released.
     public func onPresenceChanged(callback: @escaping ([String: [String]]) -> Void) -> any AutoCloseable {
         let group = self
         return chat.listen(
@@ -136,6 +171,6 @@ extension ChannelGroupImpl {
 }
 
 extension ChatImpl {
-    /// Returns a channel without reading its record.
+    /// Returns a channel by its id, without reading its record.
     func channel(named id: String) throws -> ChannelImpl { ChannelImpl(self, try connected.channel(id)) }
 }

@@ -1,11 +1,16 @@
 import ChatKit
 import ChatModel
 
-/// A page of a history, oldest first. `isMore` is true when there are more messages between the bounds.
+/// A page of a history, oldest message first. `isMore` is true when there are more messages between the bounds.
 public typealias ChatHistoryPage = (messages: [MessageImpl], isMore: Bool)
 
 extension ChannelImpl {
-    /// Sends a text message, and returns its timetoken.
+    /// Sends a text message.
+    ///
+    /// - Returns: the timetoken of the message, which is its id in the channel and the time at which it was sent.
+    /// - Throws: `forbidden` when the chat's user may not write in the channel; `jsonDataEncodingFailure` when `meta`
+    ///   cannot be encoded; `messageTooLong` when the message is too long; the errors common to all calls (see
+    ///   ``ChatImpl``).
     @discardableResult
     public func sendText(text: String, params: SendTextParams = SendTextParams()) async throws -> Timetoken {
         let meta = try params.meta?.encoded()
@@ -18,18 +23,25 @@ extension ChannelImpl {
 
     /// Sends a text message.
     ///
-    /// - Parameter completion: receives the timetoken.
+    /// - Parameter completion: receives the timetoken of the message.
     public func sendText(
         text: String, params: SendTextParams = SendTextParams(), completion: ChatCompletion<Timetoken>? = nil
     ) {
         chat.run(completion) { try await self.sendText(text: text, params: params) }
     }
 
-    /// Sends a text message that mentions users or quotes a message, and returns its timetoken.
+    /// Sends a text message that can mention users and quote a message.
     ///
     /// - Parameters:
-    ///   - usePost: accepted; every message is sent by POST.
-    ///   - usersToMention: the ids of users, each of whom receives a mention.
+    ///   - meta: metadata, which filters can read; nil for none.
+    ///   - shouldStore: true when history stores the message.
+    ///   - usePost: has no effect. Every message is sent by POST.
+    ///   - ttl: the number of hours for which history stores the message; nil or 0 selects the app's retention.
+    ///   - quotedMessage: the message to quote; nil for none.
+    ///   - usersToMention: the ids of the mentioned users. Each of them receives a mention. Nil mentions no user.
+    /// - Returns: the timetoken of the message.
+    /// - Throws: as ``sendText(text:params:)``; `resourceNotFound` when the quoted message does not exist or is
+    ///   deleted.
     @_disfavoredOverload
     @discardableResult
     public func sendText(
@@ -45,12 +57,10 @@ extension ChannelImpl {
         }
     }
 
-    /// Sends a text message that mentions users or quotes a message.
+    /// Sends a text message that can mention users and quote a message; see
+    /// ``sendText(text:meta:shouldStore:usePost:ttl:quotedMessage:usersToMention:)``.
     ///
-    /// - Parameters:
-    ///   - usePost: accepted; every message is sent by POST.
-    ///   - usersToMention: the ids of users, each of whom receives a mention.
-    ///   - completion: receives the timetoken.
+    /// - Parameter completion: receives the timetoken of the message.
     @_disfavoredOverload
     public func sendText(
         text: String, meta: [String: any JSONCodable]? = nil, shouldStore: Bool = true, usePost: Bool = false,
@@ -64,12 +74,18 @@ extension ChannelImpl {
         }
     }
 
-    /// Returns the newest messages between the bounds, oldest first. Replies are left out: they are in their thread. A call
-    /// examines at most 10,000 messages, so that a page may be shorter.
+    /// Returns the newest messages between the bounds, oldest first. Replies are left out, because
+    /// ``ThreadChannelImpl/getHistory(startTimetoken:endTimetoken:count:)`` returns them. Messages of muted users are
+    /// left out too.
     ///
     /// - Parameters:
-    ///   - startTimetoken: the upper bound, exclusive.
-    ///   - endTimetoken: the lower bound, inclusive.
+    ///   - startTimetoken: the upper bound of the timetokens, exclusive; nil for no bound.
+    ///   - endTimetoken: the lower bound of the timetokens, inclusive; nil for no bound.
+    ///   - count: the maximum number of messages, from 1 to the gateway's limit (250 by default).
+    /// - Returns: the messages. The page can have fewer than `count` messages although `isMore` is true, because a call
+    ///   stops after 10,000 examined messages and leaves out muted users.
+    /// - Throws: `forbidden` when the chat's user may not read the channel; `badRequest` for a count that the gateway
+    ///   rejects; the errors common to all calls (see ``ChatImpl``).
     public func getHistory(
         startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil, count: Int = 25
     ) async throws -> ChatHistoryPage {
@@ -91,6 +107,8 @@ extension ChannelImpl {
 
     /// Reads the newest messages between the bounds, oldest first; see
     /// ``getHistory(startTimetoken:endTimetoken:count:)``.
+    ///
+    /// - Parameter completion: receives the newest messages between the bounds, oldest first.
     public func getHistory(
         startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil, count: Int = 25,
         completion: ChatCompletion<ChatHistoryPage>? = nil
@@ -100,7 +118,10 @@ extension ChannelImpl {
         }
     }
 
-    /// Returns a message; nil when it does not exist.
+    /// Returns a message, or nil when it does not exist.
+    ///
+    /// - Throws: `forbidden` when the chat's user may not read the channel; the errors common to all calls (see
+    ///   ``ChatImpl``).
     public func getMessage(timetoken: Timetoken) async throws -> MessageImpl? {
         try await chat.call { _ in
             guard let message = try await self.channel.getMessage(timetoken: ChatModel.Timetoken(timetoken)) else {
@@ -111,11 +132,16 @@ extension ChannelImpl {
     }
 
     /// Reads a message; nil when it does not exist.
+    ///
+    /// - Parameter completion: receives the message; nil when it does not exist.
     public func getMessage(timetoken: Timetoken, completion: ChatCompletion<MessageImpl?>? = nil) {
         chat.run(completion) { try await self.getMessage(timetoken: timetoken) }
     }
 
-    /// Returns the pinned message; nil when none is pinned.
+    /// Returns the pinned message, or nil when no message is pinned.
+    ///
+    /// - Throws: `forbidden` when the chat's user may not read the channel; the errors common to all calls (see
+    ///   ``ChatImpl``).
     public func getPinnedMessage() async throws -> MessageImpl? {
         try await chat.call { _ in
             guard let message = try await self.channel.getPinnedMessage() else { return nil }
@@ -123,12 +149,18 @@ extension ChannelImpl {
         }
     }
 
-    /// Reads the pinned message; nil when none is pinned.
+    /// Reads the pinned message; nil when no message is pinned.
+    ///
+    /// - Parameter completion: receives the pinned message; nil when no message is pinned.
     public func getPinnedMessage(completion: ChatCompletion<MessageImpl?>? = nil) {
         chat.run(completion) { try await self.getPinnedMessage() }
     }
 
-    /// Pins a message of the channel in place of the pinned one, and returns the changed channel.
+    /// Pins a message of the channel. The message replaces the currently pinned message. The chat's user must be a
+    /// moderator of the channel.
+    ///
+    /// - Returns: the changed channel.
+    /// - Throws: as ``MessageImpl/pin()``.
     public func pinMessage(message: MessageImpl) async throws -> ChannelImpl {
         try await chat.call { _ in
             try await message.message.pin()
@@ -136,14 +168,17 @@ extension ChannelImpl {
         }
     }
 
-    /// Pins a message of the channel in place of the pinned one.
+    /// Pins a message of the channel; see ``pinMessage(message:)``.
     ///
     /// - Parameter completion: receives the changed channel.
     public func pinMessage(message: MessageImpl, completion: ChatCompletion<ChannelImpl>? = nil) {
         chat.run(completion) { try await self.pinMessage(message: message) }
     }
 
-    /// Unpins the pinned message, and returns the changed channel.
+    /// Unpins the pinned message. Does nothing when no message is pinned.
+    ///
+    /// - Returns: the changed channel.
+    /// - Throws: `forbidden` when the chat's user may not pin; the errors common to all calls (see ``ChatImpl``).
     public func unpinMessage() async throws -> ChannelImpl {
         try await chat.call { _ in
             if let pinned = try await self.channel.getPinnedMessage() { try await pinned.unpin() }
@@ -151,27 +186,37 @@ extension ChannelImpl {
         }
     }
 
-    /// Unpins the pinned message.
+    /// Unpins the pinned message. Does nothing when no message is pinned.
     ///
     /// - Parameter completion: receives the changed channel.
     public func unpinMessage(completion: ChatCompletion<ChannelImpl>? = nil) {
         chat.run(completion) { try await self.unpinMessage() }
     }
 
-    /// Sends a message of another channel to this one, and returns the timetoken of the copy.
+    /// Sends a copy of another channel's message to this channel.
+    ///
+    /// - Returns: the timetoken of the copy.
+    /// - Throws: as ``MessageImpl/forward(channelId:)``.
     @discardableResult
     public func forward(message: MessageImpl) async throws -> Timetoken { try await message.forward(channelId: id) }
 
-    /// Sends a message of another channel to this one.
+    /// Sends a copy of another channel's message to this channel.
     ///
     /// - Parameter completion: receives the timetoken of the copy.
     public func forward(message: MessageImpl, completion: ChatCompletion<Timetoken>? = nil) {
         chat.run(completion) { try await self.forward(message: message) }
     }
 
-    /// Sends an event of the app's own type, and returns its timetoken.
+    /// Sends an event with a type of the app.
     ///
-    /// - Parameter messageType: the event's type; nil sends an event without one.
+    /// - Parameters:
+    ///   - payload: the members of the event's payload.
+    ///   - messageType: the event's type; nil sends an event without a type.
+    ///   - storeInHistory: true when history stores the event.
+    /// - Returns: the timetoken of the event.
+    /// - Throws: `badRequest` for a built-in type, or when the payload does not match the type's schema;
+    ///   `jsonDataEncodingFailure` when the payload cannot be encoded; `forbidden` when the chat's user may not write
+    ///   in the channel; the errors common to all calls (see ``ChatImpl``).
     @discardableResult
     public func emitCustomEvent(
         payload: [String: any JSONCodable], messageType: String? = nil, storeInHistory: Bool = true
@@ -184,11 +229,9 @@ extension ChannelImpl {
         }
     }
 
-    /// Sends an event of the app's own type.
+    /// Sends an event with a type of the app; see ``emitCustomEvent(payload:messageType:storeInHistory:)``.
     ///
-    /// - Parameters:
-    ///   - messageType: the event's type; nil sends an event without one.
-    ///   - completion: receives the timetoken.
+    /// - Parameter completion: receives the timetoken of the event.
     public func emitCustomEvent(
         payload: [String: any JSONCodable], messageType: String? = nil, storeInHistory: Bool = true,
         completion: ChatCompletion<Timetoken>? = nil
@@ -198,7 +241,14 @@ extension ChannelImpl {
         }
     }
 
-    /// Returns reports of the channel's messages, oldest first. Requires a moderator of the channel.
+    /// Returns reports of the channel's messages, oldest first. The chat's user must be a moderator of the channel.
+    ///
+    /// - Parameters:
+    ///   - startTimetoken: the upper bound of the reports' timetokens, exclusive; nil for no bound.
+    ///   - endTimetoken: the lower bound of the reports' timetokens, inclusive; nil for no bound.
+    ///   - count: the maximum number of reports, from 1 to the gateway's limit (250 by default).
+    /// - Throws: `forbidden` when the chat's user is not a moderator of the channel; `badRequest` for a count that the
+    ///   gateway rejects; the errors common to all calls (see ``ChatImpl``).
     public func getMessageReportsHistory(
         startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil, count: Int = 100
     ) async throws -> ChatEventsPage {
@@ -212,7 +262,10 @@ extension ChannelImpl {
         }
     }
 
-    /// Reads reports of the channel's messages, oldest first. Requires a moderator of the channel.
+    /// Reads reports of the channel's messages, oldest first; see
+    /// ``getMessageReportsHistory(startTimetoken:endTimetoken:count:)``.
+    ///
+    /// - Parameter completion: receives the reports of the channel's messages, oldest first.
     public func getMessageReportsHistory(
         startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil, count: Int = 100,
         completion: ChatCompletion<ChatEventsPage>? = nil

@@ -3,25 +3,29 @@ import FoundationEssentials
 
 /// The settings of a chat.
 public struct ChatConfiguration: Sendable {
-    /// The number of seconds between two writes of the time of the user's activity, 60 at least. A user counts as active
-    /// for as long after a write.
+    /// The number of seconds between two writes of the time of the user's activity. Values below 60 count as 60, and
+    /// values above 86,400 as 86,400. A user counts as active for this number of seconds after a write.
     public var storeUserActivityInterval: Int
-    /// True to write the time of the user's activity to `custom.lastActiveTimestamp` of the user while the chat exists,
-    /// first in ``ChatImpl/initialize()``.
+    /// True to write the time of the user's activity to `custom.lastActiveTimestamp` of the user's record at regular
+    /// intervals. The first write is made by ``ChatImpl/initialize()``.
     public var storeUserActivityTimestamps: Bool
 
     /// Creates settings.
+    ///
+    /// - Parameters:
+    ///   - storeUserActivityInterval: the number of seconds between two writes, from 60 to 86,400.
+    ///   - storeUserActivityTimestamps: true to write the time of the user's activity.
     public init(storeUserActivityInterval: Int = 600, storeUserActivityTimestamps: Bool = false) {
         self.storeUserActivityInterval = storeUserActivityInterval
         self.storeUserActivityTimestamps = storeUserActivityTimestamps
     }
 
-    /// The interval within its bounds, in seconds.
+    /// The interval between two writes in seconds, from 60 to 86,400.
     var interval: Int { min(max(storeUserActivityInterval, 60), 86_400) }
 }
 
 extension ChatKit.User {
-    /// Writes the present time as that of the user's activity, and returns the changed user.
+    /// Writes the current time as the time of the user's activity. Returns the changed user.
     func storingActivity() async throws -> ChatKit.User {
         let now = Int(Date().timeIntervalSince1970 * 1000)
         return try await update { user, fields in

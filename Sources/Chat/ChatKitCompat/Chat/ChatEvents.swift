@@ -1,77 +1,78 @@
 import ChatKit
 import ChatModel
 
-/// An event of the app's own type.
+/// An event whose type is one of the app's own types.
 public struct CustomEvent {
-    /// The event's position in history, and its time.
+    /// The event's time, which is also its position in history.
     public let timetoken: Timetoken
-    /// The user's id; empty when the gateway or an operator caused the event.
+    /// The id of the user who caused the event; empty when the gateway or an API key without a user did.
     public let userId: String
-    /// The type; nil when the event was sent without one.
+    /// The type; nil when the event was sent without a type.
     public let type: String?
     /// The members of the payload.
     public let payload: [String: any JSONCodable]
 }
 
-/// The mention of the user in a message.
+/// A mention of the user in a message.
 public struct Mention: Hashable, Sendable {
-    /// The message that mentions the user.
+    /// The timetoken of the message that mentions the user. It is the message's id in its channel and the time at which
+    /// the message was sent.
     public let messageTimetoken: Timetoken
-    /// The channel or thread that contains the message.
+    /// The name of the channel that contains the message.
     public let channelId: String
-    /// The thread's channel when the message is in a thread.
+    /// The name of the channel to which the message's thread belongs; nil when the message is not in a thread.
     public let parentChannelId: String?
-    /// The author of the message; empty when the gateway or an operator sent it.
+    /// The id of the message's author; empty when the gateway or an API key without a user sent the message.
     public let mentionedByUserId: String
 }
 
-/// The invitation of the user to a channel.
+/// An invitation of the user to a channel.
 public struct Invite: Hashable, Sendable {
-    /// The channel.
+    /// The name of the channel.
     public let channelId: String
     /// The kind of the channel.
     public let channelType: ChannelType
-    /// The user who invited; empty for the gateway.
+    /// The id of the user who invites; empty when an API key without a user invites.
     public let invitedByUserId: String
     /// The time of the invitation.
     public let invitationTimetoken: Timetoken
 }
 
-/// The read mark of a member.
+/// A member's read mark, which is the newest message that the member has read.
 public struct ReadReceipt: Hashable, Sendable {
-    /// The member.
+    /// The id of the member.
     public let userId: String
-    /// The newest message that the member has read.
+    /// The timetoken of the newest message that the member has read.
     public let lastReadTimetoken: Timetoken
 }
 
-/// The report of a message to the moderators of its channel.
+/// A report of a message to the moderators of its channel.
 public struct Report: Hashable, Sendable {
-    /// The reason of the user who reported it, as free text.
+    /// The reason that the reporting user gave, as free text.
     public let reason: String
-    /// The message's text; nil when it has none.
+    /// The text of the reported message; nil when it has none.
     public let text: String?
-    /// The reported message; nil when the report names none.
+    /// The timetoken of the reported message; nil when the report names no message.
     public let messageTimetoken: Timetoken?
-    /// The channel of the reported message.
+    /// The name of the channel of the reported message; nil when the report names no message.
     public let reportedMessageChannelId: String?
-    /// The author of the reported message.
+    /// The id of the author of the reported message; nil when there is none.
     public let reportedUserId: String?
-    /// The rule that made the report; nil when a user made it.
+    /// The id of the rule that created the report; nil when a user reported the message.
     public let autoModerationId: String?
 }
 
-/// The mute or ban of a user in a channel, or its end.
+/// A mute or ban of a user in a channel, or the end of one.
 public struct Restriction: Hashable, Sendable {
-    /// The restricted user.
+    /// The id of the restricted user.
     public let userId: String
-    /// The channel that the restriction applies to.
+    /// The name of the channel that the restriction applies to.
     public let channelId: String
-    /// True when the user may neither read nor write there.
+    /// True when the user may neither read nor write in the channel.
     public let ban: Bool
-    /// True when the user may not write there.
+    /// True when the user may not write in the channel.
     public let mute: Bool
-    /// The moderator's reason; for a restriction that has ended, the reason for its end.
+    /// The moderator's reason, or nil for none. For a restriction that has ended, this is the reason for its end.
     public let reason: String?
 }
 

@@ -2,19 +2,24 @@ import ChatKit
 import ChatModel
 import ChatRemote
 
-/// A page of channels, and the position of the next page while there are more.
+/// A page of channels. `page` is the position of the next page, or nil on the last page.
 public typealias ChatChannelsPage = (channels: [ChannelImpl], page: (any PubNubHashedPage)?)
 
-/// A page of memberships, and the position of the next page while there are more.
+/// A page of memberships. `page` is the position of the next page, or nil on the last page.
 public typealias ChatMembershipsPage = (memberships: [MembershipImpl], page: (any PubNubHashedPage)?)
 
 extension ChatImpl {
-    /// Returns a channel; nil when it has no record.
+    /// Returns a channel, or nil when it has no record. A channel without a record can have messages.
+    ///
+    /// - Throws: `forbidden` when the chat's user may not see the channel; the errors common to all calls (see
+    ///   ``ChatImpl``).
     public func getChannel(channelId: String) async throws -> ChannelImpl? {
         try await call { try await $0.getChannel(channelId: channelId).map { ChannelImpl(self, $0) } }
     }
 
     /// Reads a channel; nil when it has no record.
+    ///
+    /// - Parameter completion: receives the channel; nil when it has no record.
     public func getChannel(channelId: String, completion: ChatCompletion<ChannelImpl?>? = nil) {
         run(completion) { try await self.getChannel(channelId: channelId) }
     }
@@ -22,8 +27,12 @@ extension ChatImpl {
     /// Returns a page of the channels that have a record.
     ///
     /// - Parameters:
-    ///   - filter: an expression over fields: `name LIKE 'An*'`.
-    ///   - limit: the maximum number of channels, 1 to 250; 100 if nil.
+    ///   - filter: a filter expression, such as `name LIKE 'An*'`; nil selects all channels.
+    ///   - sort: the sort fields, the most significant first; empty selects the gateway's default order.
+    ///   - limit: the maximum number of channels, 1 to 250; nil selects 100.
+    ///   - page: the position of the page, from the previous result; nil selects the first page.
+    /// - Throws: `malformedFilterExpression` for an invalid filter; `badRequest` for an invalid limit, page or sort
+    ///   field; the errors common to all calls (see ``ChatImpl``).
     public func getChannels(
         filter: String? = nil, sort: [PubNub.ObjectSortField] = [], limit: Int? = nil,
         page: (any PubNubHashedPage)? = nil
@@ -35,7 +44,9 @@ extension ChatImpl {
         }
     }
 
-    /// Reads a page of the channels that have a record.
+    /// Reads a page of the channels that have a record; see ``getChannels(filter:sort:limit:page:)``.
+    ///
+    /// - Parameter completion: receives the page of the channels that have a record.
     public func getChannels(
         filter: String? = nil, sort: [PubNub.ObjectSortField] = [], limit: Int? = nil,
         page: (any PubNubHashedPage)? = nil, completion: ChatCompletion<ChatChannelsPage>? = nil
@@ -43,27 +54,36 @@ extension ChatImpl {
         run(completion) { try await self.getChannels(filter: filter, sort: sort, limit: limit, page: page) }
     }
 
-    /// Returns channels whose name begins with a text.
+    /// Returns channels whose name begins with a text, sorted by name.
     ///
     /// - Parameters:
-    ///   - text: the beginning; a leading `#` is ignored.
+    ///   - text: the beginning of the name; a leading `#` is ignored.
     ///   - limit: the maximum number of channels, 1 to 250.
+    /// - Throws: `badRequest` for an invalid limit; the errors common to all calls (see ``ChatImpl``).
     public func getChannelSuggestions(text: String, limit: Int = 10) async throws -> [ChannelImpl] {
         try await getChannels(
             filter: "name LIKE \(prefixPattern(text, without: "#"))", sort: [.init(property: .name)], limit: limit
         ).channels
     }
 
-    /// Reads channels whose name begins with a text.
+    /// Reads channels whose name begins with a text; see ``getChannelSuggestions(text:limit:)``.
+    ///
+    /// - Parameter completion: receives the channels whose name begins with a text.
     public func getChannelSuggestions(
         text: String, limit: Int = 10, completion: ChatCompletion<[ChannelImpl]>? = nil
     ) {
         run(completion) { try await self.getChannelSuggestions(text: text, limit: limit) }
     }
 
-    /// Changes the given fields of a channel, keeps the others, and returns the changed channel.
+    /// Changes the given fields of a channel. A nil field does not change.
     ///
-    /// - Parameter type: accepted when it is the channel's own kind, which never changes.
+    /// - Parameters:
+    ///   - custom: the new value of the app's own fields, which replaces all of them.
+    ///   - type: the channel's present kind, or nil. The kind of a channel never changes.
+    /// - Returns: the changed channel.
+    /// - Throws: `invalidArguments` for another kind, after the other fields have been changed; `resourceNotFound` when
+    ///   the channel has no record; `forbidden` when the chat's user may not change the channel; `badRequest` or
+    ///   `messageTooLong` for an invalid field; the errors common to all calls (see ``ChatImpl``).
     public func updateChannel(
         id: String, name: String? = nil, custom: [String: any JSONCodableScalar]? = nil, description: String? = nil,
         status: String? = nil, type: ChannelType? = nil
@@ -83,7 +103,7 @@ extension ChatImpl {
         }
     }
 
-    /// Changes the given fields of a channel and keeps the others.
+    /// Changes the given fields of a channel; see ``updateChannel(id:name:custom:description:status:type:)``.
     ///
     /// - Parameter completion: receives the changed channel.
     public func updateChannel(
@@ -96,17 +116,27 @@ extension ChatImpl {
         }
     }
 
-    /// Deletes a channel's record and its memberships. The channel's messages stay.
+    /// Deletes a channel's record and its memberships, but not its messages. Does nothing when the channel has no
+    /// record.
+    ///
+    /// - Throws: `forbidden` when the chat's user may not delete the channel; the errors common to all calls (see
+    ///   ``ChatImpl``).
     public func deleteChannel(id: String) async throws { try await withBackend { try await $0.delete(channel: id) } }
 
-    /// Deletes a channel's record and its memberships. The channel's messages stay.
+    /// Deletes a channel's record and its memberships, but not its messages. Does nothing when the channel has no
+    /// record.
+    ///
+    /// - Parameter completion: receives success, or the error of the call.
     public func deleteChannel(id: String, completion: ChatCompletion<Void>? = nil) {
         run(completion) { try await self.deleteChannel(id: id) }
     }
 
-    /// Creates a public channel. The chat's user becomes a member and a moderator of it.
+    /// Creates a public channel. The chat's user becomes a member and a moderator of the channel.
     ///
-    /// - Parameter channelId: nil generates an id.
+    /// - Parameter channelId: the name of the channel; nil generates a name.
+    /// - Returns: the new channel.
+    /// - Throws: `conflict` when the channel already has a record; `badRequest` or `messageTooLong` for an invalid
+    ///   field; the errors common to all calls (see ``ChatImpl``).
     public func createPublicConversation(
         channelId: String? = nil, channelName: String? = nil, channelDescription: String? = nil,
         channelCustom: [String: any JSONCodableScalar]? = nil, channelStatus: String? = nil
@@ -120,9 +150,9 @@ extension ChatImpl {
         }
     }
 
-    /// Creates a public channel. The chat's user becomes a member and a moderator of it.
+    /// Creates a public channel. The chat's user becomes a member and a moderator of the channel.
     ///
-    /// - Parameter completion: receives the channel.
+    /// - Parameter completion: receives the new channel.
     public func createPublicConversation(
         channelId: String? = nil, channelName: String? = nil, channelDescription: String? = nil,
         channelCustom: [String: any JSONCodableScalar]? = nil, channelStatus: String? = nil,
@@ -135,11 +165,15 @@ extension ChatImpl {
         }
     }
 
-    /// Returns the direct conversation with a user, and creates it when it does not exist.
+    /// Returns the direct conversation of the chat's user with another user. Creates the conversation when it does not
+    /// exist.
     ///
     /// - Parameters:
-    ///   - channelId: accepted when it is the conversation's id, which the gateway derives from the two users.
-    ///   - membershipCustom: the fields of the own membership.
+    ///   - channelId: the id of the conversation, which the gateway derives from the ids of the two users, or nil.
+    ///   - membershipCustom: the own fields of the membership of the chat's user; nil leaves them unchanged.
+    /// - Throws: `invalidArguments` for a `channelId` other than the derived id, after the conversation has been
+    ///   created; `resourceNotFound` when the invited user has left the conversation; `badRequest` or `messageTooLong`
+    ///   for an invalid field; the errors common to all calls (see ``ChatImpl``).
     public func createDirectConversation(
         invitedUser: UserImpl, channelId: String? = nil, channelName: String? = nil,
         channelDescription: String? = nil, channelCustom: [String: any JSONCodableScalar]? = nil,
@@ -165,7 +199,10 @@ extension ChatImpl {
             channel: made.channel, hostMembership: made.hostMembership, inviteeMembership: invitee)
     }
 
-    /// Reads the direct conversation with a user, and creates it when it does not exist.
+    /// Reads the direct conversation of the chat's user with another user. Creates the conversation when it does not
+    /// exist.
+    ///
+    /// - Parameter completion: receives the conversation and its memberships.
     public func createDirectConversation(
         invitedUser: UserImpl, channelId: String? = nil, channelName: String? = nil,
         channelDescription: String? = nil, channelCustom: [String: any JSONCodableScalar]? = nil,
@@ -180,11 +217,14 @@ extension ChatImpl {
         }
     }
 
-    /// Creates a conversation of several users, who are invited.
+    /// Creates a group channel and invites users to it. The chat's user becomes a member of the channel.
     ///
     /// - Parameters:
-    ///   - channelId: nil generates an id.
-    ///   - membershipCustom: the fields of the own membership.
+    ///   - channelId: the name of the channel; nil generates a name.
+    ///   - membershipCustom: the own fields of the membership of the chat's user; nil for none.
+    /// - Throws: `conflict` when the channel already has a record; `badRequest` for more users than one call accepts
+    ///   (100 by default); `badRequest` or `messageTooLong` for an invalid field; the errors common to all calls (see
+    ///   ``ChatImpl``).
     public func createGroupConversation(
         invitedUsers: [UserImpl], channelId: String? = nil, channelName: String? = nil,
         channelDescription: String? = nil, channelCustom: [String: any JSONCodableScalar]? = nil,
@@ -200,7 +240,9 @@ extension ChatImpl {
         }
     }
 
-    /// Creates a conversation of several users, who are invited.
+    /// Creates a group channel and invites users to it. The chat's user becomes a member of the channel.
+    ///
+    /// - Parameter completion: receives the channel and its memberships.
     public func createGroupConversation(
         invitedUsers: [UserImpl], channelId: String? = nil, channelName: String? = nil,
         channelDescription: String? = nil, channelCustom: [String: any JSONCodableScalar]? = nil,
@@ -215,7 +257,8 @@ extension ChatImpl {
         }
     }
 
-    /// Creates a conversation, sets the fields of the own membership, and reads the memberships of the invited users.
+    /// Creates a conversation, sets the own fields of the user's membership, and reads the memberships of the invited
+    /// users.
     private func converse(
         _ invited: [UserImpl], _ create: (any ChatBackend) async throws -> ChannelState,
         customFields: () -> [String: any JSONCodableScalar]?
@@ -239,15 +282,20 @@ extension ChatImpl {
         }
     }
 
-    /// Returns a channel group, without checking that it exists.
+    /// Returns a channel group by its name, without checking that the group exists.
     public func getChannelGroup(id: String) -> ChannelGroupImpl { ChannelGroupImpl(self, id) }
 
-    /// Deletes a channel group. Its channels stay.
+    /// Deletes a channel group, but not its channels. Does nothing when the group does not exist.
+    ///
+    /// - Throws: `forbidden` when the credential may not change groups; the errors common to all calls (see
+    ///   ``ChatImpl``).
     public func removeChannelGroup(id: String) async throws {
         try await withBackend { try await $0.delete(group: id) }
     }
 
-    /// Deletes a channel group. Its channels stay.
+    /// Deletes a channel group, but not its channels. Does nothing when the group does not exist.
+    ///
+    /// - Parameter completion: receives success, or the error of the call.
     public func removeChannelGroup(id: String, completion: ChatCompletion<Void>? = nil) {
         run(completion) { try await self.removeChannelGroup(id: id) }
     }
@@ -255,11 +303,14 @@ extension ChatImpl {
 
 // MARK: - Unread messages
 
-/// A page of unread counts, and the position of the next page while there are more.
+/// A page of unread counts. `page` is the position of the next page, or nil on the last page.
 public typealias ChatUnreadPage = (countsByChannel: [GetUnreadMessagesCount], page: (any PubNubHashedPage)?)
 
 extension ChatImpl {
-    /// Returns the unread counts of a page of the user's memberships. Channels without unread messages are left out.
+    /// Returns the number of unread messages for each channel on a page of the user's memberships. Channels without
+    /// unread messages are left out. The parameters are those of ``UserImpl/getMemberships(limit:page:filter:sort:)``.
+    ///
+    /// - Throws: as ``UserImpl/getMemberships(limit:page:filter:sort:)``.
     public func fetchUnreadMessagesCounts(
         limit: Int? = nil, page: (any PubNubHashedPage)? = nil, filter: String? = nil,
         sort: [PubNub.MembershipSortField] = []
@@ -273,7 +324,11 @@ extension ChatImpl {
         return (counts.filter { $0.count > 0 }, found.page)
     }
 
-    /// Reads the unread counts of a page of the user's memberships. Channels without unread messages are left out.
+    /// Reads the number of unread messages for each channel on a page of the user's memberships; see
+    /// ``fetchUnreadMessagesCounts(limit:page:filter:sort:)``.
+    ///
+    /// - Parameter completion: receives the number of unread messages for each channel on a page of the user's
+    ///   memberships.
     public func fetchUnreadMessagesCounts(
         limit: Int? = nil, page: (any PubNubHashedPage)? = nil, filter: String? = nil,
         sort: [PubNub.MembershipSortField] = [], completion: ChatCompletion<ChatUnreadPage>? = nil
@@ -283,7 +338,10 @@ extension ChatImpl {
         }
     }
 
-    /// Reads the unread counts of a page of the user's memberships. Channels without unread messages are left out.
+    /// Reads the number of unread messages for each channel on a page of the user's memberships; see
+    /// ``fetchUnreadMessagesCounts(limit:page:filter:sort:)``.
+    ///
+    /// - Parameter completion: receives the counts without the position of the next page.
     @available(*, deprecated, message: "use fetchUnreadMessagesCounts")
     public func getUnreadMessagesCount(
         limit: Int? = nil, page: (any PubNubHashedPage)? = nil, filter: String? = nil,
@@ -295,7 +353,11 @@ extension ChatImpl {
         }
     }
 
-    /// Marks the channels of a page of the user's memberships as read, and returns the changed memberships.
+    /// Marks the channels on a page of the user's memberships as read. Channels that the user is only invited to are
+    /// left out. The parameters are those of ``UserImpl/getMemberships(limit:page:filter:sort:)``.
+    ///
+    /// - Returns: the changed memberships; `page` is the position of the next page, or nil on the last page.
+    /// - Throws: as ``UserImpl/getMemberships(limit:page:filter:sort:)``.
     public func markAllMessagesAsRead(
         limit: Int? = nil, page: (any PubNubHashedPage)? = nil, filter: String? = nil,
         sort: [PubNub.MembershipSortField] = []
@@ -311,7 +373,8 @@ extension ChatImpl {
         return (marked.compactMap(\.self), found.page)
     }
 
-    /// Marks the channels of a page of the user's memberships as read.
+    /// Marks the channels on a page of the user's memberships as read; see
+    /// ``markAllMessagesAsRead(limit:page:filter:sort:)``.
     ///
     /// - Parameter completion: receives the changed memberships.
     public func markAllMessagesAsRead(

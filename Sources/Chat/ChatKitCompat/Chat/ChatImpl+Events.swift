@@ -1,19 +1,24 @@
 import ChatKit
 import ChatModel
 
-/// A page of a history of events, oldest first. `isMore` is true when there are more events between the bounds.
+/// A page of a history of events, oldest event first. `isMore` is true when there are more events between the bounds.
 public typealias ChatEventsPage = (events: [EventWrapper<EventContent>], isMore: Bool)
 
-/// A page of the mentions of the chat's user, oldest first. `isMore` is true when there are more between the bounds.
+/// A page of the mentions of the chat's user, oldest mention first. `isMore` is true when there are more mentions
+/// between the bounds.
 public typealias ChatMentionsPage = (mentions: [UserMentionDataWrapper], isMore: Bool)
 
 extension ChatImpl {
     /// Returns the events that users have sent in a channel between the bounds, oldest first: messages, custom events,
-    /// reports, mentions, invitations and restrictions.
+    /// reports, mentions, invitations and restrictions. Events of muted users are left out.
     ///
     /// - Parameters:
-    ///   - startTimetoken: the upper bound, exclusive.
-    ///   - endTimetoken: the lower bound, inclusive.
+    ///   - startTimetoken: the upper bound of the timetokens, exclusive; nil for no bound.
+    ///   - endTimetoken: the lower bound of the timetokens, inclusive; nil for no bound.
+    ///   - count: the maximum number of events, from 1 to the gateway's limit (250 by default).
+    /// - Throws: `badRequest` for a count that the gateway rejects; `forbidden` when the chat's user may not read the
+    ///   channel; `tooManyRequests` when none of 10,000 examined events is to be returned; the errors common to all
+    ///   calls (see ``ChatImpl``).
     public func getEventsHistory(
         channelId: String, startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil, count: Int = 100
     ) async throws -> ChatEventsPage {
@@ -27,6 +32,8 @@ extension ChatImpl {
     }
 
     /// Reads the events of a channel; see ``getEventsHistory(channelId:startTimetoken:endTimetoken:count:)``.
+    ///
+    /// - Parameter completion: receives the events of a channel.
     public func getEventsHistory(
         channelId: String, startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil, count: Int = 100,
         completion: ChatCompletion<ChatEventsPage>? = nil
@@ -37,7 +44,15 @@ extension ChatImpl {
         }
     }
 
-    /// Returns the mentions of the chat's user between the bounds, oldest first, with the messages.
+    /// Returns the mentions of the chat's user between the bounds, oldest first. Each mention includes its message.
+    ///
+    /// - Parameters:
+    ///   - startTimetoken: the upper bound of the mentions' timetokens, exclusive; nil for no bound.
+    ///   - endTimetoken: the lower bound of the mentions' timetokens, inclusive; nil for no bound.
+    ///   - count: the maximum number of mentions, from 1 to the gateway's limit (250 by default).
+    /// - Throws: `badRequest` for a count that the gateway rejects; `forbidden` when the chat's user may not read a
+    ///   channel with a mention; `tooManyRequests` when none of 10,000 examined events is a mention; the errors common
+    ///   to all calls (see ``ChatImpl``).
     public func getCurrentUserMentions(
         startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil, count: Int = 100
     ) async throws -> ChatMentionsPage {
@@ -53,7 +68,9 @@ extension ChatImpl {
         }
     }
 
-    /// Reads the mentions of the chat's user between the bounds, oldest first, with the messages.
+    /// Reads the mentions of the chat's user; see ``getCurrentUserMentions(startTimetoken:endTimetoken:count:)``.
+    ///
+    /// - Parameter completion: receives the mentions of the chat's user.
     public func getCurrentUserMentions(
         startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil, count: Int = 100,
         completion: ChatCompletion<ChatMentionsPage>? = nil
@@ -68,7 +85,7 @@ extension ChatImpl {
         let content = EventContent.Mention(
             messageTimetoken: mention.messageTimetoken.rawValue, channel: mention.channelId,
             parentChannel: mention.parentChannelId)
-        // A reply is a message of the channel above the thread.
+        // A reply is a message of the parent message's channel.
         let channel = mention.parentChannelId ?? mention.channelId
         let message = try await self.channel(named: channel).getMessage(timetoken: content.messageTimetoken)
         guard let parent = mention.parentChannelId else {
@@ -81,6 +98,7 @@ extension ChatImpl {
             threadChannelId: thread ?? mention.channelId)
     }
 
+    /// Returns the event of the library with another content.
     func wrapped<Content: EventContent>(
         _ event: ContentEvent<some Sendable>, _ content: Content
     ) -> EventWrapper<Content> {
@@ -101,9 +119,9 @@ public struct UserMentionDataWrapper: Sendable {
 public protocol UserMentionData: Sendable {
     /// The mention.
     var event: EventContent.Mention { get }
-    /// The message; nil when it is gone.
+    /// The message; nil when it does not exist any longer.
     var message: MessageImpl? { get }
-    /// The author of the message; empty when the gateway or an operator sent it.
+    /// The id of the message's author; empty when the gateway or an API key without a user sent the message.
     var userId: String { get }
 }
 
@@ -112,7 +130,7 @@ public struct ChannelMentionData: UserMentionData {
     public var event: EventContent.Mention
     public var message: MessageImpl?
     public var userId: String
-    /// The channel.
+    /// The name of the channel that contains the message.
     public var channelId: String
 }
 
@@ -121,20 +139,29 @@ public struct ThreadMentionData: UserMentionData {
     public var event: EventContent.Mention
     public var message: MessageImpl?
     public var userId: String
-    /// The channel of the message that the thread belongs to.
+    /// The name of the channel to which the thread belongs.
     public var parentChannelId: String
-    /// The thread's channel.
+    /// The name of the thread, as in ``ThreadChannelImpl/id``.
     public var threadChannelId: String
 }
 
-// MARK: - Events of the older generation
+// MARK: - Events of the older Chat SDKs
 
 extension ChatImpl {
-    /// Sends an event, and returns its timetoken; 0 for a content that makes another call of the same effect, such as
-    /// ``ChannelImpl/startTyping()``. With additional members, such a content is published and makes no call. An
-    /// ``EventContent/Moderation`` restricts nobody: ``ChannelImpl/setRestrictions(user:ban:mute:reason:completion:)`` does.
+    /// Sends an event in the form of the older Chat SDKs. The class of the content determines the operation:
     ///
-    /// - Parameter mergePayloadWith: additional members of the payload.
+    /// - ``EventContent/Custom``, ``EventContent/TextMessageContent`` and ``EventContent/Mention`` are published in the
+    ///   channel.
+    /// - ``EventContent/Report``, ``EventContent/Typing``, ``EventContent/Receipt`` and ``EventContent/Invite`` make
+    ///   the call that has the same effect, such as ``ChannelImpl/startTyping()``. With additional members, the content
+    ///   is published instead, and no call is made.
+    /// - ``EventContent/Moderation`` is published and restricts nobody. To restrict a user, use
+    ///   ``ChannelImpl/setRestrictions(user:ban:mute:reason:)``.
+    ///
+    /// - Parameter mergePayloadWith: additional members of the payload; nil for none.
+    /// - Returns: the timetoken of the published event; 0 when another call was made instead.
+    /// - Throws: `invalidArguments` for a content of another class; `jsonDataEncodingFailure` for an additional member
+    ///   that cannot be encoded; otherwise the error of the call.
     @available(*, deprecated, message: "use ChannelImpl.emitCustomEvent, or the call of the same effect")
     @discardableResult
     public func emitEvent(
@@ -194,8 +221,8 @@ extension ChatImpl {
                 let restriction = ChatKit.Restriction(
                     userId: channelId, channelId: moderation.moderatedChannel, ban: moderation.restriction == .ban,
                     mute: moderation.restriction == .mute, reason: moderation.reason)
-                // The additional member repeats one of the payload. It selects publishing: without any, the call would
-                // restrict the user.
+                // With an additional member, the call publishes the event instead of restricting the user. This member
+                // is already part of the payload and does not change it.
                 return try await chat.emitEvent(
                     channelId: channelId, payload: restriction,
                     mergePayloadWith: ["type": "moderation"].merging(extra ?? [:]) { $1 }
@@ -206,9 +233,9 @@ extension ChatImpl {
         }
     }
 
-    /// Sends an event; see ``emitEvent(channelId:payload:mergePayloadWith:)``.
+    /// Sends an event in the form of the older Chat SDKs; see ``emitEvent(channelId:payload:mergePayloadWith:)``.
     ///
-    /// - Parameter completion: receives the timetoken.
+    /// - Parameter completion: receives the timetoken of the published event; 0 when another call was made instead.
     @available(*, deprecated, message: "use ChannelImpl.emitCustomEvent, or the call of the same effect")
     public func emitEvent(
         channelId: String, payload: EventContent, mergePayloadWith otherPayload: [String: any JSONCodable]? = nil,
@@ -219,9 +246,11 @@ extension ChatImpl {
         }
     }
 
-    /// Calls back with each event of one content on a channel.
+    /// Calls back with each event on a channel whose content is of the class `type`. Events of muted users are left
+    /// out.
     ///
-    /// - Parameter customMethod: the method by which custom events were sent.
+    /// - Parameter customMethod: the method by which the custom events were sent. It has no effect for other contents.
+    /// - Returns: the listener. It ends when it is closed or released.
     @available(*, deprecated, message: "use the on… methods of ChannelImpl and UserImpl")
     public func listenForEvents<Content: EventContent>(
         type: Content.Type, channelId: String, customMethod: EmitEventMethod = .publish,
@@ -264,7 +293,8 @@ extension ChatImpl {
 extension EventContent.Moderation {
     private static let prefix = "PUBNUB_INTERNAL_MODERATION_"
 
-    /// The channel of the restriction. Chat SDKs name it by its moderation channel.
+    /// The name of the channel that the restriction applies to. The Chat SDKs of PubNub send the name of its moderation
+    /// channel, which has a prefix.
     fileprivate var moderatedChannel: String {
         channelId.hasPrefix(Self.prefix) ? String(channelId.dropFirst(Self.prefix.count)) : channelId
     }

@@ -14,19 +14,30 @@ public typealias ChatCompletion<Value> = (Result<Value, any Error>) -> Void
 ///     pubNubConfiguration: PubNubConfiguration(url: "https://chat.example.com", key: "parley_…", userId: "ana"))
 /// chat.initialize { result in print(result) }
 /// ```
-/// Each call exists with a completion closure and as `async`. Closures are called on the main queue. The error of every
-/// call is a ``PubNubError``. Releasing the chat and its objects ends its listeners.
+/// Each call exists as an `async` method and as a method with a completion closure. Closures are called on the main
+/// queue. When the chat and its objects are released, its listeners end.
+///
+/// Every call throws a ``PubNubError``, or passes one to its completion closure. The documentation of a call names the
+/// reasons of this error. In addition, every call may fail with `unauthorized` when the key or token is not valid;
+/// `forbidden` when the key or token lacks the scope or has no access to the channel; `tooManyRequests` or
+/// `serviceUnavailable` when the gateway is busy; `connectionFailure` when the gateway cannot be reached; `timedOut`
+/// when no response came and the operation may have been carried out; `badRequest` when the gateway's address or an id
+/// is not valid; `clientCancelled` after ``destroy()``.
 public final class ChatImpl: Sendable {
     /// The client of the same user and gateway.
     public let pubNub: PubNub
     /// The settings with which the chat was created.
     public let config: ChatConfiguration
-    /// The users whose messages and events the chat leaves out.
+    /// The list of muted users. The chat leaves out their messages and events.
     public let mutedUsersManager = MutedUsersManager()
     private let ownRecord = Lock<UserRecord?>(nil)
     private let activity = Lock<Task<Void, Never>?>(nil)
 
-    /// Creates a chat. Nothing is sent before the first call; an invalid address is the error of every call.
+    /// Creates a chat. Sends nothing before the first call. When the gateway's address is invalid, every call fails.
+    ///
+    /// - Parameters:
+    ///   - chatConfiguration: the settings of the chat.
+    ///   - pubNubConfiguration: the gateway's address, the credential and the id of the chat's user.
     public init(
         chatConfiguration: ChatConfiguration = ChatConfiguration(), pubNubConfiguration: PubNubConfiguration
     ) {
@@ -36,19 +47,23 @@ public final class ChatImpl: Sendable {
 
     deinit { activity.withLock { $0 }?.cancel() }
 
-    /// The chat's user, as the record was when ``initialize()`` read it.
+    /// The chat's user, with the values of the record when ``initialize()`` read it. Before ``initialize()``, only the
+    /// id is set.
     public var currentUser: UserImpl {
         UserImpl(self, ownRecord.withLock { $0 } ?? UserRecord(id: pubNub.configuration.userId))
     }
 
-    /// The type of the action that replaces a message's text.
+    /// The type of the message action that replaces a message's text.
     public var editMessageActionName: String { "edited" }
-    /// The type of the action that marks a message as deleted.
+    /// The type of the message action that marks a message as deleted.
     public var deleteMessageActionName: String { "deleted" }
-    /// The type of the action that is a reaction.
+    /// The type of the message action that adds a reaction.
     public var reactionsActionName: String { "reactions" }
 
-    /// Reads the record of the chat's user, and creates it when it does not exist.
+    /// Reads the record of the chat's user. Creates the record when it does not exist.
+    ///
+    /// - Returns: this chat.
+    /// - Throws: the errors common to all calls (see ``ChatImpl``).
     public func initialize() async throws -> ChatImpl {
         var record = try await withBackend { try await ownUser($0) }
         if config.storeUserActivityTimestamps {
@@ -60,12 +75,12 @@ public final class ChatImpl: Sendable {
         return self
     }
 
-    /// Writes the time of the user's activity until the chat ends.
+    /// Writes the time of the user's activity at regular intervals until the chat ends.
     private func keepActive(_ user: ChatKit.User) {
         let interval = Duration.seconds(config.interval)
         let task = Task {
             while (try? await Task.sleep(for: interval)) != nil {
-                // A write that fails is repeated by the next one.
+                // Errors are ignored: the next write follows after the interval.
                 _ = try? await user.storingActivity()
             }
         }
@@ -75,14 +90,14 @@ public final class ChatImpl: Sendable {
         }
     }
 
-    /// Reads the record of the chat's user, and creates it when it does not exist.
+    /// Reads the record of the chat's user. Creates the record when it does not exist.
     ///
-    /// - Parameter completion: receives the chat.
+    /// - Parameter completion: receives this chat.
     public func initialize(completion: ChatCompletion<ChatImpl>?) {
         run(completion) { try await self.initialize() }
     }
 
-    /// Ends the listeners and connections of the chat. Later calls fail.
+    /// Closes the listeners and connections of the chat. Later calls fail with `clientCancelled`.
     public func destroy() {
         activity.withLock { $0 }?.cancel()
         guard case .success(let connection) = pubNub.connection else { return }
@@ -94,7 +109,7 @@ public final class ChatImpl: Sendable {
         do throws(ChatError) {
             return try await backend.create(user: backend.user, UserFields())
         } catch {
-            // Another device created the record in the meantime, or a token may not create records.
+            // Another device has just created the record, or the token may not create records.
             guard error.code == .conflict || error.code == .forbidden else { throw error }
             return try await backend.user(backend.user) ?? UserRecord(id: backend.user)
         }
@@ -104,7 +119,7 @@ public final class ChatImpl: Sendable {
 // MARK: - Calls
 
 extension ChatImpl {
-    /// Runs a call with the chat of the library.
+    /// Runs a call with the ChatKit chat.
     ///
     /// - Throws: ``PubNubError``.
     func call<Value>(_ work: (ChatKit.Chat) async throws -> Value) async throws -> Value {
@@ -118,9 +133,9 @@ extension ChatImpl {
         do { return try await work(try pubNub.connection.get().backend) } catch { throw PubNubError(error) }
     }
 
-    /// Runs a call and passes its result to the completion closure.
+    /// Runs a call and passes its result to the completion closure on the main queue.
     func run<Value>(_ completion: ChatCompletion<Value>?, _ work: @escaping () async throws -> Value) {
-        // The call belongs to the task from now on: the caller keeps only values that it cannot change.
+        // From now on, only the task uses the two closures. The caller keeps no mutable state that they capture.
         let (work, completion) = (Handover(work), Handover(completion))
         Task {
             let result: Result<Value, any Error>
@@ -134,7 +149,9 @@ extension ChatImpl {
         }
     }
 
-    /// Reads values for several keys, ten at a time, in the order of the keys.
+    /// Reads a value for each key, at most ten at a time. Returns the values in the order of the keys.
+    ///
+    /// - Throws: the first error of `read`.
     func concurrently<Key: Sendable, Value: Sendable>(
         _ keys: [Key], _ read: @escaping @Sendable (Key) async throws -> Value
     ) async throws -> [Value] {
@@ -154,22 +171,25 @@ extension ChatImpl {
 
 /// A listener that runs until it is closed or released.
 public protocol AutoCloseable: AnyObject, Sendable {
-    /// Ends the listener: its closure is not called again. A repeated call changes nothing.
+    /// Ends the listener. Its closure is not called again. Further calls have no effect.
     func close()
 
-    /// Waits for the connection. The closure is called for everything that happens after this returns.
+    /// Waits until the listener is connected. The listener receives every event after this call returns.
     ///
-    /// - Parameter limit: the maximum wait. The listener continues to connect afterwards.
+    /// - Parameter limit: the maximum wait. After this time, the listener continues to connect.
     /// - Throws: ``PubNubError``: the error that prevents the connection.
     func ready(within limit: Duration) async throws
 }
 
 extension AutoCloseable {
-    /// Waits 30 seconds at most for the connection; see ``ready(within:)``.
+    /// Waits at most 30 seconds until the listener is connected; see ``ready(within:)``.
+    ///
+    /// - Throws: ``PubNubError``: the error that prevents the connection.
     public func ready() async throws { try await ready(within: .seconds(30)) }
 }
 
-/// A listener of the library whose closure is called on the main queue. It keeps the chat, whose connections end with it.
+/// A ChatKit listener whose closure is called on the main queue. It retains the chat, because the chat's connections
+/// close when the chat is released.
 private final class MainQueueListener: AutoCloseable {
     private let chat: ChatImpl
     private let isClosed = Lock(false)
@@ -194,8 +214,8 @@ private final class MainQueueListener: AutoCloseable {
         listener.withLock { $0 = opened }
     }
 
-    /// Runs a closure on the main queue unless the listener is closed, and waits for its end, so that a slow program does
-    /// not collect events without bound.
+    /// Runs a closure on the main queue and waits until it returns. The wait limits the number of pending events when
+    /// the program is slow. Does nothing when the listener is closed.
     static func onMain(_ listener: MainQueueListener?, _ call: Handover<() -> Void>) async {
         await withCheckedContinuation { continuation in
             DispatchQueue.main.async { [weak listener] in
@@ -206,19 +226,19 @@ private final class MainQueueListener: AutoCloseable {
     }
 }
 
-/// A listener that has nothing to listen to.
+/// A listener that never calls a closure.
 final class ClosedListener: AutoCloseable {
     func close() {}
     func ready(within limit: Duration) {}
 }
 
 extension ChatImpl {
-    /// Calls a closure with each value of a sequence until the returned object is closed. Without a valid address the
-    /// closure is never called.
+    /// Calls a closure with each value of a sequence until the returned object is closed. When the gateway's address is
+    /// invalid, the closure is never called.
     ///
     /// - Parameters:
-    ///   - values: the sequence; it throws the error of an invalid address.
-    ///   - transform: makes the value of the closure; nil for an element to leave out.
+    ///   - values: returns the sequence; throws the error of an invalid address.
+    ///   - transform: converts an element to the value for the closure; nil skips the element.
     func listen<Element: Sendable, Value: Sendable>(
         _ values: () throws -> ChatStream<Element>?, _ transform: @escaping @Sendable (Element) async throws -> Value?,
         _ callback: @escaping (Value) -> Void
@@ -229,7 +249,7 @@ extension ChatImpl {
                 throw PubNubError(.invalidArguments, details: ["there is nothing to listen to"])
             }
             return values.listen { [weak listener] element in
-                // A value that cannot be read now arrives with the next change.
+                // An element whose value cannot be read is skipped.
                 guard let value = try? await transform(element) else { return }
                 await MainQueueListener.onMain(listener, Handover { callback.value(value) })
             }
@@ -237,12 +257,14 @@ extension ChatImpl {
         return listener
     }
 
-    /// The chat of the library.
+    /// The ChatKit chat.
     ///
     /// - Throws: the error of an invalid address.
     var connected: ChatKit.Chat { get throws { try pubNub.connection.get().chat } }
 
-    /// Calls back with each change of the connection of the chat's listeners.
+    /// Calls back with each change of the connection status of the chat's listeners.
+    ///
+    /// - Returns: the listener. It ends when it is closed or released.
     public func addConnectionStatusListener(
         _ listener: @escaping (ChatConnectionStatus) -> Void
     ) -> any AutoCloseable {
@@ -256,7 +278,8 @@ extension ChatImpl {
         return status
     }
 
-    /// Returns the changes of the connection of the chat's listeners. A slow reader receives the newest 64.
+    /// Returns the changes of the connection status of the chat's listeners. At most the newest 64 changes wait for a
+    /// slow reader.
     public func connectionStatusStream() -> AsyncStream<ChatConnectionStatus> {
         AsyncStream(bufferingPolicy: .bufferingNewest(64)) { continuation in
             let listener = try? connected.onConnectionStateChange { continuation.yield(ChatConnectionStatus($0)) }
@@ -266,14 +289,14 @@ extension ChatImpl {
     }
 }
 
-/// The state of the connection of a chat's listeners.
+/// The connection status of a chat's listeners.
 public enum ChatConnectionStatus: Equatable, Sendable {
     /// Every listener is connected.
     case online
     /// The chat was closed.
     case offline
-    /// A listener is not connected. It reconnects unless the error is of its own making, such as a channel that the user
-    /// may not read.
+    /// At least one listener is not connected. The listener reconnects, except after an error that a new connection
+    /// cannot correct, such as a channel that the user may not read.
     case connectionError(error: PubNubError)
 
     init(_ state: ConnectionState) {
@@ -285,8 +308,8 @@ public enum ChatConnectionStatus: Equatable, Sendable {
             }
     }
 
-    /// The error; nil for the other states.
+    /// The error of ``connectionError(error:)``; nil for the other states.
     public var error: PubNubError? { if case .connectionError(let error) = self { error } else { nil } }
-    /// True while every listener is connected.
+    /// True when every listener is connected.
     public var isConnected: Bool { self == .online }
 }

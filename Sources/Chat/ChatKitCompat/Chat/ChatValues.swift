@@ -14,11 +14,11 @@ public enum ChannelType: String, CaseIterable, Sendable {
 
 /// The options of ``ChannelImpl/sendText(text:params:completion:)``.
 public struct SendTextParams {
-    /// Metadata of the message that filters can read.
+    /// The metadata of the message, which filters can read; nil for none.
     public var meta: [String: any JSONCodable]?
     /// True when history stores the message.
     public var shouldStore: Bool
-    /// Accepted; every message is sent by POST.
+    /// Has no effect. Every message is sent by POST.
     public var usePost: Bool
     /// The number of hours for which the message is stored; nil or 0 selects the app's retention.
     public var ttl: Int?
@@ -34,10 +34,13 @@ public struct SendTextParams {
     }
 }
 
-/// A quoted message as it was when it was quoted.
+/// A quoted message, with its values when it was quoted.
 public struct QuotedMessage: Hashable, Sendable {
+    /// The id of the quoted message in its channel, which is also the time at which it was sent.
     public var timetoken: Timetoken
+    /// The text of the quoted message.
     public var text: String
+    /// The id of the author of the quoted message.
     public var userId: String
 
     /// Creates a quoted message, for example in a test.
@@ -48,23 +51,23 @@ public struct QuotedMessage: Hashable, Sendable {
     }
 }
 
-/// A reaction to a message with the users who reacted.
+/// A value with which users reacted to a message, with these users.
 public struct MessageReaction: Hashable, Sendable {
-    /// The reaction: a key or an emoji.
+    /// The value of the reaction, such as an emoji.
     public let value: String
-    /// True when the chat's user is among the users.
+    /// True when the chat's user has reacted with this value.
     public let isMine: Bool
-    /// The ids of the users, in the order in which they reacted.
+    /// The ids of the users who reacted with this value, in the order of their reactions.
     public let userIds: [String]
-    /// The number of users.
+    /// The number of users who reacted with this value.
     public var count: Int { userIds.count }
 }
 
-/// The user and the time of an action of a message.
+/// A message action without its type and value.
 public struct Action: Hashable, Sendable {
-    /// The id of the user.
+    /// The id of the user who added the action.
     public var uuid: String
-    /// The action's own timetoken.
+    /// The time at which the action was added, which is also the action's id.
     public var actionTimetoken: Timetoken
 
     /// Creates an action, for example in a test.
@@ -76,56 +79,67 @@ public struct Action: Hashable, Sendable {
 
 /// The result of ``ChatImpl/createDirectConversation(invitedUser:channelId:channelName:channelDescription:channelCustom:channelStatus:membershipCustom:completion:)``.
 public struct CreateDirectConversationResult: Sendable {
+    /// The channel of the conversation.
     public var channel: ChannelImpl
+    /// The membership of the chat's user.
     public var hostMembership: MembershipImpl
+    /// The membership of the invited user.
     public var inviteeMembership: MembershipImpl
 }
 
 /// The result of ``ChatImpl/createGroupConversation(invitedUsers:channelId:channelName:channelDescription:channelCustom:channelStatus:membershipCustom:completion:)``.
 public struct CreateGroupConversationResult: Sendable {
+    /// The channel of the conversation.
     public var channel: ChannelImpl
+    /// The membership of the chat's user.
     public var hostMembership: MembershipImpl
+    /// The memberships of the invited users. Users who have already left are left out.
     public var inviteeMemberships: [MembershipImpl]
 }
 
-/// A new thread with the message that it belongs to.
+/// The result of ``MessageImpl/createThread(text:params:)``.
 public struct CreateThreadResult: Sendable {
+    /// The new thread.
     public var threadChannel: ThreadChannelImpl
+    /// The parent message of the thread, as it is after the reply.
     public var parentMessage: MessageImpl
 }
 
-/// The number of messages of a channel that the user has not read.
+/// The number of unread messages of a membership.
 public struct GetUnreadMessagesCount: Sendable {
+    /// The channel.
     public var channel: ChannelImpl
+    /// The membership of the chat's user in the channel.
     public var membership: MembershipImpl
+    /// The number of messages of other users that the chat's user has not read in the channel.
     public var count: UInt64
 }
 
 extension [String: any JSONCodable] {
-    /// The members as values of the library.
+    /// Returns the members as ChatKit values.
     ///
-    /// - Throws: ``PubNubError`` for a value that cannot be encoded.
+    /// - Throws: ``PubNubError`` with the reason `jsonDataEncodingFailure` for a value that cannot be encoded.
     func encoded() throws -> [String: any ChatKit.JSONCodable] { try mapValues { try $0.encoded() } }
 }
 
 extension [String: any JSONCodableScalar] {
-    /// The fields as values of the library.
+    /// The fields as ChatKit values.
     var values: [String: any ChatKit.JSONCodable] { mapValues { $0.scalarValue.value } }
 }
 
 extension [String: any ChatKit.JSONCodable] {
-    /// The fields of a record as scalars.
+    /// The fields of a record as scalar values.
     var scalars: [String: any JSONCodableScalar] { mapValues { JSONCodableScalarType($0.json) } }
 
     /// The members as JSON text.
     var text: JSONText { ChatKit.AnyJSON.object(mapValues(\.json)).text }
 
-    /// The members as values of any kind.
+    /// The members as values of any JSON type.
     var members: [String: any JSONCodable] { mapValues { AnyJSON($0.json) } }
 }
 
 extension ChatModel.Timetoken {
-    /// The time in the format of RFC 3339; nil for zero, the time of a record that does not exist.
+    /// The time in the format of RFC 3339; nil for zero, which is the time of a missing record.
     var timeText: String? {
         self == .zero ? nil : date.ISO8601Format(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }

@@ -1,6 +1,6 @@
-/// The text of a draft with its links.
+/// The text of a draft, with its mentions and links. Offsets and lengths are counted in UTF-16 code units.
 struct DraftText: Sendable {
-    /// A word that begins with `@` or `#`.
+    /// A word that begins with `@` or `#`, without a mention or link.
     struct Word: Sendable {
         let offset: Int
         let text: String
@@ -12,7 +12,7 @@ struct DraftText: Sendable {
     }
 
     private var units: [UInt16] = []
-    /// The links, ordered by position; none overlaps another.
+    /// The mentions and links, ordered by position. They do not overlap.
     private var links: [Link] = []
 
     var text: String { String(decoding: units, as: UTF16.self) }
@@ -33,7 +33,7 @@ struct DraftText: Sendable {
         shift(from: range.upperBound, by: -range.count)
     }
 
-    /// Replaces the part that differs between the present text and the new one.
+    /// Replaces only the part of the text that differs from the new text.
     mutating func replace(with text: String) {
         let new = Array(text.utf16)
         let prefix = zip(units, new).prefix { $0 == $1 }.count
@@ -54,12 +54,12 @@ struct DraftText: Sendable {
 
     mutating func removeLink(at offset: Int) { links.removeAll { $0.range.lowerBound == offset } }
 
-    /// True when the text has these words at a position.
+    /// Returns true when the text contains a word at an offset.
     func holds(_ words: String, at offset: Int) -> Bool {
         units[clamped(words.utf16.count, at: offset)].elementsEqual(words.utf16)
     }
 
-    /// The parts of the text.
+    /// The parts of the text, in their order.
     var elements: [MessageElement] {
         var elements: [MessageElement] = []
         var position = 0
@@ -75,7 +75,8 @@ struct DraftText: Sendable {
         return elements
     }
 
-    /// The words outside links that begin with `@` or `#` and have at least three letters, digits or hyphens more.
+    /// The words that begin with `@` or `#`, continue with at least three letters, digits or hyphens, and do not
+    /// overlap a mention or link.
     var words: [Word] {
         var words: [Word] = []
         var offset = 0

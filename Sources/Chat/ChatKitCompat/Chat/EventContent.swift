@@ -1,12 +1,12 @@
 import ChatKit
 import ChatModel
 
-/// The content of an event of the Chat SDK: one of the classes below.
+/// The content of an event of PubNub's Chat SDK. Each kind of content is a subclass.
 public class EventContent: @unchecked Sendable {
     // Safe to share: all properties of the subclasses are constants with values.
     fileprivate init() {}
 
-    /// A message that was sent.
+    /// The content of a sent message.
     public final class TextMessageContent: EventContent, @unchecked Sendable {
         /// The text; empty when the message has none.
         public let text: String
@@ -15,13 +15,19 @@ public class EventContent: @unchecked Sendable {
         public init(text: String) { self.text = text }
     }
 
-    /// The report of a message.
+    /// A report of a message to the moderators of its channel.
     public final class Report: EventContent, @unchecked Sendable {
+        /// The text of the reported message; nil when it has none.
         public let text: String?
+        /// The reason that the reporting user gave, as free text.
         public let reason: String
+        /// The timetoken of the reported message, which is its id in its channel; nil when the report names no message.
         public let reportedMessageTimetoken: Timetoken?
+        /// The name of the channel of the reported message; nil when the report names no message.
         public let reportedMessageChannelId: String?
+        /// The id of the author of the reported message; nil when there is none.
         public let reportedUserId: String?
+        /// The id of the rule that created the report; nil when a user reported the message.
         public let autoModerationId: String?
 
         /// Creates a report.
@@ -38,28 +44,31 @@ public class EventContent: @unchecked Sendable {
         }
     }
 
-    /// The start or end of a user's typing.
+    /// The event that a user began or stopped typing.
     public final class Typing: EventContent, @unchecked Sendable {
         /// True when the user began to type, false when the user stopped.
         public let value: Bool
 
-        /// Creates a start or an end.
+        /// Creates the event that a user began (true) or stopped (false) typing.
         public init(value: Bool) { self.value = value }
     }
 
-    /// The read mark of a member.
+    /// A member's read mark, which is the newest message that the member has read.
     public final class Receipt: EventContent, @unchecked Sendable {
-        /// The newest message that the member has read.
+        /// The timetoken of the newest message that the member has read.
         public let messageTimetoken: Timetoken
 
         /// Creates a read mark.
         public init(messageTimetoken: Timetoken) { self.messageTimetoken = messageTimetoken }
     }
 
-    /// The mention of the user in a message.
+    /// A mention of the user in a message.
     public final class Mention: EventContent, @unchecked Sendable {
+        /// The timetoken of the message that mentions the user.
         public let messageTimetoken: Timetoken
+        /// The name of the channel that contains the message.
         public let channel: String
+        /// The name of the channel to which the message's thread belongs; nil when the message is not in a thread.
         public let parentChannel: String?
 
         /// Creates a mention.
@@ -70,9 +79,11 @@ public class EventContent: @unchecked Sendable {
         }
     }
 
-    /// The invitation of the user to a channel.
+    /// An invitation of the user to a channel.
     public final class Invite: EventContent, @unchecked Sendable {
+        /// The kind of the channel.
         public let channelType: ChannelType
+        /// The name of the channel that the user is invited to.
         public let channelId: String
 
         /// Creates an invitation.
@@ -82,10 +93,13 @@ public class EventContent: @unchecked Sendable {
         }
     }
 
-    /// The mute or ban of a user in a channel, or its end.
+    /// A mute or ban of a user in a channel, or the end of one.
     public final class Moderation: EventContent, @unchecked Sendable {
+        /// The name of the channel that the restriction applies to.
         public let channelId: String
+        /// The kind of the restriction.
         public let restriction: RestrictionType
+        /// The moderator's reason; nil for none.
         public let reason: String?
 
         /// Creates a restriction.
@@ -96,7 +110,7 @@ public class EventContent: @unchecked Sendable {
         }
     }
 
-    /// A custom event.
+    /// An event with a payload that the app defines.
     public final class Custom: EventContent, @unchecked Sendable {
         /// The members of the payload as plain Swift values.
         public let data: [String: Any]
@@ -111,33 +125,34 @@ public class EventContent: @unchecked Sendable {
     }
 }
 
-/// The method by which a custom event of the older Chat SDK is sent.
+/// The way in which the older Chat SDKs send a custom event: as a signal or as a published message.
 public enum EmitEventMethod: Sendable { case signal, publish }
 
-/// The kind of a restriction.
+/// The kind of a restriction: a ban, a mute, or the end of either (`lift`).
 public enum RestrictionType: String, Sendable { case ban, mute, lift }
 
-/// An event with its content.
+/// An event, in the form in which PubNub's SDK passes it to closures.
 public struct EventWrapper<Content: EventContent>: Sendable {
     /// The event.
     public var event: ChatEvent<Content>
 }
 
-/// The time, channel, user and content of an event.
+/// An event: its time, channel, user and content.
 public struct ChatEvent<Content: EventContent>: Sendable {
+    /// The chat that received the event.
     public let chat: ChatImpl
-    /// The event's position in history, and its time.
+    /// The event's time, which is also its position in history.
     public let timetoken: Timetoken
     /// The content.
     public let payload: Content
-    /// The channel's name.
+    /// The name of the channel on which the event occurred.
     public let channelId: String
-    /// The user's id; empty when the gateway or an operator caused the event.
+    /// The id of the user who caused the event; empty when the gateway or an API key without a user did.
     public let userId: String
 }
 
 extension EventContent {
-    /// Converts a content of the library. Contents without a class of their own are custom events.
+    /// Converts a ChatKit content. A content that has no subclass here becomes a ``Custom`` content.
     static func of(_ content: any ChatKit.EventContent) -> EventContent {
         switch content {
         case let message as ChatKit.TextMessageContent: TextMessageContent(text: message.text)

@@ -2,7 +2,7 @@ import ChatKit
 import ChatModel
 import Locking
 
-/// The source of the users that a draft suggests.
+/// The set of users from which a draft takes its suggestions.
 public enum UserSuggestionSource: Sendable {
     /// All users of the app.
     case global
@@ -10,25 +10,25 @@ public enum UserSuggestionSource: Sendable {
     case channel
 }
 
-/// A message that is being written, with mentions of users, names of channels and links.
+/// A message that a user is writing, with mentions of users, names of channels and links.
 ///
-/// Positions and lengths count UTF-16 code units, as those of text views do. A position outside the text counts as its
-/// nearest end.
+/// Positions and lengths are counted in UTF-16 code units, as in text views. A position outside the text is replaced by
+/// the nearest end of the text.
 public final class MessageDraftImpl: Sendable {
     private struct State: Sendable {
         var text = DraftText()
         var quoted: MessageImpl?
     }
 
-    /// The channel to which the message is sent; for a draft of a reply, the channel above the thread.
+    /// The channel to which the message is sent. For a draft of a reply, this is the channel of the parent message.
     public let channel: ChannelImpl
-    /// True when changes of the text start and stop the typing of the chat's user.
+    /// True when each change of the text shows the chat's user as typing. It has no effect for a reply.
     public let isTypingIndicatorTriggered: Bool
-    /// The source of the suggested users.
+    /// The set of users from which the draft takes its suggestions.
     public let userSuggestionSource: UserSuggestionSource
-    /// The maximum number of suggested users for a word.
+    /// The maximum number of suggested users for each word.
     public let userLimit: Int
-    /// The maximum number of suggested channels for a word.
+    /// The maximum number of suggested channels for each word.
     public let channelLimit: Int
     private let thread: ThreadChannelImpl?
     private let state = Lock(State())
@@ -46,32 +46,40 @@ public final class MessageDraftImpl: Sendable {
         self.channelLimit = channelLimit
     }
 
-    /// The message to quote; not for replies.
+    /// The message to quote; nil for none. A reply cannot quote a message.
     public var quotedMessage: MessageImpl? {
         get { state.withLock { $0.quoted } }
         set { state.withLock { $0.quoted = newValue } }
     }
 
-    /// Inserts a text. A mention around the position becomes plain text.
+    /// Inserts a text at an offset. A mention that contains the offset becomes plain text.
     public func insertText(offset: Int, text: String) { change { $0.insert(text, at: offset) } }
 
-    /// Removes a part of the text. Mentions that lose a part of their text become plain text.
+    /// Removes a part of the text. A mention that loses a part of its text becomes plain text.
     public func removeText(offset: Int, length: Int) { change { $0.remove(length, at: offset) } }
 
-    /// Replaces the whole text. Mentions outside the changed part stay.
+    /// Replaces the whole text. Mentions outside the changed part of the text remain.
     public func update(text: String) { change { $0.replace(with: text) } }
 
-    /// Makes a part of the text a mention or link, in the place of those that it overlaps.
+    /// Turns a part of the text into a mention or link. Replaces the mentions and links that overlap this part.
+    ///
+    /// - Parameters:
+    ///   - offset: the start of the part, in UTF-16 code units.
+    ///   - length: the length of the part, in UTF-16 code units.
+    ///   - target: the user, channel or address.
     public func addMention(offset: Int, length: Int, target: MentionTarget) {
         change { $0.add(target, length, at: offset) }
     }
 
-    /// Makes the mention or link that begins at a position plain text.
+    /// Turns the mention or link that begins at an offset into plain text. Does nothing when no link begins there.
     public func removeMention(offset: Int) { change { $0.removeLink(at: offset) } }
 
-    /// Replaces the word of a suggestion by a mention. Does nothing when the text has another word there.
+    /// Inserts a suggested mention in place of the word for which it was suggested. Does nothing when the text has
+    /// changed and contains another word at this position.
     ///
-    /// - Parameter text: the text of the mention, such as `replaceWith` of the suggestion.
+    /// - Parameters:
+    ///   - mention: the suggestion.
+    ///   - text: the shown text of the mention, such as ``SuggestedMention/replaceWith``.
     public func insertSuggestedMention(mention: SuggestedMention, text: String) {
         change { draft in
             guard draft.holds(mention.replaceFrom, at: mention.offset) else { return }
@@ -81,19 +89,23 @@ public final class MessageDraftImpl: Sendable {
         }
     }
 
-    /// Adds a listener for changes of the draft.
+    /// Adds a listener for changes of the draft. The draft retains the listener.
     public func addChangeListener(_ listener: any MessageDraftChangeListener) {
         let listener = Handover(listener)
         listeners.withLock { $0.append(listener) }
     }
 
-    /// Removes a listener.
+    /// Removes a listener. Does nothing when the listener was not added.
     public func removeChangeListener(_ listener: any MessageDraftChangeListener) {
         let id = ObjectIdentifier(listener)
         listeners.withLock { $0.removeAll { ObjectIdentifier($0.value) == id } }
     }
 
-    /// Sends the message, and returns its timetoken. Every mentioned user receives a mention.
+    /// Sends the message. Every mentioned user receives a mention.
+    ///
+    /// - Returns: the timetoken of the message.
+    /// - Throws: `invalidArguments` for a reply that quotes a message; otherwise as
+    ///   ``ChannelImpl/sendText(text:params:)``.
     @discardableResult
     public func send(params: SendTextParams = SendTextParams()) async throws -> Timetoken {
         let (elements, quoted) = state.withLock { ($0.text.elements, $0.quoted) }
@@ -112,12 +124,12 @@ public final class MessageDraftImpl: Sendable {
 
     /// Sends the message. Every mentioned user receives a mention.
     ///
-    /// - Parameter completion: receives the timetoken.
+    /// - Parameter completion: receives the timetoken of the message.
     public func send(params: SendTextParams = SendTextParams(), completion: ChatCompletion<Timetoken>? = nil) {
         channel.chat.run(completion) { try await self.send(params: params) }
     }
 
-    /// Changes the text, and tells the listeners on the caller's thread.
+    /// Changes the text and calls the listeners on the caller's thread.
     private func change(_ edit: (inout DraftText) -> Void) {
         let (text, isTextChanged) = state.withLock { state in
             let before = state.text.text
@@ -125,7 +137,7 @@ public final class MessageDraftImpl: Sendable {
             return (state.text, state.text.text != before)
         }
         if isTextChanged, isTypingIndicatorTriggered, thread == nil {
-            // A lost sign of typing has no effect on the message.
+            // Errors are ignored: the typing state does not affect the message.
             if text.text.isEmpty { channel.stopTyping(completion: nil) } else { channel.startTyping(completion: nil) }
         }
         let suggestions = SuggestedMentions(draft: self, words: text.words)
@@ -134,7 +146,7 @@ public final class MessageDraftImpl: Sendable {
         }
     }
 
-    /// Reads the users and channels whose names begin as the words.
+    /// Reads the users and channels whose names begin with the given words.
     fileprivate func suggestions(for words: [DraftText.Word]) async throws -> [SuggestedMention] {
         var found: [SuggestedMention] = []
         for word in words {
@@ -161,22 +173,22 @@ public final class MessageDraftImpl: Sendable {
     }
 }
 
-/// A receiver of the changes of a draft.
+/// An object that receives the changes of a draft.
 public protocol MessageDraftChangeListener: AnyObject {
     /// Called after each change.
     ///
     /// - Parameters:
     ///   - messageElements: the parts of the text.
-    ///   - suggestedMentions: users and channels for the words that begin with `@` or `#` and have three letters more. They
-    ///     are read when they are requested.
+    ///   - suggestedMentions: the suggested users and channels for the words that consist of `@` or `#` and at least
+    ///     three more letters, digits or hyphens. The suggestions are read only when the program requests them.
     func onChange(messageElements: [MessageElement], suggestedMentions: any FutureObject<[SuggestedMention]>)
 }
 
-/// A receiver of the changes of a draft with a closure.
+/// A listener that passes the changes of a draft to a closure.
 public final class ClosureMessageDraftChangeListener: MessageDraftChangeListener {
     private let closure: ([MessageElement], any FutureObject<[SuggestedMention]>) -> Void
 
-    /// Creates a receiver.
+    /// Creates a listener with a closure.
     public init(onChange: @escaping ([MessageElement], any FutureObject<[SuggestedMention]>) -> Void) {
         closure = onChange
     }
@@ -186,12 +198,15 @@ public final class ClosureMessageDraftChangeListener: MessageDraftChangeListener
     }
 }
 
-/// A value that is read when it is requested.
+/// A value that is read only when the program requests it.
 public protocol FutureObject<T> {
+    /// The type of the value.
     associatedtype T
-    /// Reads the value, and passes it to the closure on the main queue.
+    /// Reads the value and passes it to the closure on the main queue.
     func async(completion: @escaping (Result<T, any Error>) -> Void)
-    /// Reads the value.
+    /// Reads and returns the value.
+    ///
+    /// - Throws: ``PubNubError``.
     func async() async throws -> T
 }
 
@@ -209,7 +224,13 @@ private struct SuggestedMentions: FutureObject {
 // MARK: - Creating
 
 extension ChannelImpl {
-    /// Creates the draft of a message.
+    /// Creates an empty draft of a message.
+    ///
+    /// - Parameters:
+    ///   - userSuggestionSource: the set of users from which the draft takes its suggestions.
+    ///   - isTypingIndicatorTriggered: true when each change of the text shows the chat's user as typing.
+    ///   - userLimit: the maximum number of suggested users for each word.
+    ///   - channelLimit: the maximum number of suggested channels for each word.
     public func createMessageDraft(
         userSuggestionSource: UserSuggestionSource = .channel, isTypingIndicatorTriggered: Bool = true,
         userLimit: Int = 10, channelLimit: Int = 10
@@ -220,7 +241,9 @@ extension ChannelImpl {
 }
 
 extension ThreadChannelImpl {
-    /// Creates the draft of a reply. Replies show no typing.
+    /// Creates an empty draft of a reply. The parameters are those of
+    /// ``ChannelImpl/createMessageDraft(userSuggestionSource:isTypingIndicatorTriggered:userLimit:channelLimit:)``;
+    /// `isTypingIndicatorTriggered` has no effect.
     public func createMessageDraft(
         userSuggestionSource: UserSuggestionSource = .channel, isTypingIndicatorTriggered: Bool = true,
         userLimit: Int = 10, channelLimit: Int = 10
@@ -232,7 +255,9 @@ extension ThreadChannelImpl {
 }
 
 extension MessageImpl {
-    /// Passes the draft of a reply to the closure.
+    /// Creates an empty draft of a reply to the message.
+    ///
+    /// - Parameter completion: receives the draft.
     public func createThreadMessageDraft(
         userSuggestionSource: UserSuggestionSource = .channel, isTypingIndicatorTriggered: Bool = true,
         userLimit: Int = 10, channelLimit: Int = 10, completion: ChatCompletion<MessageDraftImpl>? = nil

@@ -5,21 +5,21 @@ public enum MessageElement: Hashable, Sendable {
     /// A text that mentions a user, names a channel or links to an address.
     case link(text: String, target: MentionTarget)
 
-    /// The shown text.
+    /// The text that is shown to users.
     var text: String {
         switch self {
         case .plainText(let text), .link(let text, _): text
         }
     }
 
-    /// The element as the text of a message contains it: `[Ana](pn-user://ana)` for a link.
+    /// The element in the form in which a message's text contains it. For a link: `[Ana](pn-user://ana)`.
     fileprivate var markdown: String {
         guard case .link(let text, let target) = self else { return text }
         return "[\(text.escaping("]"))](\(target.address.escaping(")")))"
     }
 }
 
-/// The target of a link in a message.
+/// The target of a mention or link in a message.
 public enum MentionTarget: Hashable, Sendable {
     case user(userId: String)
     case channel(channelId: String)
@@ -49,15 +49,15 @@ public enum MentionTarget: Hashable, Sendable {
 }
 
 extension [MessageElement] {
-    /// True when an element is a link.
+    /// Returns true when at least one element is a mention or link.
     public func containsAnyMention() -> Bool {
         contains { if case .link = $0 { true } else { false } }
     }
 
-    /// The text of a message with these elements.
+    /// The text of a message that has these elements.
     var markdown: String { map(\.markdown).joined() }
 
-    /// Reads the elements of the text of a message.
+    /// Creates the elements from the text of a message.
     init(markdown text: String) {
         self = []
         var plain = ""
@@ -75,7 +75,8 @@ extension [MessageElement] {
         if !plain.isEmpty { append(.plainText(text: plain)) }
     }
 
-    /// Reads a link at the beginning; nil, and the text unchanged, when there is none.
+    /// Removes a link from the beginning of a text and returns it. When the text does not begin with a link, returns
+    /// nil and leaves the text unchanged.
     private static func link(_ text: inout Substring) -> MessageElement? {
         var rest = text.dropFirst()
         guard let shown = rest.removeEscaped(until: "]"), !shown.isEmpty, rest.first == "(" else { return nil }
@@ -96,8 +97,8 @@ extension String {
 }
 
 extension Substring {
-    /// Removes the text up to and including a character that no backslash precedes, and returns it without the backslashes;
-    /// nil when there is no such character.
+    /// Removes the text up to and including the first `end` that has no backslash before it. Returns the removed text
+    /// without `end` and the escaping backslashes, or nil when there is no such character.
     fileprivate mutating func removeEscaped(until end: Character) -> String? {
         var (found, isEscaped) = ("", false)
         while let character = popFirst() {
@@ -115,20 +116,20 @@ extension Substring {
 }
 
 extension MessageImpl {
-    /// The parts of the text: plain texts and links.
+    /// Returns the parts of the text: plain texts and links.
     public func getMessageElements() -> [MessageElement] { [MessageElement](markdown: text) }
 }
 
 extension QuotedMessage {
-    /// The parts of the text: plain texts and links.
+    /// Returns the parts of the text: plain texts and links.
     public func getMessageElements() -> [MessageElement] { [MessageElement](markdown: text) }
 }
 
-/// A user or channel whose name begins as a word of a draft.
+/// A suggested user or channel for a word of a draft. The name of the user or channel begins with the word.
 public struct SuggestedMention: Hashable, Sendable {
     /// The position of the word in the text, in UTF-16 code units.
     public let offset: Int
-    /// The word with its sign: `@Ana`.
+    /// The word with its leading `@` or `#`, such as `@Ana`.
     public let replaceFrom: String
     /// The name of the user or channel.
     public let replaceWith: String
@@ -137,7 +138,7 @@ public struct SuggestedMention: Hashable, Sendable {
 }
 
 extension [SuggestedMention] {
-    /// The suggestions for the word at a position.
+    /// Returns the suggestions for the word at a position, which is counted in UTF-16 code units.
     public func getSuggestionsFor(position: Int) -> [SuggestedMention] {
         filter { ($0.offset...$0.offset + $0.replaceFrom.utf16.count).contains(position) }
     }

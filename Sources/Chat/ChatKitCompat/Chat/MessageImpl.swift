@@ -2,12 +2,15 @@ import ChatKit
 import ChatModel
 import ChatRemote
 
-/// A message, as it was when it was read.
+/// A message, with its values when it was read.
 public final class MessageImpl: Sendable, CustomStringConvertible {
+    /// The chat that the message belongs to.
     public let chat: ChatImpl
     let message: ChatKit.Message
     private let reactors: [ChatKit.Reaction]
 
+    /// Creates a message.
+    ///
     /// - Parameter reactors: the reactions with their users.
     init(_ chat: ChatImpl, _ message: ChatKit.Message, _ reactors: [ChatKit.Reaction]) {
         self.chat = chat
@@ -15,23 +18,23 @@ public final class MessageImpl: Sendable, CustomStringConvertible {
         self.reactors = reactors
     }
 
-    /// The message's id in its channel, and the time at which it was sent.
+    /// The id of the message in its channel, which is also the time at which the message was sent.
     public var timetoken: Timetoken { message.timetoken.rawValue }
-    /// The content: the newest text.
+    /// The current text as the content of an event.
     public var content: EventContent.TextMessageContent { EventContent.TextMessageContent(text: text) }
-    /// The channel's name. A reply has that of its root's channel.
+    /// The name of the channel that contains the message. For a reply, this is the channel of the parent message.
     public var channelId: String { message.channelId }
-    /// The author's id; empty when the gateway or an operator sent the message.
+    /// The id of the author; empty when the gateway or an API key without a user sent the message.
     public var userId: String { message.userId }
-    /// The metadata with which the message was sent.
+    /// The metadata with which the message was sent; nil for none.
     public var meta: [String: any JSONCodable]? { message.meta?.members }
-    /// The quoted message as it was when it was quoted.
+    /// The quoted message, with its values when it was quoted; nil for none.
     public var quotedMessage: QuotedMessage? {
         message.quotedMessage.map {
             QuotedMessage(timetoken: $0.timetoken.rawValue, text: $0.text, userId: $0.userId)
         }
     }
-    /// The newest text; empty when the message is deleted or has no text.
+    /// The current text; empty when the message is deleted or has no text.
     public var text: String { message.text }
     /// True after a soft deletion.
     public var deleted: Bool { message.isDeleted }
@@ -40,7 +43,7 @@ public final class MessageImpl: Sendable, CustomStringConvertible {
     /// Always `text`.
     public var type: String { "text" }
 
-    /// The reactions with their users.
+    /// The reactions with their users, sorted by value.
     public var reactions: [MessageReaction] {
         actions?["reactions"]?.map { value, actions in
             let users = actions.map(\.uuid)
@@ -49,7 +52,8 @@ public final class MessageImpl: Sendable, CustomStringConvertible {
         }.sorted { $0.value < $1.value } ?? []
     }
 
-    /// The reactions by type (`reactions`) and value; nil when there are none. Edits and deletions are not among them.
+    /// The reactions by type, which is always `reactions`, and by value; nil when there are none. Edits and deletions
+    /// are not included.
     public var actions: [String: [String: [Action]]]? {
         guard !reactors.isEmpty else { return nil }
         let byValue = Dictionary(grouping: reactors.sorted { $0.timetoken < $1.timetoken }, by: \.value)
@@ -60,12 +64,12 @@ public final class MessageImpl: Sendable, CustomStringConvertible {
         ]
     }
 
-    /// The channel of the thread that the reply belongs to; the message's own channel when it is no reply.
+    /// The same as ``channelId``: for a reply, the channel of the parent message.
     public var parentChannelId: String { message.channelId }
 
     public var description: String { "MessageImpl(timetoken: \(timetoken), channelId: \(channelId), text: \(text))" }
 
-    /// The sequences of the message's events.
+    /// The message's events as sequences.
     public var stream: MessageStream { MessageStream(message: self) }
 
     /// Returns true when the chat's user has reacted with a value.
@@ -74,47 +78,54 @@ public final class MessageImpl: Sendable, CustomStringConvertible {
     }
 }
 
-/// A reply: a message of the root's channel.
+/// A reply. Replies are messages of the channel of their parent message.
 public typealias ThreadMessageImpl = MessageImpl
 
 extension ChatImpl {
-    /// Reads the reactions of a message with their users, if it has any.
+    /// Reads the users who reacted to a message. Sends no request for a message without reactions.
     func message(_ message: ChatKit.Message) async throws -> MessageImpl {
         guard !message.reactions.isEmpty else { return MessageImpl(self, message, []) }
         do throws(ChatError) {
             return MessageImpl(self, message, try await message.getReactions())
         } catch {
-            // The message was deleted in the meantime.
+            // The message was deleted before its reactions were read.
             guard error.code == .notFound || error.code == .gone else { throw error }
             return MessageImpl(self, message, [])
         }
     }
 
-    /// Reads the reactions of messages with their users.
+    /// Reads the users who reacted to messages; see ``message(_:)``.
     func messages(_ messages: [ChatKit.Message]) async throws -> [MessageImpl] {
         try await concurrently(messages) { try await self.message($0) }
     }
 }
 
 extension MessageImpl {
-    /// Replaces the text, and returns the changed message.
+    /// Replaces the text of the message. The chat's user must be the author of the message or a moderator of the
+    /// channel.
+    ///
+    /// - Returns: the changed message.
+    /// - Throws: `forbidden` for any other user; `resourceNotFound` when the message is deleted or does not exist; the
+    ///   errors common to all calls (see ``ChatImpl``).
     public func editText(newText: String) async throws -> MessageImpl {
         try await chat.call { _ in try await self.chat.message(try await self.message.editText(newText)) }
     }
 
-    /// Replaces the text.
+    /// Replaces the text of the message; see ``editText(newText:)``.
     ///
     /// - Parameter completion: receives the changed message.
     public func editText(newText: String, completion: ChatCompletion<MessageImpl>? = nil) {
         chat.run(completion) { try await self.editText(newText: newText) }
     }
 
-    /// Deletes the message.
+    /// Deletes the message. The chat's user must be the author of the message or a moderator of the channel.
     ///
     /// - Parameters:
-    ///   - soft: true marks the message as deleted and keeps it in history; false removes it from history.
-    ///   - preserveFiles: accepted; the gateway stores no files.
-    /// - Returns: the marked message; nil when it was removed.
+    ///   - soft: true marks the message as deleted but leaves it in history; false removes it from history.
+    ///   - preserveFiles: has no effect, because the gateway stores no files.
+    /// - Returns: the marked message after a soft deletion; otherwise nil.
+    /// - Throws: `forbidden` for any other user; `resourceNotFound` when the message does not exist; the errors common
+    ///   to all calls (see ``ChatImpl``).
     @discardableResult
     public func delete(soft: Bool = false, preserveFiles: Bool = false) async throws -> MessageImpl? {
         try await chat.call { _ in
@@ -125,52 +136,71 @@ extension MessageImpl {
 
     /// Deletes the message; see ``delete(soft:preserveFiles:)``.
     ///
-    /// - Parameter completion: receives the marked message; nil when it was removed.
+    /// - Parameter completion: receives the marked message after a soft deletion; otherwise nil.
     public func delete(
         soft: Bool = false, preserveFiles: Bool = false, completion: ChatCompletion<MessageImpl?>? = nil
     ) {
         chat.run(completion) { try await self.delete(soft: soft, preserveFiles: preserveFiles) }
     }
 
-    /// Undoes a soft deletion, and returns the message with its content, replies and reactions.
+    /// Undoes a soft deletion.
+    ///
+    /// - Returns: the message with its content, replies and reactions.
+    /// - Throws: `conflict` when the message is not deleted; `resourceNotFound` when the message is no longer in
+    ///   history; the errors common to all calls (see ``ChatImpl``).
     public func restore() async throws -> MessageImpl {
         try await chat.call { _ in try await self.chat.message(try await self.message.restore()) }
     }
 
-    /// Undoes a soft deletion.
+    /// Undoes a soft deletion; see ``restore()``.
     ///
     /// - Parameter completion: receives the message with its content, replies and reactions.
     public func restore(completion: ChatCompletion<MessageImpl>? = nil) {
         chat.run(completion) { try await self.restore() }
     }
 
-    /// Adds the user's reaction with a value, or removes it when it exists. Returns the changed message.
+    /// Adds the user's reaction, or removes it when the user has already reacted with this value.
+    ///
+    /// - Parameter reaction: the value of the reaction, such as an emoji.
+    /// - Returns: the changed message.
+    /// - Throws: `resourceNotFound` when the message is deleted or does not exist; `tooManyRequests` for too many
+    ///   different reactions; the errors common to all calls (see ``ChatImpl``).
     @discardableResult
     public func toggleReaction(reaction: String) async throws -> MessageImpl {
         try await chat.call { _ in try await self.chat.message(try await self.message.toggleReaction(reaction)) }
     }
 
-    /// Adds the user's reaction with a value, or removes it when it exists.
+    /// Adds the user's reaction, or removes it when the user has already reacted with this value; see
+    /// ``toggleReaction(reaction:)``.
     ///
     /// - Parameter completion: receives the changed message.
     public func toggleReaction(reaction: String, completion: ChatCompletion<MessageImpl>? = nil) {
         chat.run(completion) { try await self.toggleReaction(reaction: reaction) }
     }
 
-    /// Sends the message to another channel, and returns the timetoken of the copy.
+    /// Sends a copy of the message to another channel. The metadata of the copy refers to the original message.
+    ///
+    /// - Returns: the timetoken of the copy.
+    /// - Throws: `forbidden` when the chat's user may not write in the other channel; `resourceNotFound` when the
+    ///   message is deleted or does not exist; the errors common to all calls (see ``ChatImpl``).
     @discardableResult
     public func forward(channelId: String) async throws -> Timetoken {
         try await chat.call { _ in try await self.message.forward(to: channelId).rawValue }
     }
 
-    /// Sends the message to another channel.
+    /// Sends a copy of the message to another channel; see ``forward(channelId:)``.
     ///
     /// - Parameter completion: receives the timetoken of the copy.
     public func forward(channelId: String, completion: ChatCompletion<Timetoken>? = nil) {
         chat.run(completion) { try await self.forward(channelId: channelId) }
     }
 
-    /// Pins the message in its channel, and returns the changed channel.
+    /// Pins the message in its channel, and replaces the message that is pinned there. The chat's user must be a
+    /// moderator of the channel.
+    ///
+    /// - Returns: the changed channel.
+    /// - Throws: `forbidden` when the chat's user may not pin; `resourceNotFound` when the message is deleted or does
+    ///   not exist, or the channel has no record; the errors common to all calls (see ``ChatImpl``).
     public func pin() async throws -> ChannelImpl {
         try await chat.call { _ in
             try await self.message.pin()
@@ -178,20 +208,27 @@ extension MessageImpl {
         }
     }
 
-    /// Pins the message in its channel.
+    /// Pins the message in its channel; see ``pin()``.
     ///
     /// - Parameter completion: receives the changed channel.
     public func pin(completion: ChatCompletion<ChannelImpl>? = nil) { chat.run(completion) { try await self.pin() } }
 
-    /// Pins a reply in the root's channel, and returns the changed channel.
+    /// Pins a reply in the channel of its parent message.
+    ///
+    /// - Returns: the changed channel.
+    /// - Throws: as ``pin()``.
     public func pinToParentChannel() async throws -> ChannelImpl { try await pin() }
 
-    /// Pins a reply in the root's channel.
+    /// Pins a reply in the channel of its parent message.
     ///
     /// - Parameter completion: receives the changed channel.
     public func pinToParentChannel(completion: ChatCompletion<ChannelImpl>? = nil) { pin(completion: completion) }
 
-    /// Unpins a reply from the root's channel, and returns the changed channel.
+    /// Unpins a reply from the channel of its parent message.
+    ///
+    /// - Returns: the changed channel.
+    /// - Throws: `forbidden` when the chat's user may not pin; `resourceNotFound` when the channel has no record; the
+    ///   errors common to all calls (see ``ChatImpl``).
     public func unpinFromParentChannel() async throws -> ChannelImpl {
         try await chat.call { _ in
             try await self.message.unpin()
@@ -199,7 +236,7 @@ extension MessageImpl {
         }
     }
 
-    /// Unpins a reply from the root's channel.
+    /// Unpins a reply from the channel of its parent message.
     ///
     /// - Parameter completion: receives the changed channel.
     public func unpinFromParentChannel(completion: ChatCompletion<ChannelImpl>? = nil) {
@@ -208,7 +245,10 @@ extension MessageImpl {
 
     /// Reports the message to the channel's moderators.
     ///
-    /// - Returns: the time at which the report was made.
+    /// - Parameter reason: the reason, as free text of 1 to 1000 bytes.
+    /// - Returns: the gateway's time after the report.
+    /// - Throws: `resourceNotFound` when the message is deleted or does not exist; `badRequest` for a reason that is
+    ///   empty or too long; the errors common to all calls (see ``ChatImpl``).
     @discardableResult
     public func report(reason: String) async throws -> Timetoken {
         try await chat.withBackend { backend in
@@ -217,9 +257,9 @@ extension MessageImpl {
         }
     }
 
-    /// Reports the message to the channel's moderators.
+    /// Reports the message to the channel's moderators; see ``report(reason:)``.
     ///
-    /// - Parameter completion: receives the time at which the report was made.
+    /// - Parameter completion: receives the gateway's time after the report.
     public func report(reason: String, completion: ChatCompletion<Timetoken>? = nil) {
         chat.run(completion) { try await self.report(reason: reason) }
     }
@@ -233,15 +273,20 @@ extension MessageImpl {
 // MARK: - Threads
 
 extension MessageImpl {
-    /// Returns the thread of the message. It begins with its first reply.
+    /// Returns the thread of the message without a request. The gateway creates the thread with its first reply.
+    ///
+    /// - Throws: never. PubNub's SDK declares the call as throwing.
     public func createThread() async throws -> ThreadChannelImpl { ThreadChannelImpl(self) }
 
-    /// Passes the thread of the message to the closure. It begins with its first reply.
+    /// Passes the thread of the message to the closure. The gateway creates the thread with its first reply.
     public func createThread(completion: ChatCompletion<ThreadChannelImpl>? = nil) {
         chat.run(completion) { try await self.createThread() }
     }
 
-    /// Begins a thread with a reply, and returns the thread and the changed message.
+    /// Starts a thread by sending a reply to the message.
+    ///
+    /// - Returns: the thread and the changed message.
+    /// - Throws: as ``ThreadChannelImpl/sendText(text:params:)``.
     public func createThread(
         text: String, params: SendTextParams = SendTextParams()
     ) async throws -> CreateThreadResult {
@@ -251,7 +296,7 @@ extension MessageImpl {
         return CreateThreadResult(threadChannel: thread, parentMessage: parent ?? self)
     }
 
-    /// Begins a thread with a reply.
+    /// Starts a thread by sending a reply to the message.
     ///
     /// - Parameter completion: receives the thread and the changed message.
     public func createThread(
@@ -260,7 +305,9 @@ extension MessageImpl {
         chat.run(completion) { try await self.createThread(text: text, params: params) }
     }
 
-    /// Returns the thread of the message. Fails with `resourceNotFound` when the message has no replies.
+    /// Returns the thread of the message.
+    ///
+    /// - Throws: `resourceNotFound` when the message has no replies; the errors common to all calls (see ``ChatImpl``).
     public func getThread() async throws -> ThreadChannelImpl {
         guard try await chat.call({ _ in try await self.refreshed() })?.hasThread == true else {
             throw PubNubError(
@@ -271,13 +318,19 @@ extension MessageImpl {
     }
 
     /// Reads the thread of the message. Fails with `resourceNotFound` when the message has no replies.
+    ///
+    /// - Parameter completion: receives the thread of the message.
     public func getThread(completion: ChatCompletion<ThreadChannelImpl>? = nil) {
         chat.run(completion) { try await self.getThread() }
     }
 }
 
 extension MessageImpl {
-    /// Deletes all replies to the message. Requires a moderator of the channel when other users have replied.
+    /// Deletes all replies to the message, one after the other. The chat's user must be a moderator of the channel
+    /// unless all replies are the user's own.
+    ///
+    /// - Throws: `forbidden` for another user's reply without a moderator; the errors common to all calls (see
+    ///   ``ChatImpl``). An error can leave a part of the replies.
     public func removeThread() async throws {
         try await chat.call { _ in
             let thread = self.message.createThread()
@@ -290,6 +343,8 @@ extension MessageImpl {
     }
 
     /// Deletes all replies to the message; see ``removeThread()``.
+    ///
+    /// - Parameter completion: receives success, or the error of the call.
     public func removeThread(completion: ChatCompletion<Void>? = nil) {
         chat.run(completion) { try await self.removeThread() }
     }
@@ -299,6 +354,8 @@ extension MessageImpl {
 
 extension MessageImpl {
     /// Calls back with the message after each edit, deletion, reaction and reply.
+    ///
+    /// - Returns: the listener. It ends when it is closed or released.
     public func onUpdated(callback: @escaping (MessageImpl) -> Void) -> any AutoCloseable {
         let chat = chat
         return chat.listen({ message.stream.updated() }, { try await chat.message($0) }, callback)
@@ -310,7 +367,7 @@ extension MessageImpl {
         onUpdated(callback: completion)
     }
 
-    /// Calls back with all messages after each change of one of them.
+    /// Calls back with all messages after a change of any of them.
     @available(*, deprecated, message: "use onUpdated of each message")
     public static func streamUpdatesOn(
         messages: [MessageImpl], callback: @escaping ([MessageImpl]) -> Void
@@ -322,10 +379,10 @@ extension MessageImpl {
     }
 }
 
-/// The sequence of a message's events. At most 1000 elements wait for a slow reader; then the oldest are dropped.
+/// The events of a message as a sequence. At most 1000 elements wait for a slow reader; then the oldest are dropped.
 public struct MessageStream: Sendable {
     let message: MessageImpl
 
-    /// The message after each edit, deletion, reaction and reply.
+    /// Yields the message after each edit, deletion, reaction and reply.
     public func updates() -> AsyncStream<MessageImpl> { .following { message.onUpdated(callback: $0) } }
 }

@@ -1,35 +1,37 @@
-// The sequences of the older generation. Each connects at once, and its listener ends with it.
+// The sequences of older versions of PubNub's SDK. A sequence connects when it is created, and its listener ends with
+// the sequence.
 
 extension ChannelImpl {
-    /// The messages that are sent to the channel.
+    /// Yields each message that is sent to the channel.
     @available(*, deprecated, renamed: "stream.messages")
     public func connect() -> AsyncStream<MessageImpl> { stream.messages() }
 
-    /// The ids of all typing users after each change.
+    /// Yields the ids of all typing users after each change.
     @available(*, deprecated, renamed: "stream.typingChanges")
     public func getTyping() -> AsyncStream<[String]> { stream.typingChanges() }
 
-    /// The ids of all present users after each change.
+    /// Yields the ids of all present users after each change.
     @available(*, deprecated, renamed: "stream.presenceChanges")
     public func streamPresence() -> AsyncStream<Set<String>> { stream.presenceChanges() }
 
-    /// The channel after each change; nil when its record is deleted.
+    /// Yields the channel after each change of its record, and nil when the record is deleted.
     @available(*, deprecated, message: "use stream.updates() and stream.deletions()")
     public func streamUpdates() -> AsyncStream<ChannelImpl?> { .following { streamUpdates(callback: $0) } }
 
-    /// All channels after each change of one of them, without those whose record is deleted.
+    /// Yields all channels after a change of any of them. Channels whose records are deleted are left out.
     @available(*, deprecated, message: "use stream.updates() and stream.deletions() of each channel")
     public static func streamUpdatesOn(channels: [ChannelImpl]) -> AsyncStream<[ChannelImpl]> {
         .following { streamUpdatesOn(channels: channels, callback: $0) }
     }
 
-    /// The read marks of all members after each change: the users by the message that they have read.
+    /// Yields the read marks of all members after each change: the ids of the members, grouped by the timetoken of the
+    /// newest message that they have read.
     @available(*, deprecated, message: "use stream.readReceipts() and fetchReadReceipts")
     public func streamReadReceipts() -> AsyncStream<[Timetoken: [String]]> {
         .following { streamReadReceipts(callback: $0) }
     }
 
-    /// The reports of the channel's messages. Requires a moderator of the channel.
+    /// Yields each report of a message of the channel. The chat's user must be a moderator of the channel.
     @available(*, deprecated, renamed: "stream.reports")
     public func streamMessageReports() -> AsyncStream<EventWrapper<EventContent.Report>> {
         .following { yield in streamMessageReports { yield(EventWrapper(event: $0)) } }
@@ -37,21 +39,21 @@ extension ChannelImpl {
 }
 
 extension ThreadChannelImpl {
-    /// The replies that are sent.
+    /// Yields each new reply.
     @available(*, deprecated, message: "use onMessageReceived")
     public func connect() -> AsyncStream<MessageImpl> { .following { onMessageReceived(callback: $0) } }
 }
 
 extension ChannelGroupImpl {
-    /// The messages that are sent to the group's channels.
+    /// Yields each message that is sent to a channel of the group.
     @available(*, deprecated, message: "use onMessageReceived")
     public func connect() -> AsyncStream<MessageImpl> { .following { onMessageReceived(callback: $0) } }
 
-    /// The present users of the group's channels after each change.
+    /// Yields the ids of the present users by channel id, after each presence change in the group's channels.
     @available(*, deprecated, message: "use onPresenceChanged")
     public func streamPresence() -> AsyncStream<[String: [String]]> { .following { onPresenceChanged(callback: $0) } }
 
-    /// Calls back with the present users of the group's channels after each change.
+    /// The older name of ``onPresenceChanged(callback:)``.
     @available(*, deprecated, renamed: "onPresenceChanged")
     public func streamPresence(callback: @escaping ([String: [String]]) -> Void) -> any AutoCloseable {
         onPresenceChanged(callback: callback)
@@ -59,11 +61,11 @@ extension ChannelGroupImpl {
 }
 
 extension UserImpl {
-    /// The user after each change; nil when the record is deleted.
+    /// Yields the user after each change of the record, and nil when the record is deleted.
     @available(*, deprecated, message: "use stream.updates() and stream.deletions()")
     public func streamUpdates() -> AsyncStream<UserImpl?> { .following { streamUpdates(callback: $0) } }
 
-    /// All users after each change of one of them, without those whose record is deleted.
+    /// Yields all users after a change of any of them. Users whose records are deleted are left out.
     @available(*, deprecated, message: "use stream.updates() and stream.deletions() of each user")
     public static func streamUpdatesOn(users: [UserImpl]) -> AsyncStream<[UserImpl]> {
         .following { streamUpdatesOn(users: users, callback: $0) }
@@ -71,11 +73,11 @@ extension UserImpl {
 }
 
 extension MembershipImpl {
-    /// The membership after each change; nil when it ends.
+    /// Yields the membership after each change, and nil when the membership ends.
     @available(*, deprecated, message: "use stream.updates() and stream.deletions()")
     public func streamUpdates() -> AsyncStream<MembershipImpl?> { .following { streamUpdates(callback: $0) } }
 
-    /// All memberships after each change of one of them, without those that have ended.
+    /// Yields all memberships after a change of any of them. Memberships that have ended are left out.
     @available(*, deprecated, message: "use stream.updates() and stream.deletions() of each membership")
     public static func streamUpdatesOn(memberships: [MembershipImpl]) -> AsyncStream<[MembershipImpl]> {
         .following { streamUpdatesOn(memberships: memberships, callback: $0) }
@@ -83,11 +85,11 @@ extension MembershipImpl {
 }
 
 extension MessageImpl {
-    /// The message after each edit, deletion, reaction and reply.
+    /// Yields the message after each edit, deletion, reaction and reply.
     @available(*, deprecated, renamed: "stream.updates")
     public func streamUpdates() -> AsyncStream<MessageImpl> { stream.updates() }
 
-    /// All messages after each change of one of them.
+    /// Yields all messages after a change of any of them.
     @available(*, deprecated, message: "use stream.updates() of each message")
     public static func streamUpdatesOn(messages: [MessageImpl]) -> AsyncStream<[MessageImpl]> {
         .following { streamUpdatesOn(messages: messages, callback: $0) }
@@ -95,9 +97,9 @@ extension MessageImpl {
 }
 
 extension ChatImpl {
-    /// The events of one content on a channel.
+    /// Yields each event on a channel whose content is of the class `type`.
     ///
-    /// - Parameter customMethod: the method by which custom events were sent.
+    /// - Parameter customMethod: the method by which the custom events were sent. It has no effect for other contents.
     @available(*, deprecated, message: "use the stream of ChannelImpl and UserImpl")
     public func listenForEvents<Content: EventContent>(
         type: Content.Type, channelId: String, customMethod: EmitEventMethod = .publish
@@ -106,20 +108,20 @@ extension ChatImpl {
     }
 }
 
-/// The sequences of the events of a channel group's channels. At most 1000 elements wait for a slow reader; then the
-/// oldest are dropped.
+/// The events of a channel group's channels as sequences. At most 1000 elements wait for a slow reader; then the oldest
+/// are dropped.
 public struct ChannelGroupStream: Sendable {
     let group: ChannelGroupImpl
 
-    /// The messages that are sent to the group's channels.
+    /// Yields each message that is sent to a channel of the group.
     public func messages() -> AsyncStream<MessageImpl> { .following { group.onMessageReceived(callback: $0) } }
-    /// The present users of the group's channels after each change.
+    /// Yields the ids of the present users by channel id, after each presence change in the group's channels.
     public func presenceChanges() -> AsyncStream<[String: [String]]> {
         .following { group.onPresenceChanged(callback: $0) }
     }
 }
 
 extension ChannelGroupImpl {
-    /// The sequences of the events of the group's channels.
+    /// The events of the group's channels as sequences.
     public var stream: ChannelGroupStream { ChannelGroupStream(group: self) }
 }

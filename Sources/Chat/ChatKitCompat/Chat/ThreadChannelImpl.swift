@@ -1,10 +1,11 @@
 import ChatKit
 import ChatModel
 
-/// The replies to a message. They are messages of the message's channel.
+/// A thread: the replies to a message. Replies are messages of the channel of the parent message.
 public final class ThreadChannelImpl: Sendable, CustomStringConvertible {
+    /// The chat that the thread belongs to.
     public let chat: ChatImpl
-    /// The message that the thread belongs to.
+    /// The message to which the thread's messages reply.
     public let parentMessage: MessageImpl
 
     init(_ parentMessage: MessageImpl) {
@@ -12,9 +13,9 @@ public final class ThreadChannelImpl: Sendable, CustomStringConvertible {
         self.parentMessage = parentMessage
     }
 
-    /// The name under which programs with PubNub's SDKs have the thread.
+    /// The name that PubNub's SDKs use for the thread.
     public var id: String { Self.id(of: parentMessage.timetoken, in: parentChannelId) }
-    /// The name of the message's channel.
+    /// The name of the channel that contains the parent message.
     public var parentChannelId: String { parentMessage.channelId }
 
     public var description: String { "ThreadChannelImpl(id: \(id))" }
@@ -25,8 +26,15 @@ public final class ThreadChannelImpl: Sendable, CustomStringConvertible {
 }
 
 extension ThreadChannelImpl {
-    /// Replies with a text, and returns the reply's timetoken. Replies are stored as long as the message's channel stores
-    /// them; `shouldStore` and `ttl` have no effect.
+    /// Sends a text message as a reply.
+    ///
+    /// - Parameters:
+    ///   - text: the text of the reply.
+    ///   - params: the metadata of the reply. The other options have no effect, because a reply is stored for as long
+    ///     as the channel of the parent message stores its messages.
+    /// - Returns: the timetoken of the reply.
+    /// - Throws: as ``ChannelImpl/sendText(text:params:)``; `resourceNotFound` when the parent message does not exist;
+    ///   `conflict` when the parent message is itself a reply.
     @discardableResult
     public func sendText(text: String, params: SendTextParams = SendTextParams()) async throws -> Timetoken {
         try await sendText(text: text, params: params, usersToMention: [])
@@ -39,20 +47,23 @@ extension ThreadChannelImpl {
         }
     }
 
-    /// Replies with a text; see ``sendText(text:params:)``.
+    /// Sends a text message as a reply; see ``sendText(text:params:)``.
     ///
-    /// - Parameter completion: receives the reply's timetoken.
+    /// - Parameter completion: receives the timetoken of the reply.
     public func sendText(
         text: String, params: SendTextParams = SendTextParams(), completion: ChatCompletion<Timetoken>? = nil
     ) {
         chat.run(completion) { try await self.sendText(text: text, params: params) }
     }
 
-    /// Returns the newest replies between the bounds, oldest first.
+    /// Returns the newest replies between the bounds, oldest first. Each call reads the whole thread.
     ///
     /// - Parameters:
-    ///   - startTimetoken: the upper bound, exclusive.
-    ///   - endTimetoken: the lower bound, inclusive.
+    ///   - startTimetoken: the upper bound of the timetokens, exclusive; nil for no bound.
+    ///   - endTimetoken: the lower bound of the timetokens, inclusive; nil for no bound.
+    ///   - count: the maximum number of replies.
+    /// - Throws: `resourceNotFound` when the parent message does not exist; the errors common to all calls (see
+    ///   ``ChatImpl``).
     public func getHistory(
         startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil, count: Int = 25
     ) async throws -> ChatHistoryPage {
@@ -70,7 +81,10 @@ extension ThreadChannelImpl {
         }
     }
 
-    /// Reads the newest replies between the bounds; see ``getHistory(startTimetoken:endTimetoken:count:)``.
+    /// Reads the newest replies between the bounds, oldest first; see
+    /// ``getHistory(startTimetoken:endTimetoken:count:)``.
+    ///
+    /// - Parameter completion: receives the newest replies between the bounds, oldest first.
     public func getHistory(
         startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil, count: Int = 25,
         completion: ChatCompletion<ChatHistoryPage>? = nil
@@ -80,43 +94,57 @@ extension ThreadChannelImpl {
         }
     }
 
-    /// Returns a reply; nil when it does not exist.
+    /// Returns a reply, or nil when the thread has no such reply.
+    ///
+    /// - Throws: `forbidden` when the chat's user may not read the channel; the errors common to all calls (see
+    ///   ``ChatImpl``).
     public func getMessage(timetoken: Timetoken) async throws -> MessageImpl? {
         let root = ChatModel.Timetoken(parentMessage.timetoken)
         let found = try await chat.channel(parentChannelId).getMessage(timetoken: timetoken)
         return found?.message.parentTimetoken == root ? found : nil
     }
 
-    /// Reads a reply; nil when it does not exist.
+    /// Reads a reply; nil when the thread has no such reply.
+    ///
+    /// - Parameter completion: receives the reply; nil when the thread has no such reply.
     public func getMessage(timetoken: Timetoken, completion: ChatCompletion<MessageImpl?>? = nil) {
         chat.run(completion) { try await self.getMessage(timetoken: timetoken) }
     }
 
-    /// Pins a reply in the message's channel, and returns the changed channel.
+    /// Pins a reply in the channel of the parent message. The chat's user must be a moderator of the channel.
+    ///
+    /// - Returns: the changed channel.
+    /// - Throws: as ``MessageImpl/pin()``.
     public func pinMessageToParentChannel(message: MessageImpl) async throws -> ChannelImpl {
         try await message.pinToParentChannel()
     }
 
-    /// Pins a reply in the message's channel.
+    /// Pins a reply in the channel of the parent message.
     ///
     /// - Parameter completion: receives the changed channel.
     public func pinMessageToParentChannel(message: MessageImpl, completion: ChatCompletion<ChannelImpl>? = nil) {
         chat.run(completion) { try await self.pinMessageToParentChannel(message: message) }
     }
 
-    /// Unpins the pinned message of the message's channel, and returns the changed channel.
+    /// Unpins the pinned message of the channel that contains the parent message. Does nothing when no message is
+    /// pinned.
+    ///
+    /// - Returns: the changed channel.
+    /// - Throws: as ``ChannelImpl/unpinMessage()``.
     public func unpinMessageFromParentChannel() async throws -> ChannelImpl {
         try await chat.channel(parentChannelId).unpinMessage()
     }
 
-    /// Unpins the pinned message of the message's channel.
+    /// Unpins the pinned message of the channel that contains the parent message.
     ///
     /// - Parameter completion: receives the changed channel.
     public func unpinMessageFromParentChannel(completion: ChatCompletion<ChannelImpl>? = nil) {
         chat.run(completion) { try await self.unpinMessageFromParentChannel() }
     }
 
-    /// Calls back with each reply.
+    /// Calls back with each new reply, except replies of muted users.
+    ///
+    /// - Returns: the listener. It ends when it is closed or released.
     public func onMessageReceived(callback: @escaping (MessageImpl) -> Void) -> any AutoCloseable {
         let (chat, root) = (chat, parentMessage.message.timetoken)
         return chat.listen(
@@ -127,7 +155,7 @@ extension ThreadChannelImpl {
             }, callback)
     }
 
-    /// Calls back with each reply.
+    /// The older name of ``onMessageReceived(callback:)``.
     @available(*, deprecated, renamed: "onMessageReceived")
     public func connect(callback: @escaping (MessageImpl) -> Void) -> any AutoCloseable {
         onMessageReceived(callback: callback)

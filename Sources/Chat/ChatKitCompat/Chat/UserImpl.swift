@@ -3,8 +3,9 @@ import ChatModel
 import ChatRemote
 public import FoundationEssentials
 
-/// A user of the app, as the record was when it was read.
+/// A user of the app, with the values of the record when the record was read.
 public final class UserImpl: Sendable, CustomStringConvertible {
+    /// The chat that the user belongs to.
     public let chat: ChatImpl
     let record: UserRecord
 
@@ -13,37 +14,38 @@ public final class UserImpl: Sendable, CustomStringConvertible {
         self.record = record
     }
 
+    /// The id of the user.
     public var id: String { record.id }
-    /// The name for display.
+    /// The name for display; nil for none.
     public var name: String? { record.name }
-    /// The user's id in another system.
+    /// The user's id in another system; nil for none.
     public var externalId: String? { record.externalID }
-    /// The address of the user's picture.
+    /// The address of the user's picture; nil for none.
     public var profileUrl: String? { record.profileURL }
-    /// The email address.
+    /// The email address; nil for none.
     public var email: String? { record.email }
-    /// Fields of the app's own.
+    /// The app's own fields; nil for none.
     public var custom: [String: any JSONCodableScalar]? {
         [String: JSONCodableScalarType](custom: record.custom)
     }
-    /// A state, as free text of the app.
+    /// A status that the app defines, as free text; nil for none.
     public var status: String? { record.status }
-    /// A type, as free text of the app.
+    /// A type that the app defines, as free text; nil for none.
     public var type: String? { record.type }
     /// The time of the last change, in the format of RFC 3339; nil for a user without a record.
     public var updated: String? { record.updated.timeText }
-    /// The version of the record; nil for a user without one.
+    /// The version of the record; nil for a user without a record.
     public var eTag: String? { record.etag.isEmpty ? nil : record.etag }
 
-    /// The time at which the user was last active, in milliseconds since 1970; nil for none. Chat SDKs store it in
-    /// `custom.lastActiveTimestamp`.
+    /// The time at which the user was last active, in milliseconds since 1970; nil when it is not known. PubNub's Chat
+    /// SDKs store this time in `custom.lastActiveTimestamp`.
     public var lastActiveTimestamp: TimeInterval? {
         let value = custom?["lastActiveTimestamp"]
         return value?.doubleOptional ?? value?.stringOptional.flatMap { TimeInterval($0) }
     }
 
-    /// True when ``lastActiveTimestamp`` is not older than the interval of the chat's ``ChatConfiguration``, ten minutes by
-    /// default.
+    /// True when ``lastActiveTimestamp`` is at most ``ChatConfiguration/storeUserActivityInterval`` seconds ago (600 by
+    /// default).
     public var active: Bool {
         lastActiveTimestamp.map { Date().timeIntervalSince1970 - $0 / 1000 <= TimeInterval(chat.config.interval) }
             ?? false
@@ -51,14 +53,18 @@ public final class UserImpl: Sendable, CustomStringConvertible {
 
     public var description: String { "UserImpl(id: \(id), name: \(name ?? "nil"))" }
 
-    /// The sequences of the user's events.
+    /// The user's events as sequences.
     public var stream: UserStream { UserStream(user: self) }
 
     fileprivate var user: ChatKit.User { get throws { ChatKit.User(chat: try chat.connected, record) } }
 }
 
 extension UserImpl {
-    /// Changes the given fields, keeps the others, and returns the changed user.
+    /// Changes the given fields of the user. A nil field does not change.
+    ///
+    /// - Parameter custom: the new value of the app's own fields, which replaces all of them.
+    /// - Returns: the changed user.
+    /// - Throws: as ``ChatImpl/updateUser(id:name:externalId:profileUrl:email:custom:status:type:)``.
     public func update(
         name: String? = nil, externalId: String? = nil, profileUrl: String? = nil, email: String? = nil,
         custom: [String: any JSONCodableScalar]? = nil, status: String? = nil, type: String? = nil
@@ -68,7 +74,7 @@ extension UserImpl {
             status: status, type: type)
     }
 
-    /// Changes the given fields and keeps the others.
+    /// Changes the given fields of the user; see ``update(name:externalId:profileUrl:email:custom:status:type:)``.
     ///
     /// - Parameter completion: receives the changed user.
     public func update(
@@ -83,10 +89,13 @@ extension UserImpl {
         }
     }
 
-    /// Changes the user on the basis of the current record. The closure is called again when another client changed the
-    /// record first, ten times at most.
+    /// Changes the user on the basis of the current record. When another client changes the record at the same time,
+    /// the call reads the record again and repeats the change, at most ten times in all.
     ///
-    /// - Parameter updateAction: receives the current user and returns the changes.
+    /// - Parameter updateAction: receives the current user and returns the changes. It is called once for each attempt.
+    /// - Returns: the changed user.
+    /// - Throws: `resourceNotFound` when the user has no record; `preconditionFailed` after ten attempts; otherwise as
+    ///   ``ChatImpl/updateUser(id:name:externalId:profileUrl:email:custom:status:type:)``.
     public func update(
         updateAction: @escaping (UserImpl) -> [PubNubMetadataChange<any PubNubUserMetadata>]
     ) async throws -> UserImpl {
@@ -110,6 +119,8 @@ extension UserImpl {
     }
 
     /// Changes the user on the basis of the current record; see ``update(updateAction:)``.
+    ///
+    /// - Parameter completion: receives the changed user.
     public func update(
         updateAction: @escaping (UserImpl) -> [PubNubMetadataChange<any PubNubUserMetadata>],
         completion: ChatCompletion<UserImpl>?
@@ -117,33 +128,56 @@ extension UserImpl {
         chat.run(completion) { try await self.update(updateAction: updateAction) }
     }
 
-    /// Deletes the user's record. The user's messages stay.
+    /// Deletes the user's record, but not the user's messages. Does nothing when the user has no record.
+    ///
+    /// - Throws: `forbidden` for another user than the chat's user, unless the chat has an API key; the errors common
+    ///   to all calls (see ``ChatImpl``).
     public func delete() async throws { try await chat.deleteUser(id: id) }
 
-    /// Deletes the user's record. The user's messages stay.
+    /// Deletes the user's record, but not the user's messages. Does nothing when the user has no record.
+    ///
+    /// - Parameter completion: receives success, or the error of the call.
     public func delete(completion: ChatCompletion<Void>? = nil) { chat.run(completion) { try await self.delete() } }
 
     /// Returns the ids of the channels in which the user is present.
+    ///
+    /// - Throws: the errors common to all calls (see ``ChatImpl``).
     public func wherePresent() async throws -> [String] { try await chat.wherePresent(userId: id) }
 
     /// Reads the ids of the channels in which the user is present.
+    ///
+    /// - Parameter completion: receives the ids of the channels in which the user is present.
     public func wherePresent(completion: ChatCompletion<[String]>? = nil) {
         chat.run(completion) { try await self.wherePresent() }
     }
 
     /// Returns true when the user is present in a channel.
+    ///
+    /// - Throws: `forbidden` when the chat's user may not read the channel; the errors common to all calls (see
+    ///   ``ChatImpl``).
     public func isPresentOn(channelId: String) async throws -> Bool {
         try await chat.isPresent(userId: id, channelId: channelId)
     }
 
     /// Reads whether the user is present in a channel.
+    ///
+    /// - Parameter completion: receives true when the user is present in a channel.
     public func isPresentOn(channelId: String, completion: ChatCompletion<Bool>? = nil) {
         chat.run(completion) { try await self.isPresentOn(channelId: channelId) }
     }
 
-    /// Returns a page of the user's memberships.
+    /// Returns a page of the user's memberships, including invitations. The call sends one request for the channel of
+    /// each membership.
     ///
-    /// - Parameter limit: the maximum number of memberships, 1 to 250; 100 if nil.
+    /// - Parameters:
+    ///   - limit: the maximum number of memberships, 1 to 250; nil selects 100.
+    ///   - page: the position of the page, from the previous result; nil selects the first page.
+    ///   - filter: a filter expression, such as `state == 'joined'`; nil selects all memberships.
+    ///   - sort: the sort fields, the most significant first; empty selects the gateway's default order.
+    /// - Returns: the memberships; `page` is the position of the next page, or nil on the last page.
+    /// - Throws: `forbidden` for another user than the chat's user, unless the chat has an API key;
+    ///   `malformedFilterExpression` for an invalid filter; `badRequest` for an invalid limit, page or sort field; the
+    ///   errors common to all calls (see ``ChatImpl``).
     public func getMemberships(
         limit: Int? = nil, page: (any PubNubHashedPage)? = nil, filter: String? = nil,
         sort: [PubNub.MembershipSortField] = []
@@ -155,7 +189,9 @@ extension UserImpl {
         }
     }
 
-    /// Reads a page of the user's memberships.
+    /// Reads a page of the user's memberships; see ``getMemberships(limit:page:filter:sort:)``.
+    ///
+    /// - Parameter completion: receives the page of the user's memberships.
     public func getMemberships(
         limit: Int? = nil, page: (any PubNubHashedPage)? = nil, filter: String? = nil,
         sort: [PubNub.MembershipSortField] = [],
@@ -166,27 +202,44 @@ extension UserImpl {
         }
     }
 
-    /// Returns the user's membership in a channel; nil when the user is no member.
+    /// Returns the user's membership in a channel, or nil when the user is not a member.
+    ///
+    /// - Throws: `forbidden` when the chat's user may not read the channel; the errors common to all calls (see
+    ///   ``ChatImpl``).
     public func getMembership(channelId: String) async throws -> MembershipImpl? {
         try await chat.membership(of: id, in: channelId)
     }
 
-    /// Reads the user's membership in a channel; nil when the user is no member.
+    /// Reads the user's membership in a channel; nil when the user is not a member.
+    ///
+    /// - Parameter completion: receives the user's membership in a channel; nil when the user is not a member.
     public func getMembership(channelId: String, completion: ChatCompletion<MembershipImpl?>? = nil) {
         chat.run(completion) { try await self.getMembership(channelId: channelId) }
     }
 
-    /// Returns true when the user is a member of a channel.
+    /// Returns true when the user is a member of a channel or is invited to it.
+    ///
+    /// - Throws: `forbidden` when the chat's user may not read the channel; the errors common to all calls (see
+    ///   ``ChatImpl``).
     public func isMemberOf(channelId: String) async throws -> Bool {
         try await chat.withBackend { try await $0.member(self.id, of: channelId) } != nil
     }
 
-    /// Reads whether the user is a member of a channel.
+    /// Reads whether the user is a member of a channel or is invited to it.
+    ///
+    /// - Parameter completion: receives true when the user is a member of a channel or is invited to it.
     public func isMemberOf(channelId: String, completion: ChatCompletion<Bool>? = nil) {
         chat.run(completion) { try await self.isMemberOf(channelId: channelId) }
     }
 
     /// Returns a page of the user's restrictions in all channels.
+    ///
+    /// - Parameters:
+    ///   - limit: the maximum number of restrictions, 1 to 250; nil selects 100.
+    ///   - page: the position of the page, from the previous result; nil selects the first page.
+    /// - Returns: the restrictions; `page` is the position of the next page, or nil on the last page.
+    /// - Throws: `forbidden` for another user than the chat's user, unless the chat has an API key; `badRequest` for an
+    ///   invalid limit or page; the errors common to all calls (see ``ChatImpl``).
     public func getChannelsRestrictions(
         limit: Int? = nil, page: (any PubNubHashedPage)? = nil
     ) async throws -> (restrictions: [Restriction], page: (any PubNubHashedPage)?) {
@@ -196,7 +249,9 @@ extension UserImpl {
         }
     }
 
-    /// Reads a page of the user's restrictions in all channels.
+    /// Reads a page of the user's restrictions in all channels; see ``getChannelsRestrictions(limit:page:)``.
+    ///
+    /// - Parameter completion: receives the page of the user's restrictions in all channels.
     public func getChannelsRestrictions(
         limit: Int? = nil, page: (any PubNubHashedPage)? = nil,
         completion: ChatCompletion<(restrictions: [Restriction], page: (any PubNubHashedPage)?)>?
@@ -208,33 +263,43 @@ extension UserImpl {
 // MARK: - Events
 
 extension UserImpl {
-    /// Calls back with the user after the record was created and after each change of it.
+    /// Calls back with the user after the user's record is created and after each change of the record.
+    ///
+    /// - Returns: the listener. It ends when it is closed or released.
     public func onUpdated(callback: @escaping (UserImpl) -> Void) -> any AutoCloseable {
         let (chat, id) = (chat, id)
         return chat.listen({ try user.stream.updated() }, { _ in try await chat.getUser(userId: id) }, callback)
     }
 
     /// Calls back when the user's record is deleted.
+    ///
+    /// - Returns: the listener. It ends when it is closed or released.
     public func onDeleted(callback: @escaping () -> Void) -> any AutoCloseable {
         chat.listen({ try user.stream.deleted() }, { _ in true }, { _ in callback() })
     }
 
-    /// Calls back with each message that mentions the user.
+    /// Calls back with each mention of the user in a message.
+    ///
+    /// - Returns: the listener. It ends when it is closed or released.
     public func onMentioned(callback: @escaping (Mention) -> Void) -> any AutoCloseable {
         chat.listen({ try user.stream.mentioned() }, { Mention($0) }, callback)
     }
 
-    /// Calls back with each invitation of the user.
+    /// Calls back with each invitation of the user to a channel.
+    ///
+    /// - Returns: the listener. It ends when it is closed or released.
     public func onInvited(callback: @escaping (Invite) -> Void) -> any AutoCloseable {
         chat.listen({ try user.stream.invited() }, { Invite($0) }, callback)
     }
 
-    /// Calls back with each mute and ban of the user in any channel, and with their ends.
+    /// Calls back when the user is muted or banned in any channel, and when such a restriction ends.
+    ///
+    /// - Returns: the listener. It ends when it is closed or released.
     public func onRestrictionChanged(callback: @escaping (Restriction) -> Void) -> any AutoCloseable {
         chat.listen({ try user.stream.restrictionChanged() }, { Restriction($0) }, callback)
     }
 
-    /// Calls back with the user after each change, and with nil when the record is deleted.
+    /// Calls back with the user after each change of the record, and with nil when the record is deleted.
     @available(*, deprecated, message: "use onUpdated and onDeleted")
     public func streamUpdates(callback: @escaping (UserImpl?) -> Void) -> any AutoCloseable {
         let (chat, id) = (chat, id)
@@ -243,7 +308,7 @@ extension UserImpl {
             { $0 == nil ? .some(nil) : .some(try await chat.getUser(userId: id)) }, callback)
     }
 
-    /// Calls back with all users after each change of one of them. A user whose record is deleted is left out.
+    /// Calls back with all users after a change of any of them. Users whose records are deleted are left out.
     @available(*, deprecated, message: "use onUpdated and onDeleted of each user")
     public static func streamUpdatesOn(
         users: [UserImpl], callback: @escaping ([UserImpl]) -> Void
@@ -257,29 +322,29 @@ extension UserImpl {
     }
 }
 
-/// The sequences of a user's events. At most 1000 elements wait for a slow reader; then the oldest are dropped.
+/// The events of a user as sequences. At most 1000 elements wait for a slow reader; then the oldest are dropped.
 public struct UserStream: Sendable {
     let user: UserImpl
 
-    /// The user after each change of the record.
+    /// Yields the user after each change of the record.
     public func updates() -> AsyncStream<UserImpl> { .following { user.onUpdated(callback: $0) } }
-    /// One element when the record is deleted.
+    /// Yields one element when the user's record is deleted.
     public func deletions() -> AsyncStream<Void> {
         .following { yield in user.onDeleted { yield(()) } }
     }
-    /// The messages that mention the user.
+    /// Yields each mention of the user in a message.
     public func mentions() -> AsyncStream<Mention> { .following { user.onMentioned(callback: $0) } }
-    /// The user's invitations.
+    /// Yields each invitation of the user to a channel.
     public func invites() -> AsyncStream<Invite> { .following { user.onInvited(callback: $0) } }
-    /// The mutes and bans of the user, and their ends.
+    /// Yields a restriction when the user is muted or banned in any channel, and when such a restriction ends.
     public func restrictionChanges() -> AsyncStream<Restriction> {
         .following { user.onRestrictionChanged(callback: $0) }
     }
 }
 
 extension AsyncStream {
-    /// Makes a sequence of the calls of a listener's closure. The listener ends with the sequence. At most 1000 elements
-    /// wait for a slow reader; then the oldest are dropped.
+    /// Returns a sequence of the values with which a listener calls its closure. The listener ends with the sequence.
+    /// At most 1000 elements wait for a slow reader; then the oldest are dropped.
     static func following(_ listen: (@escaping (Element) -> Void) -> any AutoCloseable) -> AsyncStream<Element>
     where Element: Sendable {
         let (stream, continuation) = makeStream(bufferingPolicy: .bufferingNewest(1000))

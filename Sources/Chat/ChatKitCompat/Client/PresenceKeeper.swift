@@ -2,7 +2,7 @@ import ChatKit
 import ChatRemote
 import Locking
 
-/// Keeps the client's user present on the channels that the client is subscribed to.
+/// Sends heartbeats, so that the client's user counts as present on the subscribed channels.
 final class PresenceKeeper: Sendable {
     private struct Heartbeats {
         var count: Int
@@ -14,7 +14,7 @@ final class PresenceKeeper: Sendable {
         let isGroup: Bool
     }
 
-    /// The number of seconds for which one heartbeat counts.
+    /// The number of seconds for which the user counts as present after a heartbeat.
     let seconds: Int
     private let backend: GatewayBackend?
     private let interval: Duration
@@ -29,7 +29,8 @@ final class PresenceKeeper: Sendable {
         isSilent = configuration.supressLeaveEvents
     }
 
-    /// Counts one more subscription of a channel or group. Patterns make nobody present.
+    /// Adds one subscription for each channel or group. The first subscription of a name starts its heartbeats.
+    /// Patterns are ignored.
     func enter(_ names: [String], isGroup: Bool) {
         guard let backend else { return }
         for name in names where !name.contains("*") {
@@ -46,7 +47,8 @@ final class PresenceKeeper: Sendable {
         }
     }
 
-    /// Counts one subscription less. The last one ends the user's presence.
+    /// Removes one subscription for each channel or group. Removing the last subscription of a name stops its heartbeats
+    /// and, unless `supressLeaveEvents` is set, ends the user's presence.
     func leave(_ names: [String], isGroup: Bool) {
         guard let backend else { return }
         for name in names {
@@ -61,17 +63,17 @@ final class PresenceKeeper: Sendable {
             ended.task.cancel()
             if isSilent { continue }
             Task {
-                // A heartbeat that is being sent must not follow the end of the presence.
+                // A heartbeat in progress must not arrive after the end of the presence.
                 await ended.task.value
                 for channel in await Self.channels(of: place, backend) {
-                    // Without an answer, the presence ends by itself.
+                    // Errors are ignored: without heartbeats, the presence ends after some time.
                     try? await backend.disappear(from: channel)
                 }
             }
         }
     }
 
-    /// Stops without ending the presence, which ends by itself.
+    /// Stops all heartbeats. The gateway ends the user's presence after ``seconds``.
     func end() {
         let places = places.withLock { places in
             defer { places = [:] }
@@ -85,14 +87,14 @@ final class PresenceKeeper: Sendable {
     ) async {
         while !Task.isCancelled {
             for channel in await channels(of: place, backend) {
-                // A lost or refused heartbeat fails no call: the next one follows.
+                // Errors are ignored: the next heartbeat follows after the interval.
                 try? await backend.appear(in: channel, for: seconds, state: nil)
             }
             try? await Task.sleep(for: interval)
         }
     }
 
-    /// Returns the channels of a group as they are now; none when they cannot be read.
+    /// Returns the current channels of a group; empty when they cannot be read. For a channel, returns this channel.
     private static func channels(of place: Place, _ backend: GatewayBackend) async -> [String] {
         guard place.isGroup else { return [place.name] }
         return (try? await backend.group(place.name))?.channels ?? []

@@ -10,25 +10,26 @@ extension PubNub {
         run(requestConfig, completion) { backend in try await backend.time().rawValue }
     }
 
-    /// Reads the claims of a user's token without checking its signature. Nil for any other text.
+    /// Reads the claims of a user's token, without checking the token's signature. Returns nil for a text that is not a
+    /// user's token.
     public func parse(token: String) -> PAMToken? {
         GatewayBackend.claims(of: token).flatMap { PAMToken($0, rawValue: token) }
     }
 }
 
-/// The claims of a user's token.
+/// The claims of a user's token, which are the statements in the token about its user, channels and lifetime.
 public struct PAMToken: Hashable, Sendable {
-    /// The time at which the token was made, in seconds since 1970; 0 when the token does not tell.
+    /// The time at which the token was issued, in seconds since 1970; 0 when the token does not contain this time.
     public let timestamp: Int
-    /// The number of minutes between ``timestamp`` and the token's end.
+    /// The number of minutes from ``timestamp`` to the token's expiry.
     public let ttl: Int
-    /// The id of the user.
+    /// The id of the token's user.
     public let authorizedUUID: String?
-    /// The channels that the token names.
+    /// The permissions in the channels that the token lists by name.
     public let resources: PAMTokenResource
-    /// The patterns of channels; `*` for a token of all channels.
+    /// The permissions in the channels that match a pattern. The pattern `*` stands for all channels.
     public let patterns: PAMTokenResource
-    /// The token.
+    /// The token itself.
     public let rawValue: String
 
     fileprivate init?(_ claims: ChatKit.AnyJSON, rawValue: String) {
@@ -51,9 +52,9 @@ public struct PAMToken: Hashable, Sendable {
     }
 }
 
-/// The channels that a token opens.
+/// Channels, and the permissions of a token in them.
 public struct PAMTokenResource: Hashable, Sendable {
-    /// The permissions by channel or pattern.
+    /// The permissions by channel name or pattern.
     public let channels: [String: PAMPermission]
 }
 
@@ -63,8 +64,8 @@ public struct PAMPermission: OptionSet, Hashable, Sendable {
 
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// Receiving and reading.
+    /// The permission to receive and read events.
     public static let read = PAMPermission(rawValue: 1)
-    /// Sending.
+    /// The permission to send events.
     public static let write = PAMPermission(rawValue: 2)
 }

@@ -2,7 +2,7 @@ import ChatKit
 import ChatRemote
 
 extension PubNub {
-    /// Lists the names of all channel groups of the app.
+    /// Reads the names of all channel groups of the app.
     public func listChannelGroups(
         custom requestConfig: RequestConfiguration = RequestConfiguration(),
         completion: ((Result<[String], any Error>) -> Void)?
@@ -19,7 +19,7 @@ extension PubNub {
         }
     }
 
-    /// Lists the channels of a group; none for a group that does not exist.
+    /// Reads the names of the channels of a group. The list is empty when the group does not exist.
     public func listChannels(
         for group: String, custom requestConfig: RequestConfiguration = RequestConfiguration(),
         completion: ((Result<(group: String, channels: [String]), any Error>) -> Void)?
@@ -29,9 +29,9 @@ extension PubNub {
         }
     }
 
-    /// Adds channels to a group, and creates the group when it does not exist.
+    /// Adds channels to a group. Creates the group when it does not exist.
     ///
-    /// - Parameter completion: receives the added channels.
+    /// - Parameter completion: receives the names of the added channels.
     public func add(
         channels: [String], to group: String, custom requestConfig: RequestConfiguration = RequestConfiguration(),
         completion: ((Result<(group: String, channels: [String]), any Error>) -> Void)?
@@ -44,7 +44,7 @@ extension PubNub {
 
     /// Removes channels from a group.
     ///
-    /// - Parameter completion: receives the removed channels.
+    /// - Parameter completion: receives the names of the removed channels.
     public func remove(
         channels: [String], from group: String, custom requestConfig: RequestConfiguration = RequestConfiguration(),
         completion: ((Result<(group: String, channels: [String]), any Error>) -> Void)?
@@ -55,9 +55,9 @@ extension PubNub {
         }
     }
 
-    /// Deletes a group. Its channels stay.
+    /// Deletes a group, but not its channels.
     ///
-    /// - Parameter completion: receives the group's name.
+    /// - Parameter completion: receives the name of the group.
     public func remove(
         channelGroup: String, custom requestConfig: RequestConfiguration = RequestConfiguration(),
         completion: ((Result<String, any Error>) -> Void)?

@@ -3,19 +3,20 @@ import ChatModel
 import ChatRemote
 
 extension PubNub {
-    /// Reads the stored messages of channels, each list oldest first.
+    /// Reads the stored messages of channels. The messages of each channel are in ascending order of time.
     ///
-    /// A message has its newest content; an edit or a deletion is also among its actions.
+    /// A message contains its current content. Its actions include edits and deletions.
     ///
     /// - Parameters:
-    ///   - channels: at most 500 channels.
-    ///   - includeActions: true adds the actions, which takes a request for each message.
+    ///   - channels: the names of at most 500 channels.
+    ///   - includeActions: true adds the actions of the messages. This takes one request for each message.
     ///   - includeMeta: true adds the metadata.
     ///   - includeUUID: true adds the sender.
-    ///   - includeMessageType: accepted; every message has its type.
+    ///   - includeMessageType: has no effect. Every message has its type.
     ///   - includeCustomMessageType: true adds the label.
-    ///   - page: the bounds, and the maximum number for each channel: 100 for one channel and 25 for several if omitted.
-    ///   - completion: receives the messages, and the next older page while there are more.
+    ///   - page: the bounds, and the maximum number of messages for each channel. Without `page`, the maximum is 100
+    ///     for one channel without actions and 25 otherwise.
+    ///   - completion: receives the messages by channel, and the next older page; nil when there are no older messages.
     public func fetchMessageHistory(
         for channels: [String], includeActions: Bool = false, includeMeta: Bool = false, includeUUID: Bool = true,
         includeMessageType: Bool = true, includeCustomMessageType: Bool = false,
@@ -59,11 +60,11 @@ extension PubNub {
         }
     }
 
-    /// Deletes the stored events of a channel for good. Needs a key with the scope `manage`.
+    /// Deletes the stored events of a channel permanently. Requires an API key with the scope `manage`.
     ///
     /// - Parameters:
-    ///   - start: the older bound, exclusive; nil has no bound.
-    ///   - end: the newer bound, inclusive; nil has no bound.
+    ///   - start: the lower bound of the timetokens, exclusive; nil for no bound.
+    ///   - end: the upper bound of the timetokens, inclusive; nil for no bound.
     public func deleteMessageHistory(
         from channel: String, start: Timetoken? = nil, end: Timetoken? = nil,
         custom requestConfig: RequestConfiguration = RequestConfiguration(),
@@ -76,7 +77,7 @@ extension PubNub {
         }
     }
 
-    /// Counts the stored messages of channels, each behind its timetoken.
+    /// Counts the stored messages of channels after a separate timetoken for each channel.
     public func messageCounts(
         channels: [String: Timetoken], custom requestConfig: RequestConfiguration = RequestConfiguration(),
         completion: ((Result<[String: Int], any Error>) -> Void)?
@@ -93,7 +94,7 @@ extension PubNub {
         }
     }
 
-    /// Counts the stored messages of channels behind a timetoken; 1 counts all.
+    /// Counts the stored messages of channels after a timetoken. The timetoken 1 counts all messages.
     public func messageCounts(
         channels: [String], timetoken: Timetoken = 1,
         custom requestConfig: RequestConfiguration = RequestConfiguration(),
@@ -105,6 +106,6 @@ extension PubNub {
 }
 
 extension ChatModel.Timetoken {
-    /// The timetoken when it has 17 digits, otherwise nil.
+    /// The same timetoken when it has 17 digits; otherwise nil.
     var ifOfSeventeenDigits: ChatModel.Timetoken? { ChatModel.Timetoken(exactly: "\(rawValue)") }
 }

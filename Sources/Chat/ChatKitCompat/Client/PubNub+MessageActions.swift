@@ -3,8 +3,8 @@ import ChatModel
 import ChatRemote
 
 extension PubNub {
-    /// Adds an action to a message. The type `reactions` reacts to it, `edited` edits it, and `deleted` with the value
-    /// `deleted` deletes it, reversibly.
+    /// Adds an action to a message. An action of the type `reactions` is a reaction, and one of the type `edited` is an
+    /// edit. The type `deleted` with the value `deleted` marks the message as deleted, which can be undone.
     public func addMessageAction(
         channel: String, type actionType: String, value: String, messageTimetoken: Timetoken,
         custom requestConfig: RequestConfiguration = RequestConfiguration(),
@@ -17,7 +17,7 @@ extension PubNub {
         }
     }
 
-    /// Removes an action of a message. Removing an edit or a deletion undoes it.
+    /// Removes an action from a message. When the action is an edit or a deletion, this undoes the change.
     public func removeMessageActions(
         channel: String, message timetoken: Timetoken, action actionTimetoken: Timetoken,
         custom requestConfig: RequestConfiguration = RequestConfiguration(),
@@ -33,8 +33,9 @@ extension PubNub {
     /// Reads the actions of a channel's messages, oldest first.
     ///
     /// - Parameters:
-    ///   - page: the bounds by the actions' own timetokens, and the maximum number: 1 to 100, 100 if omitted.
-    ///   - completion: receives the actions, and the next older page while there may be more.
+    ///   - page: the bounds of the actions' own timetokens, and the maximum number of actions, from 1 to 100; 100 by
+    ///     default.
+    ///   - completion: receives the actions, and the next older page; nil when there are no older actions.
     public func fetchMessageActions(
         channel: String, page: (any PubNubBoundedPage)? = nil,
         custom requestConfig: RequestConfiguration = RequestConfiguration(),
@@ -47,7 +48,8 @@ extension PubNub {
             query.before = page?.start.map { ChatModel.Timetoken($0) } ?? .distantFuture
             query.after = page?.end.map { ChatModel.Timetoken(max($0, 1) - 1) } ?? .zero
             query.limit = min(max(page?.limit ?? 100, 1), 100)
-            // The events say which messages have had actions in these bounds; the messages say which ones remain.
+            // The events name the messages whose actions changed within the bounds. The messages have the current
+            // actions.
             query.types = ["reaction.added", "action.added", "message.updated", "message.deleted"]
             let events = try await backend.history(query)
             let changed = Set(events.items.compactMap { MessageActionEvent(LiveEvent($0))?.messageTimetoken })
@@ -74,7 +76,7 @@ extension ChatModel.Timetoken {
 }
 
 extension GatewayBackend {
-    /// Returns the actions of a message; none when the message was deleted in the meantime.
+    /// Returns the actions of a message; empty when the message no longer exists.
     func messageActions(of message: MessageState) async throws(ChatError) -> [any PubNubMessageAction] {
         do throws(ChatError) {
             return try await actions(of: message.timetoken, in: message.channel)

@@ -2,9 +2,9 @@ import ChatKit
 import ChatRemote
 
 extension PubNub {
-    /// Sets the state of the client's user on channels, and makes the user present there.
+    /// Sets the state of the client's user in channels, and marks the user as present there.
     ///
-    /// - Parameter completion: receives the state.
+    /// - Parameter completion: receives the new state.
     public func setPresence(
         state: [String: any JSONCodableScalar], on channels: [String], and groups: [String] = [],
         custom requestConfig: RequestConfiguration = RequestConfiguration(),
@@ -20,7 +20,7 @@ extension PubNub {
         }
     }
 
-    /// Reads the state of a user on channels. Channels where the user is not present are left out.
+    /// Reads the state of a user in channels. Channels in which the user is not present are left out.
     public func getPresenceState(
         for uuid: String, on channels: [String], and groups: [String] = [],
         custom requestConfig: RequestConfiguration = RequestConfiguration(),
@@ -35,13 +35,13 @@ extension PubNub {
         }
     }
 
-    /// Reads who is present on channels.
+    /// Reads the users who are present in channels.
     ///
     /// - Parameters:
-    ///   - includeUUIDs: false reads the numbers only.
-    ///   - includeState: true adds the users' states.
-    ///   - limit: the maximum number of users for each channel, 1000 at most.
-    ///   - offset: the number of users to skip.
+    ///   - includeUUIDs: false reads only the number of users.
+    ///   - includeState: true adds the states of the users.
+    ///   - limit: the maximum number of users for each channel, at most 1000.
+    ///   - offset: the number of users to skip in each channel; nil selects 0.
     public func hereNow(
         on channels: [String], and groups: [String] = [], includeUUIDs: Bool = true, includeState: Bool = false,
         limit: Int = 1000, offset: Int? = 0, custom requestConfig: RequestConfiguration = RequestConfiguration(),
@@ -70,9 +70,9 @@ extension PubNub {
         }
     }
 
-    /// Reads the channels on which a user is present.
+    /// Reads the channels in which a user is present.
     ///
-    /// - Parameter completion: receives the channels by the user's id.
+    /// - Parameter completion: receives the names of the channels by the user's id.
     public func whereNow(
         for uuid: String, custom requestConfig: RequestConfiguration = RequestConfiguration(),
         completion: ((Result<[String: [String]], any Error>) -> Void)?
@@ -82,7 +82,7 @@ extension PubNub {
 }
 
 extension GatewayBackend {
-    /// Returns channels, and those of groups, each once.
+    /// Returns the given channels and the channels of the groups, without duplicates.
     func channels(_ names: [String], and groups: [String]) async throws -> [String] {
         var names = names
         for group in groups { names += try await self.group(group)?.channels ?? [] }
@@ -91,19 +91,19 @@ extension GatewayBackend {
     }
 }
 
-/// The users who are present on a channel.
+/// The presence in a channel.
 public protocol PubNubPresence {
-    /// The channel's id.
+    /// The name of the channel.
     var channel: String { get }
-    /// The number of users.
+    /// The number of present users.
     var occupancy: Int { get set }
-    /// The ids of the users; empty when only the number was read.
+    /// The ids of the present users; empty when only their number was read.
     var occupants: [String] { get set }
-    /// The states by the ids of the users.
+    /// The states of the present users by user id.
     var occupantsState: [String: any JSONCodable] { get set }
 }
 
-/// The users who are present on a channel, as a value.
+/// The presence in a channel, as a value.
 public struct PubNubPresenceBase: PubNubPresence {
     public let channel: String
     public var occupancy: Int
@@ -123,6 +123,6 @@ extension [String: any PubNubPresence] {
     /// The number of channels.
     public var totalChannels: Int { count }
 
-    /// The number of users on all channels together.
+    /// The sum of the numbers of present users over all channels.
     public var totalOccupancy: Int { values.reduce(0) { $0 + $1.occupancy } }
 }

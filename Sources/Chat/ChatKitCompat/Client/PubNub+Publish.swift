@@ -7,12 +7,12 @@ extension PubNub {
     /// Sends a message.
     ///
     /// - Parameters:
-    ///   - customMessageType: a label of 3 to 50 characters.
-    ///   - shouldStore: false keeps the message out of history; nil stores it.
-    ///   - storeTTL: the number of hours for which it is stored; 0 means no limit of its own.
-    ///   - meta: metadata of the message that filters can read.
+    ///   - customMessageType: a label of 3 to 50 characters; nil for none.
+    ///   - shouldStore: true or nil when history stores the message.
+    ///   - storeTTL: the number of hours for which history stores the message; nil or 0 selects the app's retention.
+    ///   - meta: metadata, which filters can read; nil for none.
     ///   - shouldCompress: true compresses the request.
-    ///   - completion: receives the timetoken.
+    ///   - completion: receives the timetoken of the message.
     public func publish(
         channel: String, message: any JSONCodable, customMessageType: String? = nil, shouldStore: Bool? = nil,
         storeTTL: Int? = nil, meta: (any JSONCodable)? = nil, shouldCompress: Bool = false,
@@ -33,8 +33,8 @@ extension PubNub {
     /// Sends a small message (64 bytes of JSON by default) that is not stored.
     ///
     /// - Parameters:
-    ///   - customMessageType: a label of 3 to 50 characters.
-    ///   - completion: receives the timetoken.
+    ///   - customMessageType: a label of 3 to 50 characters; nil for none.
+    ///   - completion: receives the timetoken of the message.
     public func signal(
         channel: String, message: any JSONCodable, customMessageType: String? = nil,
         custom requestConfig: RequestConfiguration = RequestConfiguration(),
@@ -47,9 +47,9 @@ extension PubNub {
         }
     }
 
-    /// Sends an event to webhooks only: subscribers do not receive it, and history does not store it.
+    /// Sends an event to webhooks only. Subscribers do not receive the event, and history does not store it.
     ///
-    /// - Parameter completion: receives the timetoken.
+    /// - Parameter completion: receives the timetoken of the event.
     public func fire(
         channel: String, message: any JSONCodable, meta: (any JSONCodable)? = nil,
         custom requestConfig: RequestConfiguration = RequestConfiguration(),

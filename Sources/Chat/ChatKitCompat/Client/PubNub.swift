@@ -12,8 +12,8 @@ import Locking
 ///     configuration: PubNubConfiguration(url: "https://chat.example.com", key: "parley_…", userId: "ana"))
 /// pubnub.publish(channel: "room.1", message: "hello") { result in print(result) }
 /// ```
-/// Completion closures are called once, on the queue of the ``RequestConfiguration``. Releasing the client ends its
-/// subscriptions; a call that was made is completed.
+/// A completion closure is called once, on the queue of the ``RequestConfiguration``. When the client is released, its
+/// subscriptions end, but calls in progress are completed.
 public final class PubNub: EventListenerInterface {
     /// An id of this object.
     public let instanceID = UUID()
@@ -27,7 +27,7 @@ public final class PubNub: EventListenerInterface {
     let session: SubscriptionSession
     let presence: PresenceKeeper
 
-    /// Creates a client. Nothing is sent before the first call; an invalid address is the error of every call.
+    /// Creates a client. Sends nothing before the first call. When the gateway's address is invalid, every call fails.
     public init(configuration: PubNubConfiguration) {
         self.configuration = configuration
         connection = Result { () throws(ChatError) in
@@ -47,7 +47,7 @@ public final class PubNub: EventListenerInterface {
         if case .success(let connection) = connection { Task { await connection.backend.close() } }
     }
 
-    /// Uses another token, or key, for every request and connection from now on.
+    /// Replaces the token or key for all later requests and connections.
     public func set(token: String) {
         guard case .success(let connection) = connection else { return }
         connection.backend.replaceKey(with: token)
@@ -55,13 +55,13 @@ public final class PubNub: EventListenerInterface {
 }
 
 extension PubNub {
-    /// The options of one request.
+    /// The options of a request.
     public struct RequestConfiguration: Sendable {
         /// The queue on which the completion closure is called.
         public var responseQueue: DispatchQueue
         /// The maximum time of each attempt, in seconds; nil selects 30.
         public var timeout: Double?
-        /// The number of times that a failed request is repeated; nil selects 4.
+        /// The number of retries of a failed request; nil selects 4.
         public var retries: Int?
 
         /// Creates options.
@@ -78,7 +78,7 @@ extension PubNub {
         _ work: @escaping @Sendable (GatewayBackend) async throws -> Value
     ) {
         let completion = Handover(completion)
-        // The task retains the client, whose connections close when it is released.
+        // The task retains the client until the call is completed, because releasing the client closes its connections.
         Task { [self] in
             let result: Result<Value, any Error>
             do {
@@ -92,9 +92,9 @@ extension PubNub {
     }
 }
 
-/// A value that one task hands to one queue, or a closure that is called on one queue only.
+/// A value that one task passes to one queue, or a closure that only one queue calls.
 struct Handover<Value>: @unchecked Sendable {
-    // Safe to share: the sender does not use the value after the handover, and closures run on the queue of their owner.
+    // Safe to share: the sender does not use the value after the handover, and only one queue calls a closure.
     let value: Value
 
     init(_ value: Value) { self.value = value }

@@ -2,19 +2,21 @@ import ChatRemote
 
 /// The address, the credential and the user of a ``PubNub`` client.
 public struct PubNubConfiguration: Sendable {
-    /// The gateway's address, as in a browser.
+    /// The address of the gateway, such as `https://chat.example.com`.
     public var url: String
     /// An API key of the app or a token of the user.
     public var key: String
     /// The id of the user.
     public var userId: String
-    /// The rule by which subscriptions reconnect; nil selects no reconnection.
+    /// The rule by which subscriptions reconnect; nil for no reconnection.
     public var automaticRetry: AutomaticRetry?
-    /// The number of seconds after which the user of a client that vanished is no longer present, 20 at least.
+    /// The number of seconds after a client's last heartbeat at which its user stops being present, from 20 to 86,400.
     public var durationUntilTimeout: UInt
-    /// The number of seconds between two signs that the user is present; 0 selects half of ``durationUntilTimeout``.
+    /// The number of seconds between two heartbeats; 0 selects half of ``durationUntilTimeout``. A heartbeat tells the
+    /// gateway that the user is present.
     public var heartbeatInterval: UInt
-    /// True when unsubscribing does not end the user's presence, which then ends by itself.
+    /// True when the end of a subscription does not end the user's presence. The presence then ends after
+    /// ``durationUntilTimeout``.
     public var supressLeaveEvents: Bool
     /// The filter of all subscriptions; see ``PubNub/subscribeFilterExpression``.
     public var filterExpression: String?
@@ -22,7 +24,7 @@ public struct PubNubConfiguration: Sendable {
     /// Creates a configuration.
     ///
     /// - Parameters:
-    ///   - url: the gateway's address, as in a browser: `https://chat.example.com`.
+    ///   - url: the address of the gateway, such as `https://chat.example.com`.
     ///   - key: an API key of the app or a token of the user; ``PubNub/set(token:)`` replaces it.
     public init(
         url: String, key: String, userId: String, automaticRetry: AutomaticRetry? = .default,
@@ -49,20 +51,20 @@ public struct PubNubConfiguration: Sendable {
 
 /// The rule by which subscriptions reconnect.
 public struct AutomaticRetry: Hashable, Sendable {
-    /// The delays between two attempts, in seconds.
+    /// The delays between two attempts to connect, in seconds.
     public enum ReconnectionPolicy: Hashable, Sendable {
         case exponential(minDelay: UInt, maxDelay: UInt)
         case linear(delay: Double)
 
-        /// From 2 to 150 seconds.
+        /// Growing delays, from 2 to 150 seconds.
         public static let defaultExponential = ReconnectionPolicy.exponential(minDelay: 2, maxDelay: 150)
-        /// 3 seconds.
+        /// Equal delays of 3 seconds.
         public static let defaultLinear = ReconnectionPolicy.linear(delay: 3)
     }
 
-    /// The maximum number of attempts in a row.
+    /// The maximum number of consecutive attempts to connect.
     public let retryLimit: UInt
-    /// The delays between the attempts.
+    /// The delays between two attempts to connect.
     public let policy: ReconnectionPolicy
 
     /// Creates a rule.
@@ -71,9 +73,9 @@ public struct AutomaticRetry: Hashable, Sendable {
         self.policy = policy
     }
 
-    /// Six attempts, with growing delays.
+    /// The rule with at most six attempts and growing delays.
     public static let `default` = AutomaticRetry()
-    /// No attempt.
+    /// The rule without any attempt to reconnect.
     public static let none = AutomaticRetry(retryLimit: 0)
 
     var rule: RetryPolicy {

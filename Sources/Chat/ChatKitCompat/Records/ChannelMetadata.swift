@@ -4,21 +4,21 @@ public import FoundationEssentials
 
 /// The record of a channel.
 public protocol PubNubChannelMetadata {
-    /// The channel's id.
+    /// The name of the channel.
     var metadataId: String { get }
-    /// The name.
+    /// The name for display; nil for none.
     var name: String? { get set }
-    /// A type of the app's own.
+    /// A type that the app defines, as free text; nil for none.
     var type: String? { get set }
-    /// A status of the app's own.
+    /// A status that the app defines, as free text; nil for none.
     var status: String? { get set }
-    /// The description.
+    /// The description for display; nil for none.
     var channelDescription: String? { get set }
-    /// The time of the last change.
+    /// The time of the last change; nil when it is not known.
     var updated: Date? { get set }
-    /// The version of the record.
+    /// The version of the record; nil when it is not known.
     var eTag: String? { get set }
-    /// Fields of the app's own.
+    /// The app's own fields; nil for none.
     var custom: [String: any JSONCodableScalar]? { get set }
 }
 
@@ -38,7 +38,7 @@ public struct PubNubChannelMetadataBase: PubNubChannelMetadata, Hashable, Sendab
         set { scalars = newValue?.mapValues(\.scalarValue) }
     }
 
-    /// Creates a record. A nil field is left as it is when the record is set.
+    /// Creates a record. When the record is set, its nil fields do not change the stored record.
     public init(
         metadataId: String = UUID().uuidString, name: String? = nil, type: String? = nil, status: String? = nil,
         channelDescription: String? = nil, custom: [String: any JSONCodableScalar]? = nil, updated: Date? = nil,

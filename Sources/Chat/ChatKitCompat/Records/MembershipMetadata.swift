@@ -4,28 +4,28 @@ public import FoundationEssentials
 
 /// The membership of a user in a channel.
 public protocol PubNubMembershipMetadata {
-    /// The user's id.
+    /// The id of the user.
     var userMetadataId: String { get }
-    /// The channel's id.
+    /// The name of the channel.
     var channelMetadataId: String { get }
-    /// A status of the app's own.
+    /// A status that the app defines, as free text; nil for none.
     var status: String? { get set }
-    /// A type of the app's own.
+    /// A type that the app defines, as free text; nil for none.
     var type: String? { get set }
-    /// The user's record; nil unless it was requested.
+    /// The record of the user; nil unless it was requested.
     var user: (any PubNubUserMetadata)? { get set }
-    /// The channel's record; nil unless it was requested.
+    /// The record of the channel; nil unless it was requested.
     var channel: (any PubNubChannelMetadata)? { get set }
-    /// The time of the last change.
+    /// The time of the last change; nil when it is not known.
     var updated: Date? { get set }
-    /// The version of the record.
+    /// The version of the record; nil when it is not known.
     var eTag: String? { get set }
-    /// Fields of the app's own.
+    /// The app's own fields; nil for none.
     var custom: [String: any JSONCodableScalar]? { get set }
 }
 
 extension PubNubMembershipMetadata {
-    /// The user's id.
+    /// The id of the user.
     @available(*, deprecated, renamed: "userMetadataId")
     public var uuidMetadataId: String { userMetadataId }
 }
@@ -42,7 +42,7 @@ public struct PubNubMembershipMetadataBase: PubNubMembershipMetadata {
     public var eTag: String?
     public var custom: [String: any JSONCodableScalar]?
 
-    /// Creates a membership. A nil field is left as it is when the membership is set.
+    /// Creates a membership. When the membership is set, its nil fields do not change the stored membership.
     public init(
         userMetadataId: String, channelMetadataId: String, status: String? = nil, type: String? = nil,
         user: PubNubUserMetadataBase? = nil, channel: PubNubChannelMetadataBase? = nil,

@@ -2,15 +2,15 @@ import ChatKit
 import ChatModel
 public import FoundationEssentials
 
-/// The change of one field of a record.
+/// The change of a field of a record.
 public enum PubNubMetadataChange<MetadataType> {
-    /// The field and its new value; nil when it was removed.
+    /// The changed text field and its new value; nil when the field was removed.
     case stringOptional(WritableKeyPath<MetadataType, String?>, String?)
-    /// The field and its new value; nil when it was removed.
+    /// The changed `custom` field and its new value; nil when the field was removed.
     case customOptional(
         WritableKeyPath<MetadataType, [String: any JSONCodableScalar]?>, [String: any JSONCodableScalar]?)
 
-    /// Returns a record with the change.
+    /// Returns the record with this change.
     func applied(to record: MetadataType) -> MetadataType {
         var record = record
         switch self {
@@ -20,12 +20,12 @@ public enum PubNubMetadataChange<MetadataType> {
         return record
     }
 
-    /// Creates the changes of the fields that an event has set.
+    /// Returns the changes of a record's fields, ordered by the names of the fields. Unknown fields are left out.
     ///
     /// - Parameters:
-    ///   - fields: the new values by the names in the event.
-    ///   - texts: the fields with texts, by these names.
-    ///   - custom: the fields of the app's own.
+    ///   - fields: the new values by field name; nil for a removed field.
+    ///   - texts: the text fields of the record by field name.
+    ///   - custom: the field for the app's own fields.
     static func changes(
         of fields: [String: ChatKit.AnyJSON?], _ texts: [String: WritableKeyPath<MetadataType, String?>],
         _ custom: WritableKeyPath<MetadataType, [String: any JSONCodableScalar]?>
@@ -40,9 +40,9 @@ public enum PubNubMetadataChange<MetadataType> {
 }
 
 extension RecordChangeset {
-    /// The changed fields, or all fields of a new record, by the names in the event.
+    /// The changed fields, or all fields of a new record, by their names in the event.
     ///
-    /// - Parameter record: the name of the record in the payload.
+    /// - Parameter record: the member of the payload that contains the record.
     func fields(of record: String) -> [String: ChatKit.AnyJSON?] {
         guard isNew else { return Dictionary(changes.map { ($0.key, $0.new) }, uniquingKeysWith: { $1 }) }
         let members = event.payload[record]?.members ?? [:]
@@ -52,7 +52,7 @@ extension RecordChangeset {
 
 /// The changes of a user's record.
 public struct PubNubUserMetadataChangeset {
-    /// The user's id.
+    /// The id of the user.
     public let metadataId: String
     /// The changed fields.
     public let changes: [PubNubMetadataChange<any PubNubUserMetadata>]
@@ -73,7 +73,7 @@ public struct PubNubUserMetadataChangeset {
         eTag = change.record.eTag
     }
 
-    /// Returns a record with the changes. A record of another user is returned as it is.
+    /// Returns the record with the changes. Returns the record of another user unchanged.
     public func apply(to object: any PubNubUserMetadata) -> any PubNubUserMetadata {
         guard object.metadataId == metadataId else { return object }
         var record = changes.reduce(object) { $1.applied(to: $0) }
@@ -84,7 +84,7 @@ public struct PubNubUserMetadataChangeset {
 
 /// The changes of a channel's record.
 public struct PubNubChannelMetadataChangeset {
-    /// The channel's id.
+    /// The name of the channel.
     public let metadataId: String
     /// The changed fields.
     public let changes: [PubNubMetadataChange<any PubNubChannelMetadata>]
@@ -102,7 +102,7 @@ public struct PubNubChannelMetadataChangeset {
         eTag = change.record.eTag
     }
 
-    /// Returns a record with the changes. A record of another channel is returned as it is.
+    /// Returns the record with the changes. Returns the record of another channel unchanged.
     public func apply(to object: any PubNubChannelMetadata) -> any PubNubChannelMetadata {
         guard object.metadataId == metadataId else { return object }
         var record = changes.reduce(object) { $1.applied(to: $0) }

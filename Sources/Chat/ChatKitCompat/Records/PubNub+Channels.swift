@@ -3,7 +3,7 @@ import ChatModel
 import ChatRemote
 
 extension PubNub {
-    /// Lists the channels that have a record; see
+    /// Reads a page of the channels that have a record. The parameters are those of
     /// ``allUserMetadata(include:filter:sort:limit:page:custom:completion:)``.
     public func allChannelMetadata(
         include: IncludeFields = IncludeFields(), filter: String? = nil, sort: [ObjectSortField] = [],
@@ -33,11 +33,12 @@ extension PubNub {
         }
     }
 
-    /// Sets the fields of a channel's record that are not nil. When the record does not exist, a public channel is
-    /// created, and the client's user is its first member and operator.
+    /// Sets the fields of a channel's record that are not nil. When the channel has no record, creates a public channel
+    /// with the client's user as its first member and moderator.
     ///
     /// - Parameters:
-    ///   - ifMatchesEtag: the version that the record must have; `preconditionFailed` when it has another one.
+    ///   - ifMatchesEtag: the required version of the record; nil accepts every version. When the record has another
+    ///     version, the call fails with `preconditionFailed`.
     ///   - completion: receives the changed record.
     public func setChannelMetadata(
         _ metadata: any PubNubChannelMetadata, ifMatchesEtag: String? = nil,
@@ -59,9 +60,9 @@ extension PubNub {
         }
     }
 
-    /// Deletes a channel's record and its memberships. The channel's messages stay.
+    /// Deletes a channel's record and its memberships, but not its messages.
     ///
-    /// - Parameter completion: receives the channel's id.
+    /// - Parameter completion: receives the name of the channel.
     public func removeChannelMetadata(
         _ metadataId: String, custom requestConfig: RequestConfiguration = RequestConfiguration(),
         completion: ((Result<String, any Error>) -> Void)?

@@ -2,17 +2,17 @@ import ChatKit
 import ChatModel
 import ChatRemote
 
-/// A page of memberships, and the position of the next page while there are more.
+/// A page of memberships, with the position of the next page; nil on the last page.
 public typealias PubNubMembershipPage = (
     memberships: [any PubNubMembershipMetadata], next: (any PubNubHashedPage)?
 )
 
 extension PubNub {
-    /// Lists the memberships of a user.
+    /// Reads a page of a user's memberships.
     ///
     /// - Parameters:
-    ///   - userId: the user's id; nil for the client's own user.
-    ///   - limit: the maximum number of memberships, 1 to 250; 100 if omitted.
+    ///   - userId: the id of the user; nil selects the client's user.
+    ///   - limit: the maximum number of memberships, from 1 to 250; nil selects 100.
     public func fetchMemberships(
         userId: String?, include: MembershipInclude = MembershipInclude(), filter: String? = nil,
         sort: [MembershipSortField] = [], limit: Int? = 100, page: (any PubNubHashedPage)? = Page(),
@@ -24,11 +24,11 @@ extension PubNub {
             page: page, custom: requestConfig, completion: completion)
     }
 
-    /// Makes a user a member of channels, or sets the fields of the memberships that are not nil. A channel without a
-    /// record becomes a public channel.
+    /// Makes a user a member of channels. When the user is already a member, sets the fields of the membership that are
+    /// not nil. A channel without a record becomes a public channel.
     ///
     /// - Parameters:
-    ///   - userId: the user's id; nil for the client's own user. For another user, the client needs an API key.
+    ///   - userId: the id of the user; nil selects the client's user. For another user, the client needs an API key.
     ///   - completion: receives a page of the memberships after the change.
     public func setMemberships(
         userId metadataId: String?, channels memberships: [any PubNubMembershipMetadata],
@@ -42,7 +42,7 @@ extension PubNub {
             limit: limit, page: page, custom: requestConfig, completion: completion)
     }
 
-    /// Ends memberships of a user; see
+    /// Ends memberships of a user. The parameters are those of
     /// ``setMemberships(userId:channels:include:filter:sort:limit:page:custom:completion:)``.
     public func removeMemberships(
         userId metadataId: String?, channels memberships: [any PubNubMembershipMetadata],
@@ -56,7 +56,7 @@ extension PubNub {
             limit: limit, page: page, custom: requestConfig, completion: completion)
     }
 
-    /// Sets and ends memberships of a user, one after the other; see
+    /// Sets and ends memberships of a user, one after the other. The parameters are those of
     /// ``setMemberships(userId:channels:include:filter:sort:limit:page:custom:completion:)``.
     public func manageMemberships(
         userId: String?, setting: [any PubNubMembershipMetadata], removing: [any PubNubMembershipMetadata],
@@ -87,9 +87,9 @@ extension PubNub {
         }
     }
 
-    /// Lists the members of a channel.
+    /// Reads a page of a channel's members.
     ///
-    /// - Parameter limit: the maximum number of members, 1 to 250; 100 if omitted.
+    /// - Parameter limit: the maximum number of members, from 1 to 250; nil selects 100.
     public func fetchMembers(
         channel metadataId: String, include: MemberInclude = MemberInclude(), filter: String? = nil,
         sort: [MembershipSortField] = [], limit: Int? = 100, page: (any PubNubHashedPage)? = Page(),
@@ -101,8 +101,8 @@ extension PubNub {
             page: page, custom: requestConfig, completion: completion)
     }
 
-    /// Makes users members of a channel, or sets the fields of the memberships that are not nil. For other users than
-    /// the client's own, the client needs an API key.
+    /// Makes users members of a channel. For users who are already members, sets the fields of the memberships that are
+    /// not nil. For other users than the client's user, the client needs an API key.
     ///
     /// - Parameter completion: receives a page of the members after the change.
     public func setMembers(
@@ -117,7 +117,7 @@ extension PubNub {
             limit: limit, page: page, custom: requestConfig, completion: completion)
     }
 
-    /// Ends the memberships of users in a channel; see
+    /// Ends the memberships of users in a channel. The parameters are those of
     /// ``setMembers(channel:users:include:filter:sort:limit:page:custom:completion:)``.
     public func removeMembers(
         channel metadataId: String, users members: [any PubNubMembershipMetadata],
@@ -131,7 +131,7 @@ extension PubNub {
             limit: limit, page: page, custom: requestConfig, completion: completion)
     }
 
-    /// Sets and ends memberships of a channel, one after the other; see
+    /// Sets and ends memberships in a channel, one after the other. The parameters are those of
     /// ``setMembers(channel:users:include:filter:sort:limit:page:custom:completion:)``.
     public func manageMembers(
         channel metadataId: String, setting: [any PubNubMembershipMetadata],
@@ -176,7 +176,7 @@ private struct MembershipChange: Sendable {
 }
 
 extension GatewayBackend {
-    /// Applies the change in the name of the member.
+    /// Applies the change on behalf of the member.
     fileprivate func apply(_ change: MembershipChange) async throws(ChatError) {
         let member = acting(as: change.user)
         guard let fields = change.fields else { return try await member.leave(change.channel) }
@@ -188,7 +188,7 @@ extension GatewayBackend {
                 _ = try await member.create(
                     channel: change.channel, kind: .public, ChannelFields(), users: [], isDistinct: false)
             } catch {
-                // Another client created the channel in the meantime.
+                // Another client has just created the channel.
                 guard error.code == .conflict else { throw error }
             }
             _ = try await member.join(change.channel, fields)

@@ -3,12 +3,12 @@ import ChatModel
 import ChatRemote
 
 extension PubNub {
-    /// Lists users.
+    /// Reads a page of the users that have a record.
     ///
     /// - Parameters:
-    ///   - filter: an expression over fields: `name LIKE 'An*'`.
-    ///   - limit: the maximum number of users, 1 to 250; 100 if omitted.
-    ///   - completion: receives the users, and the next page while there are more.
+    ///   - filter: a filter expression, such as `name LIKE 'An*'`; nil selects all users.
+    ///   - limit: the maximum number of users, from 1 to 250; nil selects 100.
+    ///   - completion: receives the users and the position of the next page; nil on the last page.
     public func allUserMetadata(
         include: UserIncludeFields = UserIncludeFields(), filter: String? = nil, sort: [ObjectSortField] = [],
         limit: Int? = 100, page: (any PubNubHashedPage)? = Page(),
@@ -23,7 +23,7 @@ extension PubNub {
 
     /// Reads a user's record.
     ///
-    /// - Parameter metadataId: the user's id; nil for the client's own user.
+    /// - Parameter metadataId: the id of the user; nil selects the client's user.
     public func fetchUserMetadata(
         _ metadataId: String?, include: UserIncludeFields = UserIncludeFields(),
         custom requestConfig: RequestConfiguration = RequestConfiguration(),
@@ -38,10 +38,11 @@ extension PubNub {
         }
     }
 
-    /// Sets the fields of a user's record that are not nil, and creates the record when it does not exist.
+    /// Sets the fields of a user's record that are not nil. Creates the record when it does not exist.
     ///
     /// - Parameters:
-    ///   - ifMatchesEtag: the version that the record must have; `preconditionFailed` when it has another one.
+    ///   - ifMatchesEtag: the required version of the record; nil accepts every version. When the record has another
+    ///     version, the call fails with `preconditionFailed`.
     ///   - completion: receives the changed record.
     public func setUserMetadata(
         _ metadata: any PubNubUserMetadata, ifMatchesEtag: String? = nil,
@@ -61,11 +62,11 @@ extension PubNub {
         }
     }
 
-    /// Deletes a user's record. The user's messages stay.
+    /// Deletes a user's record, but not the user's messages.
     ///
     /// - Parameters:
-    ///   - metadataId: the user's id; nil for the client's own user.
-    ///   - completion: receives the user's id.
+    ///   - metadataId: the id of the user; nil selects the client's user.
+    ///   - completion: receives the id of the user.
     public func removeUserMetadata(
         _ metadataId: String?, custom requestConfig: RequestConfiguration = RequestConfiguration(),
         completion: ((Result<String, any Error>) -> Void)?
@@ -79,7 +80,7 @@ extension PubNub {
 }
 
 extension GatewayBackend {
-    /// Changes a record, or creates it when it does not exist and no version is required.
+    /// Changes a record. When the record does not exist and no version is required, creates it.
     func upsert<Record: Sendable>(
         _ version: String?, update: () async throws(ChatError) -> Record,
         create: () async throws(ChatError) -> Record
@@ -88,7 +89,7 @@ extension GatewayBackend {
             guard error.code == .notFound, version == nil else { throw error }
         }
         do throws(ChatError) { return try await create() } catch {
-            // Another client created the record in the meantime.
+            // Another client has just created the record.
             guard error.code == .conflict else { throw error }
         }
         return try await update()
@@ -96,6 +97,6 @@ extension GatewayBackend {
 }
 
 extension ChatModel.Page {
-    /// The position of the next page; nil on the last one.
+    /// The position of the next page; nil on the last page.
     var next: PubNub.Page? { cursor.map { PubNub.Page(start: $0, totalCount: total) } }
 }

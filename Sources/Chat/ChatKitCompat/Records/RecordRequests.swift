@@ -1,7 +1,7 @@
 import ChatKit
 
 extension PubNub {
-    /// The fields of users to read. Every field is always read; the parameters are accepted.
+    /// The fields of users to read. Every field is always read, so that the parameters have no effect.
     public struct UserIncludeFields: Sendable {
         /// True to read the number of all users.
         public var totalCount: Bool
@@ -12,7 +12,7 @@ extension PubNub {
         }
     }
 
-    /// The fields of channels to read. Every field is always read; the parameters are accepted.
+    /// The fields of channels to read. Every field is always read, so that the parameters have no effect.
     public struct ChannelIncludeFields: Sendable {
         /// True to read the number of all channels.
         public var totalCount: Bool
@@ -23,12 +23,12 @@ extension PubNub {
         }
     }
 
-    /// The selection of the fields of channels in ``PubNub/allChannelMetadata(include:filter:sort:limit:page:custom:completion:)``.
+    /// The older name of ``ChannelIncludeFields``.
     public typealias IncludeFields = ChannelIncludeFields
 
     /// The fields of a user's memberships to read. The fields of the membership itself are always read.
     public struct MembershipInclude: Sendable {
-        /// True to read the channels' records, which takes a request for each.
+        /// True to read the records of the channels, with one request for each channel.
         public var channelFields: Bool
 
         /// Creates a selection.
@@ -43,7 +43,7 @@ extension PubNub {
 
     /// The fields of a channel's members to read. The fields of the membership itself are always read.
     public struct MemberInclude: Sendable {
-        /// True to read the users' records, which takes a request for each.
+        /// True to read the records of the users, with one request for each user.
         public var uuidFields: Bool
 
         /// Creates a selection.
@@ -56,42 +56,42 @@ extension PubNub {
         }
     }
 
-    /// A field by which lists of users and channels are sorted.
+    /// A field by which users and channels can be sorted.
     public enum ObjectSortProperty: String, Sendable {
         case id, name, type, status, updated
 
         var field: String { self == .updated ? "updated_at" : rawValue }
     }
 
-    /// A field and the direction of a sorted list of users or channels.
+    /// A sort field of users or channels, with its direction.
     public struct ObjectSortField: Sendable {
         /// The field.
         public let property: ObjectSortProperty
-        /// False for the descending order.
+        /// True for the ascending order, false for the descending order.
         public let ascending: Bool
 
-        /// Creates an order.
+        /// Creates a sort field.
         public init(property: ObjectSortProperty, ascending: Bool = true) {
             self.property = property
             self.ascending = ascending
         }
     }
 
-    /// A field by which lists of memberships are sorted.
+    /// A field by which memberships can be sorted.
     public enum MembershipSortProperty: Sendable {
-        /// A field of the user or channel at the other end: `id`, `name`, `type`, `status` or `updated`.
+        /// A field of the membership's user or channel: `id`, `name`, `type`, `status` or `updated`.
         case object(ObjectSortProperty)
         case status, type, updated
     }
 
-    /// A field and the direction of a sorted list of memberships.
+    /// A sort field of memberships, with its direction.
     public struct MembershipSortField: Sendable {
         /// The field.
         public let property: MembershipSortProperty
-        /// False for the descending order.
+        /// True for the ascending order, false for the descending order.
         public let ascending: Bool
 
-        /// Creates an order.
+        /// Creates a sort field.
         public init(property: MembershipSortProperty, ascending: Bool = true) {
             self.property = property
             self.ascending = ascending

@@ -2,20 +2,20 @@ public import Dispatch
 public import FoundationEssentials
 import Locking
 
-/// The state of the connection of a client's subscriptions.
+/// The connection status of a client's subscriptions.
 public enum ConnectionStatus: Equatable, Sendable {
-    /// The first subscription is connected, or the connection was made again.
+    /// The first subscription is connected, or a lost connection is open again.
     case connected
-    /// Nothing is subscribed.
+    /// The client has no subscriptions.
     case disconnected
-    /// The connection broke. The client reconnects by its ``AutomaticRetry``, and reports ``connected`` then.
+    /// The connection was lost. The client reconnects by its ``AutomaticRetry`` rule and then reports ``connected``.
     case disconnectedUnexpectedly(PubNubError)
     /// A subscription cannot be connected.
     case connectionError(PubNubError)
-    /// The connected channels and groups have changed.
+    /// The set of connected channels and groups has changed.
     case subscriptionChanged(channels: [String], groups: [String])
 
-    /// True while events are received.
+    /// True for the states in which the client receives events.
     public var isConnected: Bool {
         switch self {
         case .connected, .subscriptionChanged: true
@@ -24,11 +24,11 @@ public enum ConnectionStatus: Equatable, Sendable {
     }
 }
 
-/// A closure for the connection of a client's subscriptions, for ``PubNub/addStatusListener(_:)``.
+/// A listener with a closure that receives the connection status of a client; see ``PubNub/addStatusListener(_:)``.
 public final class StatusListener: Sendable {
-    /// The queue of the closure.
+    /// The queue on which the closure is called.
     public let queue: DispatchQueue
-    /// An id of this object.
+    /// A unique id of this object.
     public let uuid: UUID
     private let closure: Lock<Handover<((ConnectionStatus) -> Void)?>>
 
@@ -42,7 +42,7 @@ public final class StatusListener: Sendable {
         closure = Lock(Handover(onConnectionStateChange))
     }
 
-    /// Called with each new state.
+    /// Called with each new connection status; nil for no closure.
     public var onConnectionStateChange: ((ConnectionStatus) -> Void)? {
         get { closure.withLock { $0 }.value }
         set {

@@ -2,18 +2,18 @@ public import Dispatch
 public import FoundationEssentials
 import Locking
 
-/// The listener of the older generation; see ``CoreListener``.
+/// The name of ``CoreListener`` in older versions of PubNub's SDK.
 public typealias SubscriptionListener = CoreListener
-/// The event of the older generation; see ``PubNubCoreEvent``.
+/// The name of ``PubNubCoreEvent`` in older versions of PubNub's SDK.
 public typealias SubscriptionEvent = PubNubCoreEvent
 
 /// A subscribed channel or group.
 public struct PubNubChannel: Hashable, Sendable {
-    /// The name.
+    /// The name of the channel or group.
     public let id: String
-    /// The name that stands for the presence events.
+    /// The name under which PubNub's SDKs subscribe to the presence events of the channel or group.
     public var presenceId: String { id + "-pnpres" }
-    /// True when presence events are received.
+    /// True when the client receives presence events of the channel or group.
     public let isPresenceSubscribed: Bool
 }
 
@@ -60,14 +60,14 @@ public enum PubNubCoreEvent {
     }
 }
 
-/// Closures for everything that a client receives. A client does not retain its listeners.
+/// A listener with closures for everything that a client receives. The client does not retain its listeners.
 public final class CoreListener: Sendable {
-    /// The addition or removal of an action.
+    /// The addition or removal of a message action.
     public typealias MessageActionEvent = PubNubMessageActionEvent
-    /// A new state of the connection, or the error that prevents it.
+    /// A new connection status, or the error that prevents the connection.
     public typealias StatusEvent = Result<ConnectionStatus, PubNubError>
 
-    /// The change of a record.
+    /// A change of a record of a user, channel or membership.
     public enum ObjectMetadataChangeEvents {
         case setUUID(PubNubUserMetadataChangeset)
         case removedUUID(metadataId: String)
@@ -90,9 +90,9 @@ public final class CoreListener: Sendable {
         var file: ((PubNubFileEvent) -> Void)?
     }
 
-    /// The queue of the closures.
+    /// The queue on which the closures are called.
     public let queue: DispatchQueue
-    /// An id of this object.
+    /// A unique id of this object.
     public let uuid = UUID()
     private let values = Lock(Handover(Values()))
     private let cancelled = Lock(false)
@@ -103,7 +103,7 @@ public final class CoreListener: Sendable {
     /// True after ``cancel()``.
     public var isCancelled: Bool { cancelled.withLock { $0 } }
 
-    /// Ends the listener: no closure is called any more.
+    /// Ends the listener. No closure is called after this call.
     public func cancel() {
         cancelled.withLock { $0 = true }
         current = Values()
@@ -117,7 +117,7 @@ public final class CoreListener: Sendable {
         }
     }
 
-    /// Called with the events that arrived together.
+    /// Called with the events that were received together.
     public var didReceiveBatchSubscription: (([SubscriptionEvent]) -> Void)? {
         get { current.events }
         set { current.events = newValue }
@@ -132,17 +132,17 @@ public final class CoreListener: Sendable {
         get { current.change }
         set { current.change = newValue }
     }
-    /// Called with each new state of the connection.
+    /// Called with each new connection status, or with the error that prevents the connection.
     public var didReceiveStatus: ((StatusEvent) -> Void)? {
         get { current.status }
         set { current.status = newValue }
     }
-    /// Called when users come, go or change their state.
+    /// Called when users become present, stop being present or change their state.
     public var didReceivePresence: ((any PubNubPresenceChange) -> Void)? {
         get { current.presence }
         set { current.presence = newValue }
     }
-    /// Called with messages and with events of the app's own types.
+    /// Called with messages, and with events whose types are the app's own.
     public var didReceiveMessage: ((any PubNubMessage) -> Void)? {
         get { current.message }
         set { current.message = newValue }
@@ -157,7 +157,7 @@ public final class CoreListener: Sendable {
         get { current.record }
         set { current.record = newValue }
     }
-    /// Called with reactions, edits, deletions and actions of the app's own.
+    /// Called with reactions, edits, deletions and the app's own message actions.
     public var didReceiveMessageAction: ((MessageActionEvent) -> Void)? {
         get { current.action }
         set { current.action = newValue }

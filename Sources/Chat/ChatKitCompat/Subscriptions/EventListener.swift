@@ -2,7 +2,7 @@ public import Dispatch
 public import FoundationEssentials
 import Locking
 
-/// The closures of an object that receives events.
+/// The event closures of an object.
 public final class EventClosures: Sendable {
     struct Values {
         var event: ((PubNubEvent) -> Void)?
@@ -27,12 +27,12 @@ public final class EventClosures: Sendable {
         }
     }
 
-    /// Calls the closures on a queue, for all events that arrived together and for each of them.
+    /// Calls the closures on a queue: first with all events that were received together, then with each of them.
     func emit(_ events: [PubNubEvent], on queue: DispatchQueue) {
         guard !events.isEmpty else { return }
         let events = Handover(events)
         queue.async {
-            // Read here, so that a closure that was removed in the meantime is not called.
+            // Reads the closures on the queue, so that closures that were removed before this point are not called.
             let present = self.current
             present.events?(events.value)
             for event in events.value {
@@ -50,14 +50,14 @@ public final class EventClosures: Sendable {
     }
 }
 
-/// An object with closures for events: ``PubNub``, ``Subscription``, ``SubscriptionSet`` and ``EventListener``. The
+/// An object with closures for events: ``PubNub``, ``Subscription``, ``SubscriptionSet`` or ``EventListener``. The
 /// closures are called on ``queue``, in the order of the events.
 public protocol EventListenerInterface: AnyObject, Sendable {
-    /// The queue of the closures.
+    /// The queue on which the closures are called.
     var queue: DispatchQueue { get }
-    /// An id of this object.
+    /// A unique id of this object.
     var uuid: UUID { get }
-    /// The closures.
+    /// The event closures of the object.
     var closures: EventClosures { get }
 }
 
@@ -67,12 +67,13 @@ extension EventListenerInterface {
         get { closures.current.event }
         set { closures.current.event = newValue }
     }
-    /// Called with the events that arrived together, before the other closures are called with each of them.
+    /// Called with the events that were received together. The other closures are then called with each of these
+    /// events.
     public var onEvents: (([PubNubEvent]) -> Void)? {
         get { closures.current.events }
         set { closures.current.events = newValue }
     }
-    /// Called with messages and with events of the app's own types.
+    /// Called with messages, and with events whose types are the app's own.
     public var onMessage: ((any PubNubMessage) -> Void)? {
         get { closures.current.message }
         set { closures.current.message = newValue }
@@ -82,12 +83,13 @@ extension EventListenerInterface {
         get { closures.current.signal }
         set { closures.current.signal = newValue }
     }
-    /// Called when users come, go or change their state; only with ``ReceivePresenceEvents``.
+    /// Called when users become present, stop being present or change their state. Requires the option
+    /// ``ReceivePresenceEvents``.
     public var onPresence: ((any PubNubPresenceChange) -> Void)? {
         get { closures.current.presence }
         set { closures.current.presence = newValue }
     }
-    /// Called with reactions, edits, deletions and actions of the app's own.
+    /// Called with reactions, edits, deletions and the app's own message actions.
     public var onMessageAction: ((PubNubMessageActionEvent) -> Void)? {
         get { closures.current.messageAction }
         set { closures.current.messageAction = newValue }
@@ -104,7 +106,7 @@ extension EventListenerInterface {
     }
 }
 
-/// Closures for events that can be added to subscriptions, sets and clients.
+/// A listener with closures for events. It can be added to subscriptions, sets and clients.
 public final class EventListener: EventListenerInterface {
     public let queue: DispatchQueue
     public let uuid: UUID
@@ -126,7 +128,7 @@ public final class EventListener: EventListenerInterface {
     }
 }
 
-/// The listeners that were added to a subscription, a set or a client. They are retained.
+/// The listeners of a subscription, a set or a client. This object retains them.
 final class AddedListeners: Sendable {
     private let listeners = Lock<[EventListener]>([])
 

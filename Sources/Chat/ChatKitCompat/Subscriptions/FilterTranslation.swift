@@ -1,9 +1,9 @@
-/// Translates a filter expression of PubNub's SDKs, in which a name is a member of the metadata, to the gateway's
-/// language, in which it is `meta.name`.
+/// Translates a filter expression of PubNub's SDKs to the gateway's filter language. In PubNub's expressions, a name
+/// stands for a member of the metadata; in the gateway's language, this member is `meta.name`.
 enum FilterTranslation {
     private static let words: Set = ["like", "contains", "and", "or", "not", "true", "false", "null"]
     private static let publishers: Set = ["uuid", "userid", "user_id"]
-    /// The events that PubNub's filters never leave out: changes of records and of messages.
+    /// A condition that is true for changes of records and messages. PubNub's filters never leave out these events.
     private static let unfiltered = [
         "user.*", "channel.*", "member*", "reaction.*", "action.*", "thread.updated", "message.updated",
         "message.deleted",
@@ -32,7 +32,7 @@ enum FilterTranslation {
         return "(\(result)) || \(unfiltered)"
     }
 
-    /// Removes a quoted text, with its escapes, and returns it.
+    /// Removes a quoted text with its escapes from the beginning of `rest`, and returns it.
     private static func text(_ rest: inout Substring, quote: Character) -> String {
         var text = String(rest.removeFirst())
         while let next = rest.popFirst() {

@@ -1,6 +1,6 @@
 import ChatKit
 
-/// An event of a subscription.
+/// An event that a subscription receives.
 public enum PubNubEvent {
     case messageReceived(any PubNubMessage)
     case signalReceived(any PubNubMessage)
@@ -10,18 +10,18 @@ public enum PubNubEvent {
     case appContextChanged(PubNubAppContextEvent)
 }
 
-/// The addition or removal of an action of a message.
+/// The addition or removal of a message action.
 public enum PubNubMessageActionEvent {
     case added(any PubNubMessageAction)
     case removed(any PubNubMessageAction)
 }
 
-/// The announcement of a file.
+/// The announcement of a file in a message.
 public enum PubNubFileChangeEvent {
     case uploaded(PubNubFileEvent)
 }
 
-/// The change of a user, a channel or a membership.
+/// A change of a record of a user, channel or membership.
 public enum PubNubAppContextEvent {
     case userMetadataSet(PubNubUserMetadataChangeset)
     case userMetadataRemoved(metadataId: String)
@@ -31,7 +31,7 @@ public enum PubNubAppContextEvent {
     case membershipMetadataRemoved(any PubNubMembershipMetadata)
 }
 
-/// An event with the position by which a client recognizes it when several subscriptions receive it.
+/// An event with its position. A client uses the position to recognize an event that several subscriptions receive.
 struct ReceivedEvent {
     struct Position: Hashable, Sendable {
         let timetoken: Timetoken
@@ -41,7 +41,7 @@ struct ReceivedEvent {
     let position: Position
     let event: PubNubEvent
 
-    /// Returns nil for an event that has no counterpart, such as a receipt, the typing of a user, or a reply.
+    /// Returns nil for an event that PubNub's SDK does not have, such as a receipt, the typing of a user, or a reply.
     init?(_ received: ChatKit.SubscriptionEvent) {
         let event = received.event
         position = Position(timetoken: event.published.rawValue, channel: event.channel.name)
@@ -64,7 +64,8 @@ struct ReceivedEvent {
 }
 
 extension PubNubMessageActionEvent {
-    /// An edit and a deletion are actions of the types `edited` and `deleted`. Returns nil for a reply.
+    /// Creates an action from a change of a message. An edit becomes an action of the type `edited`, and a deletion one
+    /// of the type `deleted`. Returns nil for a reply.
     fileprivate init?(_ event: MessageActionEvent) {
         func action(_ type: String, _ value: String) -> PubNubMessageActionBase {
             Self.base(
@@ -95,7 +96,8 @@ extension PubNubMessageActionEvent {
 }
 
 extension PubNubAppContextEvent {
-    /// Returns nil for a change of fields alone that the records of this library do not have, such as the operators.
+    /// Returns nil when a change concerns only fields that the records of this library do not have, such as the
+    /// moderators.
     fileprivate init?(_ event: AppContextEvent) {
         switch event {
         case .userSet(let change):

@@ -3,9 +3,9 @@ public import Dispatch
 public import FoundationEssentials
 import Locking
 
-/// A channel, a channel group, or the channel of a user, whose events a subscription receives.
+/// A source of events for subscriptions: a channel, a channel group, or the channel of a user.
 public class Subscribable: @unchecked Sendable {
-    // Safe to share: no member changes.
+    // Safe to share: all members are constants.
     /// The name of the channel or group.
     public let name: String
     let isGroup: Bool
@@ -23,7 +23,7 @@ public class Subscribable: @unchecked Sendable {
         presence = client.presence
     }
 
-    /// Returns a subscription of this source.
+    /// Creates a subscription to this source.
     public func subscription(
         queue: DispatchQueue = .main, options: SubscriptionOptions = SubscriptionOptions.empty()
     ) -> Subscription {
@@ -37,29 +37,29 @@ public final class ChannelRepresentation: Subscribable, @unchecked Sendable {}
 public final class ChannelGroupRepresentation: Subscribable, @unchecked Sendable {}
 /// The channel of a user, which receives the events of the user's record and memberships.
 public final class UserMetadataRepresentation: Subscribable, @unchecked Sendable {}
-/// The channel of a channel's record.
+/// The channel that receives the events of a channel's record.
 public final class ChannelMetadataRepresentation: Subscribable, @unchecked Sendable {}
 
 extension PubNub {
-    /// Returns a channel, for subscriptions.
+    /// Returns a channel as a source for subscriptions.
     public func channel(_ name: String) -> ChannelRepresentation { ChannelRepresentation(name, of: self) }
 
-    /// Returns a channel group, for subscriptions.
+    /// Returns a channel group as a source for subscriptions.
     public func channelGroup(_ name: String) -> ChannelGroupRepresentation {
         ChannelGroupRepresentation(name, of: self, isGroup: true)
     }
 
-    /// Returns the record of a user, for subscriptions.
+    /// Returns the channel of a user as a source for subscriptions.
     public func userMetadata(_ name: String) -> UserMetadataRepresentation {
         UserMetadataRepresentation(name, of: self, hasPresence: false)
     }
 
-    /// Returns the record of a channel, for subscriptions.
+    /// Returns a channel as a source for subscriptions to the events of its record.
     public func channelMetadata(_ name: String) -> ChannelMetadataRepresentation {
         ChannelMetadataRepresentation(name, of: self, hasPresence: false)
     }
 
-    /// Returns a set with a subscription of each source.
+    /// Creates a set with one subscription for each source.
     public func subscription(
         queue: DispatchQueue = .main, entities: any Collection<Subscribable>,
         options: SubscriptionOptions = SubscriptionOptions.empty()
@@ -68,14 +68,15 @@ extension PubNub {
     }
 }
 
-/// The events of one source. Its user is present on the channel while it is subscribed. Releasing it unsubscribes it.
+/// A subscription to the events of one source. The client's user is present in the channel while the subscription is
+/// active. When the subscription is released, it ends.
 public final class Subscription: EventListenerInterface, Hashable {
     public let queue: DispatchQueue
     public let uuid = UUID()
     public let closures = EventClosures()
-    /// The source.
+    /// The source of the events.
     public let entity: Subscribable
-    /// The options.
+    /// The options of the subscription.
     public let options: SubscriptionOptions
 
     private struct State {
@@ -91,7 +92,7 @@ public final class Subscription: EventListenerInterface, Hashable {
     private let listeners = AddedListeners()
     private let state = Lock(State())
 
-    /// Creates a subscription of a source.
+    /// Creates a subscription to a source. It starts with ``subscribe(with:)``.
     public init(
         queue: DispatchQueue = .main, entity: Subscribable,
         options: SubscriptionOptions = SubscriptionOptions.empty()
@@ -112,13 +113,13 @@ public final class Subscription: EventListenerInterface, Hashable {
     var channels: [String] { entity.isGroup ? [] : [entity.name] }
     var groups: [String] { entity.isGroup ? [entity.name] : [] }
 
-    /// Starts to call the closures. Does nothing when the subscription has started already, or is disposed of.
+    /// Starts calling the closures. Does nothing when the subscription is already active or is disposed of.
     public func subscribe() { subscribe(with: nil) }
 
-    /// Starts to call the closures.
+    /// Starts calling the closures. Does nothing when the subscription is already active or is disposed of.
     ///
-    /// - Parameter timetoken: the position behind which to start; nil starts with new events. A timetoken without 17
-    ///   digits is ignored.
+    /// - Parameter timetoken: the position in the event log after which the events start; nil starts with new events. A
+    ///   timetoken that does not have 17 digits is ignored.
     public func subscribe(with timetoken: Timetoken?) {
         let begins = state.withLock { state in
             guard !state.isSubscribed, !state.isDisposed else { return false }
@@ -136,7 +137,7 @@ public final class Subscription: EventListenerInterface, Hashable {
         entity.session.ended(channels: channels, groups: groups)
     }
 
-    /// Ends the connection and the user's presence. Returns false when the subscription was not subscribed.
+    /// Ends the connection and the user's presence. Returns false when the subscription was not active.
     @discardableResult
     func stop() -> Bool {
         let ends = state.withLock { state in
@@ -152,7 +153,8 @@ public final class Subscription: EventListenerInterface, Hashable {
     /// True between ``subscribe(with:)`` and ``unsubscribe()``.
     var isSubscribed: Bool { state.withLock { $0.isSubscribed } }
 
-    /// Returns a subscription of the same source and options, without closures. It is subscribed when this one is.
+    /// Returns a subscription with the same source and options, but without closures. The new subscription is active
+    /// when this subscription is active.
     public func clone() -> Subscription {
         let clone = Subscription(queue: queue, entity: entity, options: options)
         if isSubscribed { clone.subscribe() }
@@ -162,7 +164,7 @@ public final class Subscription: EventListenerInterface, Hashable {
     /// True after ``dispose()``.
     public var isDisposed: Bool { state.withLock { $0.isDisposed } }
 
-    /// Unsubscribes and removes all closures and listeners, for good.
+    /// Ends the subscription and removes all closures and listeners. The subscription cannot start again.
     public func dispose() {
         unsubscribe()
         state.withLock { $0.isDisposed = true }
@@ -170,13 +172,13 @@ public final class Subscription: EventListenerInterface, Hashable {
         listeners.removeAll()
     }
 
-    /// Adds a listener, which is retained.
+    /// Adds a listener, which the subscription retains.
     public func addEventListener(_ listener: EventListener) { listeners.add(listener) }
 
     /// Removes a listener.
     public func removeEventListener(_ listener: EventListener) { listeners.remove(listener) }
 
-    /// Removes all listeners. The subscription's own closures stay.
+    /// Removes all listeners, but not the subscription's own closures.
     public func removeAllListeners() { listeners.removeAll() }
 
     func join(_ set: SubscriptionSet) {
@@ -202,7 +204,7 @@ public final class Subscription: EventListenerInterface, Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// Several subscriptions that start and end together. Its closures receive the events of all of them.
+/// A set of subscriptions that start and end together. The set's closures receive the events of all its subscriptions.
 public final class SubscriptionSet: EventListenerInterface, Hashable {
     public let queue: DispatchQueue
     public let uuid = UUID()
@@ -214,7 +216,7 @@ public final class SubscriptionSet: EventListenerInterface, Hashable {
     private let listeners = AddedListeners()
     private let disposed = Lock(false)
 
-    /// Creates a set with a subscription of each source.
+    /// Creates a set with one subscription for each source.
     public convenience init(
         queue: DispatchQueue = .main, entities: any Collection<Subscribable> = [],
         options: SubscriptionOptions = SubscriptionOptions.empty()
@@ -224,7 +226,7 @@ public final class SubscriptionSet: EventListenerInterface, Hashable {
         self.init(queue: queue, subscriptions: made, options: options)
     }
 
-    /// Creates a set of subscriptions.
+    /// Creates a set from subscriptions.
     public init(
         queue: DispatchQueue = .main, subscriptions: any Collection<Subscription>,
         options: SubscriptionOptions = SubscriptionOptions.empty()
@@ -236,7 +238,7 @@ public final class SubscriptionSet: EventListenerInterface, Hashable {
 
     private var subscriptions: [Subscription] { members.withLock { $0 } }
 
-    /// Adds a subscription. It is subscribed when a subscription of the set is.
+    /// Adds a subscription. It starts when another subscription of the set is active.
     public func add(subscription: Subscription) {
         let isActive = members.withLock { members in
             if !members.contains(subscription) { members.append(subscription) }
@@ -251,31 +253,31 @@ public final class SubscriptionSet: EventListenerInterface, Hashable {
         for subscription in subscriptions { add(subscription: subscription) }
     }
 
-    /// Removes a subscription and unsubscribes it.
+    /// Removes a subscription and ends it.
     public func remove(subscription: Subscription) {
         members.withLock { members in members.removeAll { $0 === subscription } }
         subscription.leave(self)
         subscription.unsubscribe()
     }
 
-    /// Removes several subscriptions and unsubscribes them.
+    /// Removes several subscriptions and ends them.
     public func remove(subscriptions: any Collection<Subscription>) {
         for subscription in subscriptions { remove(subscription: subscription) }
     }
 
-    /// Subscribes every subscription.
+    /// Starts every subscription of the set.
     public func subscribe() { subscribe(with: nil) }
 
-    /// Subscribes every subscription; see ``Subscription/subscribe(with:)``.
+    /// Starts every subscription of the set; see ``Subscription/subscribe(with:)``.
     public func subscribe(with timetoken: Timetoken?) {
         guard !isDisposed else { return }
         for subscription in subscriptions { subscription.subscribe(with: timetoken) }
     }
 
-    /// Unsubscribes every subscription.
+    /// Ends every subscription of the set.
     public func unsubscribe() { for subscription in subscriptions { subscription.unsubscribe() } }
 
-    /// Returns a set of clones of the subscriptions, without closures.
+    /// Returns a set with clones of the subscriptions, but without closures.
     public func clone() -> SubscriptionSet {
         SubscriptionSet(queue: queue, subscriptions: subscriptions.map { $0.clone() }, options: options)
     }
@@ -283,7 +285,7 @@ public final class SubscriptionSet: EventListenerInterface, Hashable {
     /// True after ``dispose()``.
     public var isDisposed: Bool { disposed.withLock { $0 } }
 
-    /// Disposes of every subscription, and removes all closures and listeners.
+    /// Disposes of every subscription, and removes all closures and listeners of the set.
     public func dispose() {
         disposed.withLock { $0 = true }
         for subscription in subscriptions { subscription.dispose() }
@@ -291,13 +293,13 @@ public final class SubscriptionSet: EventListenerInterface, Hashable {
         listeners.removeAll()
     }
 
-    /// Adds a listener, which is retained.
+    /// Adds a listener, which the set retains.
     public func addEventListener(_ listener: EventListener) { listeners.add(listener) }
 
     /// Removes a listener.
     public func removeEventListener(_ listener: EventListener) { listeners.remove(listener) }
 
-    /// Removes all listeners. The set's own closures stay.
+    /// Removes all listeners, but not the set's own closures.
     public func removeAllListeners() { listeners.removeAll() }
 
     fileprivate func receive(_ events: [PubNubEvent]) {

@@ -1,6 +1,6 @@
-/// Options of a subscription. Options can be added to each other.
+/// The options of a subscription. The operator `+` combines two of them.
 public class SubscriptionOptions: @unchecked Sendable {
-    // Safe to share: options do not change, and a predicate is called by one task at a time.
+    // Safe to share: options are immutable, and only one task at a time calls a predicate.
     private let parts: [SubscriptionOptions]
 
     fileprivate init(parts: [SubscriptionOptions] = []) { self.parts = parts }
@@ -25,12 +25,14 @@ public final class ReceivePresenceEvents: SubscriptionOptions, @unchecked Sendab
     public init() { super.init() }
 }
 
-/// The option that leaves out events for which a closure returns false.
+/// The option that leaves out the events for which a closure returns false.
 public final class FilterOption: SubscriptionOptions, @unchecked Sendable {
     /// Returns true for the events to receive.
     public let predicate: (PubNubEvent) -> Bool
 
     /// Creates the option.
+    ///
+    /// - Parameter predicate: returns true for the events to receive.
     public init(predicate: @escaping (PubNubEvent) -> Bool) {
         self.predicate = predicate
         super.init()

@@ -3,7 +3,7 @@ import ChatModel
 import Dispatch
 import Locking
 
-/// The subscriptions of one client: their connection, and the listeners that receive the events of all of them.
+/// The subscriptions of one client, their connection, and the listeners that receive the events of all subscriptions.
 final class SubscriptionSession: Sendable {
     private struct Reference: Sendable { weak let subscription: Subscription? }
     private struct ListenerReference: Sendable { weak let listener: CoreListener? }
@@ -11,12 +11,12 @@ final class SubscriptionSession: Sendable {
     private struct State {
         weak var client: PubNub?
         var status = ConnectionStatus.disconnected
-        /// The channels and groups of the last `connected` or `subscriptionChanged`.
+        /// The channels and groups that the last `connected` or `subscriptionChanged` status reported.
         var reported: Set<String> = []
         var active: [Reference] = []
-        /// The subscriptions that were made by name, which the session retains.
+        /// The subscriptions that were created from names. The session retains them.
         var named: [Subscription] = []
-        /// The subscriptions that ``PubNub/disconnect()`` has stopped.
+        /// The subscriptions that ``PubNub/disconnect()`` has paused.
         var paused: [Subscription] = []
         var listeners: [ListenerReference] = []
         var statusListeners: [StatusListener] = []
@@ -33,7 +33,7 @@ final class SubscriptionSession: Sendable {
 
     func follow(_ client: PubNub) { state.withLock { $0.client = client } }
 
-    /// The expression as the program wrote it.
+    /// The filter expression as the program set it.
     var filter: String? {
         get { state.withLock { $0.filter } }
         set {
@@ -42,7 +42,7 @@ final class SubscriptionSession: Sendable {
         }
     }
 
-    /// The expression in the gateway's own dialect.
+    /// The filter expression in the gateway's filter language.
     var nativeFilter: String? { filter.map { FilterTranslation.native($0) } }
 
     var active: [Subscription] {
@@ -75,7 +75,7 @@ final class SubscriptionSession: Sendable {
         core.subscribe(with: timetoken.map { ChatModel.Timetoken($0) })
     }
 
-    /// Reports that the client's address is not valid, which is why the subscription has no connection.
+    /// Reports that the gateway's address is invalid, so that the subscription has no connection.
     private func fail(_ subscription: Subscription) {
         let error = PubNubError(
             .invalidArguments, details: ["the `url` of the configuration is not a valid http or https URL"])
@@ -140,7 +140,7 @@ final class SubscriptionSession: Sendable {
         for subscription in paused { subscription.subscribe(with: timetoken ?? (newest == 0 ? nil : newest)) }
     }
 
-    /// Ends every subscription, when the client is released.
+    /// Ends every subscription. Called when the client is released.
     func end() {
         let ended = active
         state.withLock { ($0.named, $0.paused) = ([], []) }
@@ -170,7 +170,8 @@ final class SubscriptionSession: Sendable {
 
     // MARK: Events
 
-    /// Passes events to the client's own closures and listeners, each once although several subscriptions receive it.
+    /// Passes events to the client's own closures and listeners. An event that several subscriptions receive is passed
+    /// once.
     func receive(_ received: [ReceivedEvent]) {
         let positions = received.map(\.position)
         let (client, isNew) = state.withLock { state in
@@ -188,7 +189,7 @@ final class SubscriptionSession: Sendable {
         for listener in state.withLock({ $0.listeners.compactMap(\.listener) }) { listener.emit(events) }
     }
 
-    /// Takes a new state of the connection of one subscription.
+    /// Processes a new connection state of one subscription.
     func change(_ change: ConnectionState) {
         switch change {
         case .connected:
@@ -236,7 +237,7 @@ extension Subscription {
     }
 }
 
-/// The newest events, by which a client recognizes an event that it has received already.
+/// The newest received events. A client uses them to recognize an event that it has already received.
 private struct RecentEvents {
     private static let capacity = 1024
 
@@ -244,7 +245,7 @@ private struct RecentEvents {
     private var known: Set<ReceivedEvent.Position> = []
     private var next = 0
 
-    /// Returns false when the event is known.
+    /// Adds an event. Returns false when the event was already added.
     mutating func insert(_ position: ReceivedEvent.Position) -> Bool {
         guard known.insert(position).inserted else { return false }
         if order.count < Self.capacity {

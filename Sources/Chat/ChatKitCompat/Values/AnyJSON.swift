@@ -10,11 +10,11 @@ public struct AnyJSON: Sendable, Hashable {
 
     init(_ value: ChatKit.AnyJSON) { self.value = value }
 
-    /// Creates a value from a Swift value: text, number, Boolean, nil, array, dictionary with text keys, or a `Codable`
-    /// value. Null for a value of any other kind.
+    /// Creates a value from a Swift value: a text, a number, a Boolean, nil, an array, a dictionary with text keys, or
+    /// a `Codable` value. A value of any other kind becomes null.
     public init(_ value: Any) { self.value = ChatKit.AnyJSON(untyped: value) }
 
-    /// True for an empty array, object or text, and for null.
+    /// True for null, and for an empty array, object or text.
     public var isEmpty: Bool {
         switch value {
         case .null: true
@@ -25,14 +25,14 @@ public struct AnyJSON: Sendable, Hashable {
         }
     }
 
-    /// The member of an object; nil when there is none.
+    /// The member of an object with this name; nil when there is no such member.
     public subscript(key: String) -> AnyJSON? { value[key].map { AnyJSON($0) } }
 
-    /// The member of an object as a plain Swift value; nil when there is none.
+    /// The member of an object with this name, as a plain Swift value; nil when there is no such member.
     public subscript(rawValue key: String) -> Any? { value[key]?.plainValue }
 
-    /// The value as a plain Swift value: `String`, `Int`, `Double`, `Bool`, `[Any]` or `[String: Any]`; an `Any?` that is
-    /// nil for null.
+    /// The value as a plain Swift value: `String`, `Int`, `Double`, `Bool`, `[Any]` or `[String: Any]`. Null is an
+    /// `Any?` with the value nil.
     public var underlyingValue: Any { value.plainValue as Any }
 
     /// The elements of an array as plain Swift values; nil for any other value.
@@ -53,9 +53,10 @@ public struct AnyJSON: Sendable, Hashable {
     /// The members of an object; empty for any other value.
     public var wrappedUnderlyingDictionary: [String: AnyJSON] { value.members.mapValues { AnyJSON($0) } }
 
-    /// Reads the value into a type.
+    /// Decodes the value as a type.
     ///
-    /// - Throws: ``PubNubError`` with the reason `jsonDataDecodingFailure` when the value does not have the type's form.
+    /// - Throws: ``PubNubError`` with the reason `jsonDataDecodingFailure` when the value does not have the form of the
+    ///   type.
     public func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
         do { return try value.decode(type) } catch { throw PubNubError(chat: error, as: .jsonDataDecodingFailure) }
     }
@@ -88,7 +89,7 @@ extension AnyJSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Expr
 }
 
 extension ChatKit.AnyJSON {
-    /// Reads a plain Swift value. Null for a value without a JSON form.
+    /// Creates a value from a plain Swift value. A value without a JSON form becomes null.
     init(untyped value: Any) {
         switch value {
         case let value as AnyJSON: self = value.value

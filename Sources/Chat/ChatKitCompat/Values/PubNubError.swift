@@ -3,19 +3,19 @@ public import FoundationEssentials
 
 /// The error of a call.
 public struct PubNubError: LocalizedError, Hashable, Sendable {
-    /// The class of an error. A number above 99 is the HTTP status.
+    /// The reason of an error. A number above 99 is the HTTP status of the response.
     public enum Reason: Int, Hashable, Codable, Sendable {
-        /// An argument is missing or not valid.
+        /// A required argument is missing, or an argument is invalid.
         case missingRequiredParameter, invalidArguments
-        /// A value cannot be printed as JSON, or JSON does not have the form of a type.
+        /// A value cannot be encoded as JSON, or JSON does not have the form of a type.
         case jsonDataEncodingFailure, jsonDataDecodingFailure
-        /// The gateway cannot be reached, or did not answer in time.
+        /// The gateway cannot be reached, or it did not answer in time.
         case connectionFailure, timedOut
         /// The client was closed.
         case clientCancelled
         /// The message is larger than the gateway accepts.
         case messageTooLong
-        /// The answer is not one of a gateway.
+        /// The response does not come from a gateway.
         case malformedResponseBody
         case unknown
         case badRequest = 400
@@ -31,9 +31,9 @@ public struct PubNubError: LocalizedError, Hashable, Sendable {
         case serviceUnavailable = 503
     }
 
-    /// The class of the error.
+    /// The reason of the error.
     public let reason: Reason
-    /// The texts that say what is wrong and what to change.
+    /// Descriptions of the error. Each of them names the problem and the correction.
     public let details: [String]
 
     /// Creates an error, for example in a test.
@@ -46,7 +46,7 @@ public struct PubNubError: LocalizedError, Hashable, Sendable {
         self.init(reason ?? Reason(error), details: [error.message])
     }
 
-    /// Creates the error of a call from any error that the call met.
+    /// Creates a ``PubNubError`` from any error that occurred in a call.
     init(_ error: any Error) {
         switch error {
         case let error as PubNubError: self = error

@@ -7,29 +7,29 @@ public enum PubNubMessageType: Int, Codable, Hashable, Sendable {
     case unknown = 999
 }
 
-/// A message or signal.
+/// A message or a signal, which is a small message that is not stored.
 public protocol PubNubMessage {
     /// The content.
     var payload: any JSONCodable { get set }
-    /// The actions; only in a history that asked for them.
+    /// The actions of the message. Empty unless a history with actions was requested.
     var actions: [any PubNubMessageAction] { get set }
-    /// The id of the sender; nil when a server sent the message.
+    /// The id of the sender; nil when a server without a user sent the message.
     var publisher: String? { get set }
-    /// The id of the channel.
+    /// The name of the channel.
     var channel: String { get }
-    /// The pattern or group by which the message was received; nil when the channel itself is subscribed.
+    /// The pattern or channel group by which the message was received; nil when the channel itself is subscribed.
     var subscription: String? { get }
-    /// The timetoken.
+    /// The timetoken of the message, which is the time at which it was sent.
     var published: Timetoken { get set }
-    /// The metadata with which the message was sent.
+    /// The metadata with which the message was sent; nil for none.
     var metadata: (any JSONCodable)? { get set }
     /// The kind of the message.
     var messageType: PubNubMessageType { get set }
-    /// The label with which the message was sent, or the type of an event of the app's own.
+    /// The label with which the message was sent, or the type of an event whose type is the app's own; nil for none.
     var customMessageType: String? { get set }
 }
 
-/// A message or signal, as a value.
+/// A message or a signal, as a value.
 public struct PubNubMessageBase: PubNubMessage {
     public var payload: any JSONCodable
     public var actions: [any PubNubMessageAction] = []
@@ -74,27 +74,28 @@ public struct PubNubMessageBase: PubNubMessage {
     }
 }
 
-/// An action that a user attached to a message: a reaction, an edit, a deletion, or one of the app's own.
+/// A message action, which a user attaches to a message: a reaction, an edit, a deletion, or an action of a type of the
+/// app.
 public protocol PubNubMessageAction {
-    /// The type: `reactions`, `edited`, `deleted` or one of the app's own.
+    /// The type: `reactions`, `edited`, `deleted` or a type of the app.
     var actionType: String { get }
-    /// The value.
+    /// The value of the action, such as an emoji.
     var actionValue: String { get }
-    /// The action's own timetoken.
+    /// The time at which the action was added, which is also the action's id.
     var actionTimetoken: Timetoken { get }
-    /// The timetoken of the message.
+    /// The timetoken of the message that has the action.
     var messageTimetoken: Timetoken { get }
-    /// The id of the user; empty when a server added the action.
+    /// The id of the user who added the action; empty when a server without a user added it.
     var publisher: String { get }
-    /// The id of the channel.
+    /// The name of the channel.
     var channel: String { get }
-    /// The pattern or group by which the action was received.
+    /// The pattern or channel group by which the action was received; nil when the channel itself is subscribed.
     var subscription: String? { get }
-    /// The timetoken of the event; nil for an action that was read.
+    /// The timetoken of the event; nil for an action that was read and not received.
     var published: Timetoken? { get }
 }
 
-/// An action of a message, as a value.
+/// A message action, as a value.
 public struct PubNubMessageActionBase: PubNubMessageAction, Codable, Hashable, Sendable {
     public let actionType: String
     public let actionValue: String
@@ -131,9 +132,9 @@ public struct PubNubMessageActionBase: PubNubMessageAction, Codable, Hashable, S
     }
 }
 
-/// A file that a message announces. The gateway stores no files.
+/// A file that a message announces. The gateway does not store files.
 public struct PubNubFile: Hashable, Sendable {
-    /// The id of the channel.
+    /// The name of the channel.
     public let channel: String
     /// The id of the file.
     public let fileId: String
@@ -150,22 +151,22 @@ public struct PubNubFile: Hashable, Sendable {
 
 /// A message that announces a file.
 public struct PubNubFileEvent {
-    /// The pattern or group by which the message was received.
+    /// The pattern or channel group by which the message was received; nil when the channel itself is subscribed.
     public let channelGroup: String?
-    /// The id of the sender; empty when a server sent the message.
+    /// The id of the sender; empty when a server without a user sent the message.
     public let publisher: String
-    /// The timetoken.
+    /// The timetoken of the message.
     public let timetoken: Timetoken
     /// The announced file.
     public let file: PubNubFile
-    /// The message beside the file.
+    /// The message that was sent together with the file; nil for none.
     public let additionalMessage: (any JSONCodable)?
-    /// The metadata with which the message was sent.
+    /// The metadata with which the message was sent; nil for none.
     public let metadata: (any JSONCodable)?
-    /// The label with which the message was sent.
+    /// The label with which the message was sent; nil for none.
     public var customMessageType: String?
 
-    /// Returns nil when the message names no file.
+    /// Returns nil when the message announces no file.
     init?(_ event: LiveEvent) {
         let data = event.payload
         guard let file = data["file"], let id = file["id"]?.string, let name = file["name"]?.string else { return nil }
@@ -179,23 +180,24 @@ public struct PubNubFileEvent {
     }
 }
 
-/// The coming and going of users on a channel.
+/// A change of the users who are present in a channel.
 public protocol PubNubPresenceChange {
-    /// The users who came, left or changed their state.
+    /// The users who became present, stopped being present or changed their state.
     var actions: [PubNubPresenceChangeAction] { get }
-    /// The number of users after the change.
+    /// The number of present users after the change.
     var occupancy: Int { get }
     /// The time of the change.
     var timetoken: Timetoken { get }
-    /// True when the lists of users were too long for the event: read the users with `hereNow`.
+    /// True when the event does not contain all user ids, because they are too many. Read the present users with
+    /// `hereNow` then.
     var refreshHereNow: Bool { get }
-    /// The id of the channel.
+    /// The name of the channel.
     var channel: String { get }
-    /// The pattern or group by which the event was received.
+    /// The pattern or channel group by which the event was received; nil when the channel itself is subscribed.
     var subscription: String? { get }
 }
 
-/// The coming and going of users on a channel, as a value.
+/// A change of the users who are present in a channel, as a value.
 public struct PubNubPresenceChangeBase: PubNubPresenceChange {
     public var actions: [PubNubPresenceChangeAction]
     public var occupancy: Int
@@ -232,11 +234,11 @@ public struct PubNubPresenceChangeBase: PubNubPresenceChange {
     }
 }
 
-/// The users who came to a channel, left it, or changed their state.
+/// The users who became present in a channel, stopped being present, or changed their state.
 public enum PubNubPresenceChangeAction {
     case join(uuids: [String])
     case leave(uuids: [String])
-    /// The users vanished without leaving.
+    /// The users stopped being present because their clients sent no more heartbeats.
     case timeout(uuids: [String])
     case stateChange(uuid: String, state: any JSONCodable)
 }

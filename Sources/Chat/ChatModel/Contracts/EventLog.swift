@@ -334,9 +334,9 @@ public struct HistoryRequest: Sendable {
     public var limit: Int
     /// The kinds of events to include; empty: all.
     public var kinds: Set<EventKind> = []
-    /// Types to include although their kind is not among `kinds`.
+    /// Event types that are included even if `kinds` does not contain their kind.
     public var typesOfAnyKind: Set<String> = []
-    /// The types to include; empty: all.
+    /// The event types to include; empty: all.
     public var types: [NamePattern] = []
     /// The user who caused the events; nil: any user or none.
     public var user: String?

@@ -137,7 +137,8 @@ struct FetchRequest {
     /// The kinds of events in PubNub's history. It contains no signals, presence events, or changes of records and
     /// messages.
     static let kinds: Set<EventKind> = [.message, .file]
-    /// The events of the native API that Chat SDKs publish as messages, and therefore expect in history.
+    /// The types of native events that Chat SDKs publish as messages. The history includes these events, because the SDKs
+    /// expect them there.
     private static let chatTypes: Set<String> = [
         "user.mentioned", "member.invited", "report.created", "user.banned", "user.muted", "user.unbanned",
         "user.unmuted",
