@@ -2,10 +2,10 @@ import ChatModel
 
 /// The user or program that performs an operation, and its authority.
 struct Actor: Sendable {
-    /// The acting user; nil for an operator of the app, or one of its own programs.
+    /// The acting user; nil for an operator or a program of the app.
     let user: String?
-    /// True when the credential has the scope `manage` and is not a user's own. Restrictions of a named user then do
-    /// not apply.
+    /// True when the credential has the scope `manage` and does not belong to a user. A manager may do what an operator
+    /// of a channel may do.
     let isManager: Bool
 
     /// Checks that the actor may act on a user. Every user may act on themselves; an operator of the channel and a

@@ -4,8 +4,8 @@ extension ChatAccess {
     /// Returns the stored events of one or several channels, one page per request; see `EventLog.history`. The data of
     /// a message marked as deleted is null, except for callers that may undo the deletion.
     ///
-    /// - Parameter isWire: true for a reader that uses the wire protocol of another service. Events that are only for
-    ///   that protocol are left out for all other readers.
+    /// - Parameter isWire: true for a reader of the PubNub-compatible API. Events that are only for this API are left
+    ///   out for all other readers.
     /// - Throws: `.forbidden` when the caller, or the user that the caller acts for, may not read a channel;
     ///   `.malformed` when the limit of a request is not 1 to `Limits.pageMost`.
     public func history(

@@ -3,7 +3,7 @@ import JSON
 
 /// The operations of one app, performed for one caller. Every method first checks the caller's rights.
 ///
-/// A value type. To get one for a request, call ``ChatService/chat(for:device:cause:)``.
+/// A value type. For each request, call ``ChatService/chat(for:device:cause:)`` to get a value.
 public struct ChatAccess: Sendable {
     /// The service that performs the operations.
     public let service: ChatService
@@ -36,11 +36,11 @@ public struct ChatAccess: Sendable {
 }
 
 extension ChatAccess {
-    /// Changes records and appends the events that announce the change, in one commit. All events carry the request's
-    /// device. If there are several events, they also share its cause.
+    /// Changes records and appends the events that announce the change, in one commit. All events carry the id of the
+    /// request's device. If there are several events, they also carry the id of the request (``cause``).
     ///
-    /// - Parameter body: see `Directory.decide`. The first event that it returns describes the operation itself; the
-    ///   others follow from it. Before this call, check the rights that do not depend on the records.
+    /// - Parameter body: see `Directory.decide`. The first returned event describes the operation itself; the other
+    ///   events are its consequences. Before this call, check the rights that do not depend on the records.
     /// - Throws: `.forbidden` when the caller's type patterns do not match the type of the first event; the errors of
     ///   `body` and of the store.
     func decide<Value: Sendable>(

@@ -1,15 +1,13 @@
 public import ChatModel
 import Locking
 
-/// Keeps a module's in-memory copy of directory records up to date, so that requests are answered without waiting for
-/// the store.
+/// Keeps a module's in-memory copy of directory records up to date, so that requests need not wait for the store.
 ///
 /// The module has its own tables, and passes a function `apply` that stores the current state of one record in them.
 /// Reading, following and writing must all use the mirror. Otherwise a write could call `apply` after a later write
-/// did, and store an outdated record permanently. So the mirror serializes and counts the calls of `apply`; each call
-/// is a *turn*. A record that was read or written before the last turn is read again and not applied. After every
-/// commit, the newest state of the record is applied at least once: by its writer, or by the change that the directory
-/// reports.
+/// did, and store an outdated record permanently. So the mirror serializes and counts the calls of `apply`. If `apply`
+/// was called after a record was read or written, the record is not applied but read again. After every commit, the
+/// newest state of the record is applied at least once: by its writer, or by the change that the directory reports.
 public final class RecordMirror: Sendable {
     /// Applies the current state of a record; `record` is nil when the record was removed. Calls are serialized. A call
     /// must be quick, and must not call the mirror.
@@ -77,9 +75,9 @@ public final class RecordMirror: Sendable {
     /// Writes to the directory, and applies the written records of the mirror's kinds. They take effect before this
     /// returns.
     ///
-    /// - Throws: the errors of the directory; `.outcomeUnknown` when another turn came first and the record cannot be
-    ///   read again. The record is then stored, and takes effect when `follow` has read it. The caller must not report
-    ///   that it has already taken effect.
+    /// - Throws: the errors of the directory; `.outcomeUnknown` when another call of `apply` came first and the record
+    ///   cannot be read again. The record is then stored, and takes effect when `follow` has read it. The caller must
+    ///   not report that it has already taken effect.
     public func write(
         _ changes: [RecordChange], events: [EventDraft] = [], _ apply: Apply
     ) async throws(ChatError) -> [Record] {
@@ -128,7 +126,8 @@ public final class RecordMirror: Sendable {
         }
     }
 
-    /// Runs `body` if no turn has taken place since `turn`. Returns true when `body` ran.
+    /// Runs `body` if `apply` was not called since the counter of calls had the value `turn`. Returns true when `body`
+    /// ran.
     private func runIfCurrent(_ turn: UInt64, _ body: () -> Void) -> Bool {
         turns.withLock { now in
             guard now == turn else { return false }

@@ -1,8 +1,8 @@
 import ChatModel
 import Locking
 
-// The listeners of the library's older generation. Each exists as a method with a closure and as an `AsyncStream`. The
-// stream connects as soon as it is created.
+// The listeners of the library's older generation. Each listener exists as a method with a closure and as an
+// `AsyncStream`. The stream connects as soon as it is created.
 
 extension Channel {
     /// Calls `callback` with the channel after each change, and with nil when the channel's record is deleted.
@@ -24,7 +24,7 @@ extension Channel {
         updates(of: channels)?.listen { callback($0) } ?? .ended
     }
 
-    /// Yields all of the channels after each change of one of them. For an empty list, the sequence ends at once.
+    /// Yields all of the channels after each change of one of them. For an empty list, the sequence ends immediately.
     @available(*, deprecated, message: "use stream.updated() and stream.deleted() of each channel")
     public static func streamUpdatesOn(channels: [Channel]) -> AsyncStream<[Channel]> {
         updates(of: channels)?.started() ?? .ended
@@ -69,7 +69,7 @@ extension User {
         updates(of: users)?.listen { callback($0) } ?? .ended
     }
 
-    /// Yields all of the users after each change of one of them. For an empty list, the sequence ends at once.
+    /// Yields all of the users after each change of one of them. For an empty list, the sequence ends immediately.
     @available(*, deprecated, message: "use stream.updated() and stream.deleted() of each user")
     public static func streamUpdatesOn(users: [User]) -> AsyncStream<[User]> {
         updates(of: users)?.started() ?? .ended
@@ -113,7 +113,8 @@ extension Membership {
         updates(of: memberships)?.listen { callback($0) } ?? .ended
     }
 
-    /// Yields all of the memberships after each change of one of them. For an empty list, the sequence ends at once.
+    /// Yields all of the memberships after each change of one of them. For an empty list, the sequence ends
+    /// immediately.
     @available(*, deprecated, message: "use stream.updated() and stream.deleted() of each membership")
     public static func streamUpdatesOn(memberships: [Membership]) -> AsyncStream<[Membership]> {
         updates(of: memberships)?.started() ?? .ended
@@ -158,7 +159,7 @@ extension Message {
         updates(of: messages)?.listen { callback($0) } ?? .ended
     }
 
-    /// Yields all of the messages after each change of one of them. For an empty list, the sequence ends at once.
+    /// Yields all of the messages after each change of one of them. For an empty list, the sequence ends immediately.
     @available(*, deprecated, message: "use stream.updated() of each message")
     public static func streamUpdatesOn(messages: [Message]) -> AsyncStream<[Message]> {
         updates(of: messages)?.started() ?? .ended
@@ -249,7 +250,8 @@ extension Chat {
 // MARK: - Sequences
 
 extension ChatStream {
-    /// Returns the values as an `AsyncStream`, which connects at once and closes its connection when it is released.
+    /// Returns the values as an `AsyncStream`, which connects immediately and closes its connection when it is
+    /// released.
     func started() -> AsyncStream<Element> {
         let reader = StreamReader(self)
         return AsyncStream(unfolding: { await reader.next() })
@@ -287,6 +289,8 @@ private enum Change<Entity: Sendable>: Sendable {
     case same, deleted
     case changed(Entity)
 
+    /// Creates the effect of an event after which a record or message exists.
+    ///
     /// - Parameter entity: the record or message after the event; nil when it cannot be read now, which means no
     ///   change.
     init(_ entity: Entity?) { self = entity.map { .changed($0) } ?? .same }

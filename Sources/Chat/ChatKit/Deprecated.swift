@@ -15,7 +15,7 @@ public struct Custom: EventContent {
     /// The way in which the event is sent.
     public let method: EmitEventMethod
 
-    /// An event with a payload.
+    /// Creates an event with a payload.
     public init(data: [String: any JSONCodable], method: EmitEventMethod = .publish) {
         self.data = data
         self.method = method
@@ -31,7 +31,7 @@ extension Report {
     @available(*, deprecated, renamed: "messageTimetoken")
     public var reportedMessageTimetoken: Timetoken? { messageTimetoken }
 
-    /// A report of a message. ``Message/report(reason:)`` sends one.
+    /// Creates a report of a message. ``Message/report(reason:)`` sends a report.
     @available(*, deprecated, message: "use Message.report(reason:)")
     public init(
         text: String? = nil, reason: String, reportedMessageTimetoken: Timetoken,
@@ -53,7 +53,7 @@ extension Mention {
     @available(*, deprecated, renamed: "parentChannelId")
     public var parentChannel: String? { parentChannelId }
 
-    /// A mention without the user who made it.
+    /// Creates a mention without the user who made it.
     @available(*, deprecated, message: "use usersToMention of Channel.sendText")
     public init(messageTimetoken: Timetoken, channel: String, parentChannel: String? = nil) {
         self.init(
@@ -73,7 +73,7 @@ extension ReadReceipt {
 }
 
 extension Invite {
-    /// An invitation without the user who made it.
+    /// Creates an invitation without the user who made it.
     @available(*, deprecated, message: "use Channel.invite(_:)")
     public init(channelType: ChannelType, channelId: String) {
         self.init(channelId: channelId, channelType: channelType, invitedByUserId: "", invitationTimetoken: .zero)
@@ -169,7 +169,7 @@ extension Chat {
 }
 
 extension AnyJSON {
-    /// Returns the object with additional members, which replace those of the same name.
+    /// Returns the object with additional members. An additional member replaces a member with the same name.
     fileprivate func merging(_ extra: [String: any JSONCodable], into type: Any.Type) throws(ChatError) -> AnyJSON {
         guard case .object(let members) = self else {
             throw ChatError(.malformed, "a \(type) must be a JSON object; it is \(text)")
@@ -195,8 +195,8 @@ extension Chat {
         contents(type, channelId, customMethod).listen { callback($0) }
     }
 
-    /// Returns the events on a channel whose content has the type `Content`, as a sequence. The sequence connects at
-    /// once.
+    /// Returns the events on a channel whose content has the type `Content`, as a sequence. The sequence connects
+    /// immediately.
     @available(*, deprecated, message: "use the property stream of Channel, User, Message and Membership")
     public func listenForEvents<Content: EventContent>(
         type: Content.Type = Content.self, channelId: String, customMethod: EmitEventMethod = .publish

@@ -30,7 +30,7 @@ actor HubReader {
     private var changedChannels: [String]?
     /// The number of changes of the selection's channel groups so far.
     private var changes = 0
-    /// The number of these changes that were reported to the reader.
+    /// The number of changes of the channel groups that were reported to the reader.
     private var announced = 0
     private var groupObserver: Task<Void, Never>?
 
@@ -103,7 +103,7 @@ actor HubReader {
             await wanted.deviceCame()
         }
         guard let asked = position else {
-            // A committed event is not new, even if the hub has still to deliver it.
+            // A committed event is not new, even if the hub has not delivered it yet.
             let now = max(joined, try await chat.watermark())
             position = now
             return .connected(at: now, hasGap: false)
@@ -172,7 +172,7 @@ extension HubReader {
         }
     }
 
-    /// Counts a change of the channel groups. The events in the outbox are still read. Then the reader continues from
+    /// Counts a change of the channel groups. The reader first returns the events in the outbox. It then continues from
     /// its position with the new channels.
     private func groupsChanged() {
         changes += 1

@@ -9,9 +9,11 @@ struct HubSelection: Sendable {
     let device: (user: UserID, id: String)?
     private let eventSelection: EventSelection
     private let filter: Filter?
-    /// The id under which the device holds its user's presence.
+    /// The id of the connection that keeps the device's user present.
     private let holder = HolderID(Device.fresh())
 
+    /// Converts a selection.
+    ///
     /// - Throws: `.malformed` for an invalid filter.
     init(_ eventSelection: EventSelection, _ chat: ChatAccess, user: String, device: String) throws(ChatError) {
         self.eventSelection = eventSelection

@@ -6,9 +6,9 @@ public enum BuiltInTypes {
     public static let signalSent = "signal.sent"
     /// A custom event emitted without a type.
     public static let custom = "custom"
-    /// The current state of a membership. Only subscribers of PubNub's protocol receive this event (``Audience/wire``).
+    /// The current state of a membership. Only PubNub clients receive this event (``Audience/wire``).
     public static let membershipSet = "membership.set"
-    /// The end of a membership. Only subscribers of PubNub's protocol receive this event (``Audience/wire``).
+    /// The end of a membership. Only PubNub clients receive this event (``Audience/wire``).
     public static let membershipRemoved = "membership.removed"
 
     /// A channel's newest message and number of unread messages for a user. Sent only to readers that select this type

@@ -54,8 +54,8 @@ public struct Caller: Sendable, Hashable {
     public var expires: Timetoken?
     /// The data of a user's token or a ticket that show whether it was revoked; nil for an API key.
     public var proof: TokenProof?
-    /// True when the caller's user may also read the channel that has the user's name. Emitting on it requires a match
-    /// in `channels`.
+    /// True when the caller's user may also read the channel that has the user's name. Emitting on this channel
+    /// requires a match in `channels`.
     public private(set) var readsOwnChannel = false
     /// True for an `admin` key of the first app that is not restricted to channels or types. Only such a caller may use
     /// `/apps` and the routes for operating the gateway.
@@ -63,7 +63,7 @@ public struct Caller: Sendable, Hashable {
     /// The rate limits of the caller; nil when there are none.
     public var meters: RateMeters?
 
-    /// A caller with the rights of its credential, without rate limits.
+    /// Creates a caller with the rights of its credential, without rate limits.
     public init(
         app: AppID, credential: String, scopes: Scopes, channels: [NamePattern] = [.all],
         types: [NamePattern] = [.all], user: String? = nil, expires: Timetoken? = nil, isOperator: Bool = false
@@ -172,8 +172,8 @@ extension Caller {
         try demandEveryChannel()
     }
 
-    /// Requires access to every channel and type. Used by operations that affect a user in the whole app, such as those
-    /// on tokens and sessions.
+    /// Requires access to every channel and type. Used by operations that affect a user in the whole app, such as
+    /// operations on tokens and sessions.
     ///
     /// - Throws: `.forbidden` for a credential that is restricted to channels or types.
     public func demandEveryChannel() throws(ChatError) {

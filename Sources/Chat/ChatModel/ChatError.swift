@@ -67,14 +67,14 @@ public struct ChatError: Error, Sendable {
             }
         }
 
-        /// An error at a JSON pointer in the body.
+        /// Creates an error at a JSON pointer in the body.
         public init(
             pointer: String, keyword: String, detail: String, expected: String? = nil, schema: String? = nil
         ) {
             self.init(at: .pointer(pointer), keyword: keyword, detail: detail, expected: expected, schema: schema)
         }
 
-        /// An error in the body or in a parameter.
+        /// Creates an error in the body or in a parameter.
         public init(
             at location: Location, keyword: String, detail: String, expected: String? = nil, schema: String? = nil
         ) {
@@ -106,7 +106,7 @@ public struct ChatError: Error, Sendable {
     /// The stored record that a `Directory` write conflicts with; nil for other errors.
     public var current: Record?
 
-    /// An error of a class, with a message that is safe to show to the caller.
+    /// Creates an error of a class, with a message that is safe to show to the caller.
     public init(
         _ code: Code, _ message: String, slug: String? = nil, field: String? = nil, retryAfter: Duration? = nil
     ) {

@@ -39,7 +39,7 @@ public struct SchemaReference: Hashable, Sendable {
     /// The number of the schema version, from 1.
     public var version: Int
 
-    /// A reference to one version of a type.
+    /// Creates a reference to one version of a type.
     public init(type: String, version: Int) {
         self.type = type
         self.version = version
@@ -75,7 +75,7 @@ public struct EventDraft: Sendable {
     public var audience: Audience = .subscribers
     /// The id of the device that sent the event; nil when it is not known.
     public var originDevice: String?
-    /// The payload for PubNub clients when it differs from `data`; `null` hides the event from them.
+    /// The payload for PubNub clients; nil when they receive `data`. A JSON `null` hides the event from them.
     public var wire: JSONText?
     /// The timetoken of the message whose thread the event belongs to. Set for a reply and for events about a reply;
     /// nil for all others.
@@ -108,7 +108,7 @@ public struct EventDraft: Sendable {
     /// signals. Clients cannot choose a built-in type.
     public var allowsBuiltInType = false
 
-    /// A draft with the fields that most senders set.
+    /// Creates a draft with the fields that most senders set.
     public init(
         channel: ChannelID, type: String, kind: EventKind = .other, retention: Retention = .kept, data: JSONText,
         user: String? = nil, meta: JSONText? = nil
@@ -181,7 +181,7 @@ public final class Event: Sendable {
     /// reader.
     public let isNamedOnly: Bool
 
-    /// An event at its position in the log.
+    /// Creates an event at its position in the log.
     public init(timetoken: Timetoken, draft: EventDraft) {
         self.timetoken = timetoken
         self.draft = draft

@@ -2,8 +2,8 @@ import Glibc
 
 /// A text that is compared byte for byte, as names and ids must be.
 ///
-/// `String` considers "é" equal to "e" followed by a combining accent. Stores and clients compare bytes. If the two
-/// sides disagreed about equality, two channels could share a history. Use this type as the wrapper of a property that
+/// `String` considers "é" equal to "e" followed by a combining accent. Stores and clients compare bytes. If the gateway
+/// compared texts in another way, two channels could share a history. Use this type as the wrapper of a property that
 /// takes part in equality, and as the key of dictionaries.
 @propertyWrapper
 public struct ExactText: Hashable, Sendable {
@@ -12,7 +12,7 @@ public struct ExactText: Hashable, Sendable {
 
     /// Wraps the value of a property.
     public init(wrappedValue: String) { self.wrappedValue = wrappedValue }
-    /// A copy of a string or substring.
+    /// Creates a text from a string or substring.
     public init(_ text: some StringProtocol) { wrappedValue = String(text) }
 
     /// The text as a `String`.

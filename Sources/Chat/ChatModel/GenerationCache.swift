@@ -7,6 +7,8 @@ public struct GenerationCache<Key: Hashable, Value> {
     private var old: [Key: Value] = [:]
     private let generation: Int
 
+    /// Creates an empty cache.
+    ///
     /// - Parameter capacity: the maximum number of entries. The cache keeps at least the most recently used half of
     ///   them.
     public init(capacity: Int) { generation = max(1, capacity / 2) }

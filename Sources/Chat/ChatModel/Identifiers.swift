@@ -2,7 +2,7 @@
 public struct AppID: Hashable, Sendable, CustomStringConvertible {
     /// The name, used as the app's id in the API.
     @ExactText public private(set) var name: String
-    /// An app with this name.
+    /// Creates the id of the app with this name.
     public init(_ name: String) { self.name = name }
     public var description: String { name }
 
@@ -17,7 +17,7 @@ public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
     /// The name, unique in the app.
     @ExactText public private(set) var name: String
 
-    /// A channel with this name.
+    /// Creates the id of the channel with this name.
     public init(_ name: String, in app: AppID) {
         self.app = app
         self.name = name
@@ -39,7 +39,7 @@ public struct UserID: Hashable, Sendable, CustomStringConvertible {
     /// The name, used as the user's id in the API.
     @ExactText public private(set) var name: String
 
-    /// A user with this name.
+    /// Creates the id of the user with this name.
     public init(_ name: String, in app: AppID) {
         self.app = app
         self.name = name
@@ -55,7 +55,7 @@ public struct SubscriberID: Hashable, Sendable, CustomStringConvertible {
     /// The id, unique in the app.
     @ExactText public private(set) var name: String
 
-    /// A subscriber with this id.
+    /// Creates the id of a subscriber in an app.
     public init(_ name: String, in app: AppID) {
         self.app = app
         self.name = name
@@ -81,7 +81,7 @@ public struct PresenceScope: Hashable, Sendable {
     /// The channel that users are present on.
     public let channel: ChannelID
 
-    /// A scope with this kind of presence on this channel.
+    /// Creates the scope of one kind of presence on a channel.
     public init(_ kind: PresenceKind, _ channel: ChannelID) {
         self.kind = kind
         self.channel = channel
@@ -96,7 +96,7 @@ public struct PresenceKey: Hashable, Sendable {
     /// The user's name.
     @ExactText public private(set) var user: String
 
-    /// The presence of a user on a channel.
+    /// Creates the key of a user's presence on a channel.
     public init(_ kind: PresenceKind, of user: String, on channel: ChannelID) {
         presenceScope = PresenceScope(kind, channel)
         self.user = user
@@ -112,6 +112,6 @@ public struct PresenceKey: Hashable, Sendable {
 public struct HolderID: Hashable, Sendable {
     /// The name, unique in the installation.
     @ExactText public private(set) var text: String
-    /// A connection with this name.
+    /// Creates the name of a connection from a text.
     public init(_ text: String) { self.text = text }
 }

@@ -21,8 +21,8 @@ public struct Limits: Sendable {
     /// The maximum number of steps that a filter may take for one event. A step is about one byte read, so the default
     /// allows 0.5 to 2 ms. Beyond the limit the filter does not match.
     public var filterSteps = 512 * 1024
-    /// The maximum time for which the hub, which passes events to readers, matches events without a pause. The hub's
-    /// thread does other work between two such periods.
+    /// The maximum time that the hub matches events without a pause. The hub passes events to readers, and its thread
+    /// does other work during the pauses.
     public var hubTurn: Duration = .milliseconds(2)
 
     // Request bodies.
@@ -63,8 +63,8 @@ public struct Limits: Sendable {
     public var pubnubPollHold: Duration = .seconds(280)
     /// The maximum age of the cursor with which a PubNub client resumes. Older events are only in history.
     public var pubnubCatchUp: Duration = .seconds(20 * 60)
-    /// The maximum size of the buffer that streams with the same selection share, in bytes. A reader that falls behind
-    /// by more is disconnected.
+    /// The maximum size of the buffer that streams with the same selection share, in bytes. A reader that is further
+    /// behind is disconnected.
     public var feedBytes = 1024 * 1024
     /// The maximum size of the shared buffers of all streams together, in bytes. At the limit, no buffer grows for slow
     /// readers.
@@ -93,8 +93,8 @@ public struct Limits: Sendable {
     public var deliveryConcurrency = 10
     /// The number of consecutive dead deliveries after which a webhook is disabled.
     public var deadOnEnd = 100
-    /// The maximum number of waiting deliveries of one disabled or paused webhook. An active webhook may have ten times
-    /// as many.
+    /// The maximum number of waiting deliveries of one disabled or paused webhook. The limit of an active webhook is
+    /// ten times higher.
     public var deliveriesHeld = 100_000
     /// The time for which finished and dead deliveries are kept.
     public var deliveriesKept: Duration = .seconds(30 * 24 * 3600)
@@ -122,7 +122,8 @@ public struct Limits: Sendable {
     /// The maximum number of channels in memory for which `channel.activity` is still to be sent, or was sent in the
     /// last second. An entry takes about 200 bytes. A channel beyond the limit is reported with its next message.
     public var activityChannelsHeld = 100_000
-    /// The maximum number of ends of bans and mutes in memory, nearest first. The others are read from the store later.
+    /// The maximum number of end times of bans and mutes in memory. The earliest end times are in memory; the others
+    /// are read from the store later.
     public var restrictionEndsHeld = 10_000
 
     // Presence.
@@ -131,7 +132,7 @@ public struct Limits: Sendable {
     /// The time for which a user with a broken connection still counts as present. Reloading a page therefore causes no
     /// leave and join.
     public var presenceGrace: Duration = .seconds(30)
-    /// The time after which a user no longer counts as typing, unless the client reports it again.
+    /// The time after which a user no longer counts as typing, unless the client reports the typing again.
     public var typingAge: Duration = .seconds(10)
     /// The number of present users on a channel above which joins and leaves are summarized every `presenceInterval`.
     public var announcedOccupants = 20
@@ -168,8 +169,8 @@ public struct Limits: Sendable {
     public var versionsPerType = 1000
     /// The maximum number of examples of one schema version. The same maximum applies to its counter-examples.
     public var schemaExamples = 100
-    /// The maximum time for comparing a new schema version with earlier ones, when the compatibility rule requires all
-    /// of them.
+    /// The maximum time for comparing a new schema version with earlier versions, when the compatibility rule requires
+    /// compatibility with all of them.
     public var schemaComparison: Duration = .seconds(5)
 
     // Chat records.
@@ -187,6 +188,6 @@ public struct Limits: Sendable {
     /// The maximum number of channels in all channel groups that a request names. Each costs about 2 µs per request.
     public var groupChannelsPerRequest = 5000
 
-    /// The default limits.
+    /// Creates the default limits.
     public init() {}
 }

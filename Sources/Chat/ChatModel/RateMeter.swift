@@ -11,7 +11,7 @@ public final class RateMeter: Sendable {
     private let fullAt = Atomic<UInt64>(0)
     private let rate: GenericCellRate
 
-    /// A meter with a full bucket.
+    /// Creates a meter with a full bucket.
     public init(_ policy: RatePolicy) {
         self.policy = policy
         let window = UInt64(max(1, policy.window.components.seconds)) * 1_000_000_000
@@ -67,7 +67,7 @@ public final class RateMeters: Sendable {
     /// The meters to check after these; nil for none.
     public let next: RateMeters?
 
-    /// Creates meters; nil when there is no limit, neither in `policies` nor in `next`.
+    /// Creates meters. Nil when `policies` contains no limit and `next` is nil.
     ///
     /// - Parameter former: the meters to replace. The bucket of a policy that does not change is kept.
     public init?(_ policies: RatePolicies, name: String, next: RateMeters? = nil, former: RateMeters? = nil) {
@@ -112,7 +112,7 @@ public final class RateMeters: Sendable {
     /// Takes `count` units from every bucket of events, or from none when one of them has too few.
     ///
     /// - Throws: `.tooLarge` with the slug `too_many_events` when `count` is greater than a policy's quantity;
-    ///   otherwise as ``admitRequest(at:)``.
+    ///   otherwise the errors of ``admitRequest(at:)``.
     public func admit(events count: Int, at now: Timetoken) throws(ChatError) {
         if let policy = events?.policy, count > policy.quantity { throw .beyond(policy, name + "-events", count) }
         if let wait = events?.consume(count, at: now) { throw .quotaExceeded(name + "-events", "events", wait) }
@@ -143,7 +143,7 @@ extension RateMeters: Hashable {
 }
 
 extension ChatError {
-    /// The error for a request with more events than the policy ever allows at once.
+    /// The error for a request with more events than the policy's quantity.
     fileprivate static func beyond(_ policy: RatePolicy, _ name: String, _ count: Int) -> ChatError {
         let window = policy.window.components.seconds
         return .over(
@@ -167,14 +167,14 @@ extension ChatError {
     }
 }
 
-/// A rate limit: a quantity per window of time. The quantity may be used all at once or spread over the window.
+/// A rate limit: a quantity per window of time. The whole quantity may be used in one moment or spread over the window.
 public struct RatePolicy: Hashable, Sendable {
     /// The number of requests or events per window.
     public var quantity: Int
     /// The length of the window; only whole seconds count.
     public var window: Duration
 
-    /// A limit of a quantity per window.
+    /// Creates a limit of a quantity per window.
     public init(_ quantity: Int, in window: Duration) {
         self.quantity = quantity
         self.window = window
@@ -194,13 +194,13 @@ public struct RatePolicies: Hashable, Sendable {
     /// The limit on emitted events; nil for no limit.
     public var events: RatePolicy?
 
-    /// Limits on requests and events; nil for no limit.
+    /// Creates limits on requests and events; nil for no limit.
     public init(requests: RatePolicy? = nil, events: RatePolicy? = nil) {
         self.requests = requests
         self.events = events
     }
 
-    /// These policies, with the configuration's defaults in place of missing ones.
+    /// Returns these policies. A missing policy is replaced by the default policy of the configuration.
     public func completed(by defaults: RatePolicies) -> RatePolicies {
         RatePolicies(requests: requests ?? defaults.requests, events: events ?? defaults.events)
     }

@@ -86,6 +86,8 @@ public struct CivilDate: Hashable, Sendable {
     /// The day of the month, 1 to 31.
     public let day: Int
 
+    /// Creates the day that is a number of days after 1970-01-01.
+    ///
     /// - Parameter daysSince1970: the number of days since 1970-01-01, zero or more.
     public init(daysSince1970: Int) {
         let shifted = daysSince1970 + 719_468
@@ -99,7 +101,7 @@ public struct CivilDate: Hashable, Sendable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// A day of the calendar; nil for a day that does not exist, and for years before 1.
+    /// Creates a day of the calendar; nil for a day that does not exist, and for years before 1.
     public init?(year: Int, month: Int, day: Int) {
         guard year > 0, (1...12).contains(month), (1...Self.daysIn(month, of: year)).contains(day) else { return nil }
         self.year = year

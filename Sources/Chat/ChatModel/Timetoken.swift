@@ -7,7 +7,7 @@ import Glibc
 public struct Timetoken: Hashable, Comparable, Sendable {
     public var rawValue: UInt64
 
-    /// A timetoken from a number of ticks (100 ns) since 1970.
+    /// Creates a timetoken from a number of ticks (100 ns) since 1970.
     public init(_ rawValue: UInt64) { self.rawValue = rawValue }
 
     /// The position before every event.
@@ -142,7 +142,7 @@ public struct TokenProof: Hashable, Sendable {
     /// signed it, and for a ticket that was issued to an API key.
     public var secretPrint: String?
 
-    /// A proof with the values that the token contains.
+    /// Creates a proof with the values that the token contains.
     public init(issued: Timetoken?, secretPrint: String? = nil) {
         self.issued = issued
         self.secretPrint = secretPrint
@@ -154,7 +154,7 @@ public struct TokenProof: Hashable, Sendable {
 public struct WallClock: Sendable {
     private let read: @Sendable () -> Timetoken
 
-    /// A clock that calls a closure for the time, for tests.
+    /// Creates a clock that calls a closure for the time, for tests.
     public init(_ read: @escaping @Sendable () -> Timetoken) { self.read = read }
 
     /// The current time. It may be earlier than a time that was read before.

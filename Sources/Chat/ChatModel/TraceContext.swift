@@ -1,5 +1,5 @@
 /// A position in a distributed trace (W3C Trace Context). A client sends it with a request, the gateway stores it with
-/// the request's events, and each delivery attempt of these events sends it on.
+/// the request's events, and each delivery attempt of these events forwards it.
 ///
 /// A class, because every event has this field and it is usually nil.
 public final class TraceContext: Sendable {
@@ -15,7 +15,7 @@ public final class TraceContext: Sendable {
     /// The header `tracestate`, with data of other vendors' tracers, passed on unchanged; nil without the header.
     public let state: String?
 
-    /// A position in a trace. `spanID` must not be zero.
+    /// Creates a position in a trace. `spanID` must not be zero.
     public init(traceID: TraceID, spanID: UInt64, isSampled: Bool, state: String? = nil) {
         self.traceID = traceID
         self.spanID = spanID
@@ -84,7 +84,7 @@ public struct TraceID: Hashable, Sendable, CustomStringConvertible {
     /// The last 64 bits.
     let low: UInt64
 
-    /// A trace id made of two halves. At least one of them must not be zero.
+    /// Creates a trace id made of two halves. At least one of them must not be zero.
     public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low

@@ -110,8 +110,8 @@ extension Chat {
     ///   - user: the id of the user for whom the tokens are issued.
     ///   - retry: the delays and the limit of attempts when listeners reconnect.
     ///   - token: returns a token within 30 seconds. Called at the beginning, shortly before the last token expires,
-    ///     and when the gateway rejects it; never by several callers at once. An error that it throws counts as
-    ///     `.unavailable` and the call is repeated, unless the error is a `ChatError` with another code.
+    ///     and when the gateway rejects it; never concurrently. An error that it throws counts as `.unavailable` and
+    ///     the call is repeated, unless the error is a `ChatError` with another code.
     /// - Throws: `.malformed` for an invalid address or name; the errors of `token` and of the gateway.
     public convenience init(
         url: String, user: String, retry: RetryPolicy = .standard,

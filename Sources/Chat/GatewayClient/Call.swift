@@ -7,8 +7,8 @@ package struct Call: Sendable {
     package var method = "GET"
     package var path: RequestPath
     package var body: JSONText?
-    /// The idempotency key of an emit; nil for none. The gateway answers a repeated request with the response to the
-    /// first one.
+    /// The idempotency key of an emit; nil for none. The response to a repeated request is the response to the first
+    /// request.
     package var idempotencyKey: String?
     /// The id of the device that sends the request; nil for none. The device's own streams do not receive the resulting
     /// events.
@@ -25,8 +25,8 @@ package struct Call: Sendable {
     package var retries: Int?
     /// True to compress the body when that makes it smaller.
     package var isCompressed = false
-    /// The statuses that count as responses and not as errors, in addition to those of success. The document of such a
-    /// response is its problem document.
+    /// The statuses that count as responses and not as errors, in addition to the statuses of success. The document of
+    /// such a response is its problem document.
     package var accepted: Set<Int> = []
 
     package init(
@@ -84,10 +84,12 @@ package struct RequestPath: Equatable, Sendable {
 
     package var withoutQuery: String { String(text.prefix { $0 != "?" }) }
 
+    /// Creates a path from unescaped segments.
+    ///
     /// - Parameters:
     ///   - segments: the path segments after the root. A `/` inside a segment is escaped, because channel names may
     ///     contain it.
-    ///   - root: the path before the segments, already escaped; by default that of the native API.
+    ///   - root: the path before the segments, already escaped; by default the root of the native API.
     package init(_ segments: String..., root: String = "/v1") { self.init(segments, root: root) }
 
     package init(_ segments: [String], root: String = "/v1") {

@@ -33,7 +33,7 @@ final class Closing: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Records that the writer's thread has ended and the file is closed, and resumes the callers of ``end()``.
+    /// Records that the writer's thread has ended and the database is closed, and resumes the callers of ``end()``.
     func writerIsDone() {
         writerIsDrained()
         let waiting = state.withLock { state in
@@ -55,7 +55,7 @@ final class Closing: Sendable {
         }
     }
 
-    /// Returns when the writer's thread has ended and the file is closed.
+    /// Returns when the writer's thread has ended and the database is closed.
     func end() async {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in

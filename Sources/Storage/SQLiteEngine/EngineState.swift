@@ -3,8 +3,8 @@ import Locking
 import Logging
 import Synchronization
 
-/// The state of the engine that is in memory and not only in the file. The writer, the readers and the callers share
-/// it.
+/// The state of the engine that is in memory and not only in the database. The writer, the readers and the callers
+/// share it.
 final class EngineState: Sendable {
     let tail: Tail
     let tailIndex: TailIndex

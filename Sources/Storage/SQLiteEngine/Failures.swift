@@ -1,7 +1,7 @@
 import ChatModel
 import SQLite
 
-/// The error when the engine cannot open its file. The text is for the operator and may contain file paths.
+/// The error when the engine cannot open its database file. The text is for the operator and may contain file paths.
 public struct SQLiteEngineFailure: Error, Sendable, CustomStringConvertible {
     /// The category of a failure.
     public enum Reason: Sendable, Equatable {

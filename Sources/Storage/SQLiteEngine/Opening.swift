@@ -28,8 +28,8 @@ extension SQLiteEngineSettings {
     }
 }
 
-/// The last timetoken and the last directory revision in the file, from which numbering continues after the file is
-/// opened.
+/// The last timetoken and the last directory revision in the database, from which numbering continues after the
+/// database is opened.
 struct Heads: Sendable {
     /// The highest reserved timetoken. No higher timetoken has been assigned.
     let timetoken: Timetoken

@@ -12,7 +12,7 @@ protocol ReplayEntry: Sendable {
 }
 
 /// The newest entries of a sequence, in memory, for its consumers. The memory is bounded. A consumer that needs older
-/// entries must read them from the file.
+/// entries must read them from the database.
 ///
 /// Each consumer stores its own position, so a slow consumer does not delay the others.
 final class ReplayBuffer<Entry: ReplayEntry>: Sendable {

@@ -7,8 +7,8 @@ import SQLite
 /// memory.
 ///
 /// One thread writes and several threads read. Callers wait asynchronously and never block a thread of the cooperative
-/// pool. Only one engine at a time can open a file. Call ``close()`` when the engine is no longer needed, because its
-/// threads keep it alive until then.
+/// pool. Only one engine at a time can open a database file. Call ``close()`` when the engine is no longer needed,
+/// because its threads keep it alive until then.
 public final class SQLiteEngine: Engine {
     /// The event log. It is a stored property because it is read often, and creating it allocates memory.
     public let log: any EventLog
@@ -20,7 +20,7 @@ public final class SQLiteEngine: Engine {
     private let condition: StoreHealth
     private let closing: Closing
 
-    /// Opens a file with the default settings. See ``init(_:)``.
+    /// Opens a database with the default settings. See ``init(_:)``.
     ///
     /// - Parameter path: the database file, or `:memory:`.
     /// - Throws: ``SQLiteEngineFailure``.
@@ -28,9 +28,10 @@ public final class SQLiteEngine: Engine {
         try await self.init(SQLiteEngineSettings(path: path))
     }
 
-    /// Opens the file, creates or migrates its tables, and starts the threads.
+    /// Opens the database, creates or migrates its tables, and starts the threads.
     ///
-    /// - Throws: ``SQLiteEngineFailure`` when the file is in use, was written by a newer program, or cannot be used.
+    /// - Throws: ``SQLiteEngineFailure`` when the database file is in use, was written by a newer program, or cannot be
+    ///   used.
     public init(_ settings: SQLiteEngineSettings) async throws(SQLiteEngineFailure) {
         path = settings.path
         let writeQueue = WriteQueue(limits: settings.limits)
@@ -80,7 +81,7 @@ public final class SQLiteEngine: Engine {
         let life: UInt64
     }
 
-    /// The main function of the writer's thread, from opening the file to closing it.
+    /// The main function of the writer's thread, from opening the database to closing it.
     private static func write(
         _ settings: SQLiteEngineSettings, _ writeQueue: WriteQueue, _ condition: StoreHealth, _ closing: Closing,
         opened: @Sendable (Result<Parts, SQLiteEngineFailure>) -> Void
@@ -99,9 +100,9 @@ public final class SQLiteEngine: Engine {
         }
     }
 
-    /// Opens the file, calls `opened`, and runs the writer on this thread until it has finished.
+    /// Opens the database, calls `opened`, and runs the writer on this thread until the writer has finished.
     ///
-    /// - Throws: the failure to open the file. Throws nothing after `opened` was called.
+    /// - Throws: the failure to open the database. Throws nothing after `opened` was called.
     private static func open(
         _ settings: SQLiteEngineSettings, _ writeQueue: WriteQueue, _ condition: StoreHealth, _ closing: Closing,
         _ opened: @Sendable (Result<Parts, SQLiteEngineFailure>) -> Void
@@ -170,8 +171,8 @@ extension SQLiteEngine {
         try result.get()
     }
 
-    /// Completes all accepted requests, ends all consumers of the log and of record changes, and closes the file. Later
-    /// calls wait until the first call has finished.
+    /// Completes all accepted requests, ends all consumers of the log and of record changes, and closes the database.
+    /// Later calls wait until the first call has finished.
     public func close() async {
         guard closing.begin() else { return await closing.end() }
         // The order is: complete the accepted writes, complete the waiting reads, end the threads.
@@ -188,7 +189,7 @@ extension SQLiteEngine {
     }
 }
 
-/// The settings of the engine: the path of the file, the limits, and the clocks, which tests replace.
+/// The settings of the engine: the path of the database file, the limits, and the clocks, which tests replace.
 public struct SQLiteEngineSettings: Sendable {
     /// The path of the database file, or `:memory:`. In the same directory, SQLite creates files that end in `-wal` and
     /// `-shm`, and the engine creates one that ends in `.lock`.
@@ -205,20 +206,20 @@ public struct SQLiteEngineSettings: Sendable {
     /// writer's connection also reads.
     public var readers: Int
     /// The maximum memory for the newest events, in bytes (`weight`). `committed()` and reads of recent events use this
-    /// memory. A consumer that needs older events reads them from the file.
+    /// memory. A consumer that needs older events reads them from the database.
     public var tailBytes = 16 * 1024 * 1024
     /// The interval between the rounds that remove expired data.
     var housekeepingInterval: Duration = .seconds(30)
-    /// The maximum number of 4 KiB pages in the file. A store of this size counts as full; nil means that only the disk
-    /// limits the size.
+    /// The maximum number of 4 KiB pages in the database file. A store of this size counts as full; nil means that only
+    /// the disk limits the size.
     public var pageLimit: Int?
 
     /// The thresholds for checkpoints. Tests set lower values.
     var logPages = LogPages()
 
     /// The thresholds for checkpoints, in pages of the write-ahead log. At `long` pages, the pages are copied into the
-    /// file. At `tooLong` pages, the checkpoint also waits for readers. Four times as many pages would cost the same
-    /// per event but delay the next batch four times as long (measured).
+    /// database file. At `tooLong` pages, the checkpoint also waits for readers. Four times as many pages would cost
+    /// the same per event but delay the next batch four times as long (measured).
     struct LogPages: Sendable {
         var long = 4_000
         var tooLong = 64_000

@@ -20,7 +20,7 @@ struct ActivityFollowers {
         var end: ContinuousClock.Instant?
     }
 
-    /// The maximum number of ended followers to store. The oldest are removed first.
+    /// The maximum number of ended followers to store. The followers that ended first are removed first.
     private let endedMost: Int
     private var streams: [AppID: SelectionIndex] = [:]
     private var followers: [Selection: Follower] = [:]
@@ -94,8 +94,8 @@ struct ActivityFollowers {
         if followers.isEmpty { free = [] }
     }
 
-    /// Sets the channels of the webhooks and subscriptions of an app. Pass only those that select the type
-    /// `channel.activity` by name.
+    /// Sets the channels of the webhooks and subscriptions of an app. Pass only the channels of webhooks and
+    /// subscriptions that select the type `channel.activity` by name.
     mutating func setWebhooks(_ channels: [ChannelSet], of app: AppID) {
         guard !channels.isEmpty else { return webhooks[app] = nil }
         var index = SelectionIndex()

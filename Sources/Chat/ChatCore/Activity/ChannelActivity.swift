@@ -3,8 +3,8 @@ import JSON
 import Locking
 import Synchronization
 
-/// Announces new last messages with `channel.activity` events, in channels with a follower of that type. Each channel
-/// has at most one such event per second, always with the newest message.
+/// Announces the newest message of a channel with a `channel.activity` event, if the channel has a follower of this
+/// type. Each channel has at most one such event per second, always with the newest message.
 ///
 /// The hub passes every committed event to ``record(_:)``; without followers, this costs one read of a flag. For each
 /// channel, the first message that is not announced yet is recorded. The newest message is read at the time of the

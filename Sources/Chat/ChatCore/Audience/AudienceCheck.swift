@@ -3,7 +3,7 @@ import ChatModel
 /// Checks whether an event on a channel is for the stream of a given device.
 struct AudienceCheck {
     let viewer: Viewer
-    /// The relations of the viewer's user to the channel.
+    /// The relations of the stream's user to the channel.
     let access: UserAccess
     /// True when the stream names the channel and the channel is open to non-members.
     let isSubscribed: Bool
@@ -38,8 +38,8 @@ struct AudienceCheck {
 }
 
 extension Selection {
-    /// Returns true when a device's stream may receive events of a channel: a channel name subscribes to that channel,
-    /// and a pattern selects among the channels of the user.
+    /// Returns true when a device's stream may receive events of a channel: a channel name in the selection subscribes
+    /// to the channel, and a pattern selects among the channels to which the user has a relation.
     func covers(_ channel: ExactText) -> Bool {
         channels.names.contains(channel) || channels.contains(ChannelID(channel.text, in: channels.app))
     }

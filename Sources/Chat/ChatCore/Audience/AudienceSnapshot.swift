@@ -164,8 +164,8 @@ extension Hub {
         for observer in moveObservers { observer(user) }
     }
 
-    /// Registers an observer of users with a stream. The hub calls it on its executor whenever such a user's relation
-    /// to a channel has changed.
+    /// Registers an observer of changed relations to channels. The hub calls the observer on its executor with each
+    /// user who has a stream and whose relation to a channel has changed.
     public func observeMoves(_ observer: @escaping @Sendable (UserID) -> Void) { moveObservers.append(observer) }
 
     private func narrow(_ userMemberships: UserMemberships, from channel: ExactText) {

@@ -41,9 +41,9 @@ extension ChatAccess {
 extension ChatAccess {
     /// Returns a selection for a user, and for a device of the user if one is given.
     ///
-    /// The channel names of the selection also subscribe to these channels; its patterns select among the channels of
-    /// the user. Call this before you attach the selection to the hub, because it loads the user's relations to
-    /// channels.
+    /// A channel name in the selection also subscribes to the channel. A pattern only selects among the channels to
+    /// which the user has a relation. Call this before you attach the selection to the hub, because it loads the user's
+    /// relations to channels.
     ///
     /// - Throws: `.forbidden` when the credential belongs to another user, or when a user's credential names a channel
     ///   of message reports without being an operator; the errors of the store.

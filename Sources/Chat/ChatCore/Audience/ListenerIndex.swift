@@ -23,7 +23,7 @@ struct ListenerIndex {
     /// read the store each time.
     private var kept: [(userMemberships: UserMemberships, until: Timetoken)] = []
 
-    /// True while no stream receives events for a user. Then the audiences of events need no examination.
+    /// True while no stream receives events for a user. The audiences of events are then not examined.
     var isEmpty: Bool { entries.isEmpty }
 
     func userMemberships(of user: ExactText, in app: AppID) -> UserMemberships? { entries[app]?[user]?.userMemberships }
@@ -45,8 +45,8 @@ struct ListenerIndex {
 
     func named(_ channel: ChannelID) -> SubscribedChannel? { names[channel]?.channel }
 
-    /// Returns the object that all streams naming a channel share. If no stream has named the channel before, the
-    /// object is created with the state read from the store, and recent changes are applied to it.
+    /// Returns the object that is shared by all streams that select a channel by name. If no stream has named the
+    /// channel before, the object is created with the state read from the store, and recent changes are applied to it.
     mutating func name(_ channel: ChannelID, isPrivate: Bool) -> SubscribedChannel {
         if let known = named(channel) { return known }
         let made = SubscribedChannel(isPrivate: isPrivate)
@@ -56,7 +56,7 @@ struct ListenerIndex {
         return made
     }
 
-    /// Applies a change to the object of a channel that streams name.
+    /// Applies a change to the shared object of a channel, if streams have selected the channel by name.
     func apply(_ change: MembershipEvent) {
         switch change.change {
         case .step, .block: break

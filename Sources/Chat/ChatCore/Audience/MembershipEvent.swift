@@ -3,8 +3,8 @@ import JSON
 
 /// A change of memberships, channels or blocks that an event describes.
 ///
-/// Only events that the gateway's own operations have written are used; these have an audience rule. Events of the same
-/// types that clients publish have none.
+/// Only events that the gateway's own operations have written are used. These events have an audience rule; events of
+/// the same types that clients publish have no audience rule.
 struct MembershipEvent: Sendable {
     enum Change: Sendable {
         case step(MembershipTransition, users: [ExactText])

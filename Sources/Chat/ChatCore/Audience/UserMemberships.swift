@@ -3,8 +3,8 @@ import ChatModel
 /// One user's relations to all channels, as of the hub's position. The object exists while a stream receives events for
 /// that user.
 ///
-/// The relations are read from the store once, and are then updated by the events in the order of their distribution.
-/// So the relations that decide about an event are those at the time of the event.
+/// The relations are read from the store once. Afterwards, each distributed event updates them, in the order of the
+/// log. So every event is checked against the relations at the time of the event.
 ///
 /// Safe to share between tasks, because it is read and changed on the hub's executor only.
 final class UserMemberships: @unchecked Sendable {
@@ -99,8 +99,8 @@ extension UserMemberships {
         places = reading.places
         blocked = reading.blocked
         isLoaded = true
-        // All recent changes are applied in order. So the last change wins, whether or not the read already included
-        // it.
+        // All recent changes are applied in order. So the result is the same whether or not the read already included
+        // some of these changes.
         for change in recent { replay(change) }
     }
 

@@ -31,8 +31,8 @@ public final class AuditLog: Sendable {
     /// store rejected.
     public var lostEntries: UInt64 { lost.load(ordering: .relaxed) }
 
-    /// Returns the entry of an operation that is about to be executed. Bind it with `PendingAuditEntry.$current` during
-    /// the operation, and then call its method `conclude`.
+    /// Returns the entry of an operation that is about to be executed. Bind the entry to `PendingAuditEntry.current`
+    /// during the operation. After the operation, call the entry's method `conclude`.
     public func begin(_ operation: AuditOperation, in app: AppID) -> PendingAuditEntry {
         PendingAuditEntry(self, operation, in: app)
     }
@@ -105,9 +105,9 @@ extension AuditLog {
         }
     }
 
-    /// A filter for entries that may be frequent: routine operations of programs, and rejected operations. If there are
-    /// too many entries, these are removed first. Otherwise an attacker who guesses keys, or a caller who creates
-    /// tokens, could displace the other operations from the log.
+    /// A filter for entries that may be frequent: routine operations of programs, and rejected operations. If the log
+    /// has too many entries, the entries that this filter selects are removed first. Otherwise an attacker who guesses
+    /// keys, or a caller who creates tokens, could displace the other operations from the log.
     private static let frequent = RecordFilter.or(
         ["session.create", "token.create", "token.grant", "token.revoke"].map {
             .compare(field: "action", .equal, .string($0))
@@ -193,7 +193,7 @@ extension ChatService {
 /// The audit entry of an operation that is being executed. Code that writes records for the operation adds the entry to
 /// its commit.
 ///
-/// It is a task-local value, so that every module that writes can use it without passing it on.
+/// The current entry is a task-local value, so that modules need not pass it to each other.
 public final class PendingAuditEntry: Sendable {
     /// The entry of the operation that the current task executes; nil when there is none.
     @TaskLocal public static var current: PendingAuditEntry?
@@ -223,8 +223,8 @@ public final class PendingAuditEntry: Sendable {
     /// Marks the entry as not stored, because the commit that contained it failed.
     static func retract() { current?.isWritten.withLock { $0 = false } }
 
-    /// Writes the entry, unless a commit already contained it. That is the case for an operation that changed no record
-    /// or was rejected.
+    /// Ends the operation, and writes its entry if no commit contained the entry. This happens when the operation
+    /// changed no record or was rejected.
     ///
     /// - Parameters:
     ///   - resource: the id of the resource, when it was not known before the operation.

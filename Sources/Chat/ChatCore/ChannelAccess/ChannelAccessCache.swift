@@ -1,22 +1,24 @@
 import ChatModel
 import Locking
 
-/// A bounded cache, in front of the directory, of the channel rules and user rights that an emit checks.
+/// A bounded cache of the channel rules and user rights that an emit checks. A missing entry is read from the
+/// directory.
 ///
 /// An app without channel records and restrictions needs no checks, and costs one lookup of its name. For other apps,
 /// an entry is read on first use, even when no record exists. When a record changes, its entry is *forgotten* before an
 /// event of that change is visible. If an entry is forgotten while a value is being read, the value may be older than
 /// the change. The reader then uses the value, but does not cache it.
 ///
-/// Every answer includes a revision of the directory. When the log commits an event, it checks whether the records
-/// behind the answer have changed since that revision.
+/// Every result includes a revision of the directory. When the log commits an event, it checks whether the records that
+/// determined the result have changed since that revision.
 final class ChannelAccessCache: Sendable {
     private struct State: Sendable {
         /// The apps that have channel records or restrictions, or had some since the start.
         var apps: Set<AppID> = []
-        /// The revision of the directory. The entries of all records changed up to it are already forgotten.
+        /// A revision of the directory. The cache entries of all records that changed up to this revision are already
+        /// forgotten.
         var revision: Revision = 0
-        /// The apps of `apps` that have restrictions, or had some since the start.
+        /// The apps that have restrictions, or had some since the start. A subset of `apps`.
         var restricted: Set<AppID> = []
         var channels: GenerationCache<ChannelID, ChannelRules>
         var users: GenerationCache<UserChannelKey, UserRights>

@@ -17,8 +17,8 @@ struct UserAccess: OptionSet, Sendable {
     static let muted = UserAccess(rawValue: 16)
     /// The relations of a member: invited or joined.
     static let member: UserAccess = [.invited, .joined]
-    /// The relations of a user to the channel with the user's own name, whatever its record says. The user may be
-    /// banned there.
+    /// The relations of a user to the channel with the user's own name, regardless of the channel's record. The user
+    /// may be banned there.
     static let own: UserAccess = [.joined, .inside]
 
     /// Returns the relations after a transition.
@@ -93,7 +93,7 @@ extension UserAccess {
     ///
     /// - Parameters:
     ///   - isSubject: true when the event names the user as one of its subjects.
-    /// - isAboutBan: true for an event that reports a ban or its end. A banned user receives only such events.
+    ///   - isAboutBan: true for an event that reports a ban or its end. A banned user receives only such events.
     ///   - isSubscribed: see ``follows(isSubscribed:)``.
     ///   - isOrigin: true for the device that caused the event.
     func isAmong(

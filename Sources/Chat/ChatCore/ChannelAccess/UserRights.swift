@@ -8,7 +8,7 @@ struct ChannelRules: Sendable, Equatable {
     var isFrozen = false
     private var operators: Set<ExactText> = []
 
-    /// The rules of a channel without a record. They restrict nobody.
+    /// Creates the rules of a channel without a record. They restrict nobody.
     init() {}
 
     init(_ record: ChannelRecord) {
@@ -54,8 +54,8 @@ struct UserRights: Sendable, Equatable {
             restriction: kept(restriction).flatMap { RestrictionRecord($0) })
     }
 
-    /// Returns the user's relations to the channel at a time. The expression of the time is evaluated only when there
-    /// is a restriction.
+    /// Returns the user's relations to the channel at a time. The expression `now` is evaluated only when there is a
+    /// restriction.
     func access(at now: @autoclosure () -> Timetoken) -> UserAccess {
         var access: UserAccess = isOwnChannel ? .own : []
         switch state {
@@ -69,8 +69,8 @@ struct UserRights: Sendable, Equatable {
         return access
     }
 
-    /// Returns the restriction in force at a time; nil when there is none. The expression of the time is evaluated only
-    /// when there is a restriction.
+    /// Returns the restriction in force at a time; nil when there is none. The expression `now` is evaluated only when
+    /// there is a restriction.
     func restriction(at now: @autoclosure () -> Timetoken) -> RestrictionRecord? {
         restriction.flatMap { $0.isOver(at: now()) ? nil : $0 }
     }

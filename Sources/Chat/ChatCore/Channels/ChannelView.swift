@@ -14,7 +14,8 @@ public struct ChannelView: Sendable {
 }
 
 extension ChatAccess {
-    /// The maximum number of attempts to create a distinct channel while other requests create one for the same users.
+    /// The maximum number of attempts to create a distinct channel while other requests create a channel for the same
+    /// users.
     private static let distinctAttempts = 8
 
     /// Creates the distinct channel of a set of users, or returns the existing one. There is at most one distinct
@@ -53,7 +54,7 @@ extension ChatAccess {
     ///
     /// - Parameters:
     ///   - place: the key of the record that contains the id of the distinct channel of these users.
-    ///   - present: that record as it was read; nil when there is none.
+    ///   - present: the record with the key `place`, as it was read; nil when there is none.
     /// - Returns: nil when the record has changed after it was read.
     private func make(
         _ channel: ChannelRecord, _ users: [String], at place: RecordKey, unless present: DistinctChannelRecord?,
@@ -92,8 +93,8 @@ extension ChannelRecord {
         return Base64.encodeURL(Array(sha256(Array(text.utf8)).prefix(16)))
     }
 
-    /// Returns further changes for a commit that replaces the channel by `next`, or deletes it (nil). If the channel is
-    /// no longer distinct, they remove the record by which it is found from its first members.
+    /// Returns further changes for a commit that replaces the channel by `next`, or deletes the channel when `next` is
+    /// nil. If the channel is no longer distinct, the changes remove the record that maps its first members to its id.
     func endingDistinct(before next: ChannelRecord?, in app: AppID) -> [RecordChange] {
         guard isDistinct, next?.isDistinct != true, let distinctKey else { return [] }
         return [RecordChange(DistinctChannelRecord.key(distinctKey, in: app), body: nil)]

@@ -1,9 +1,8 @@
 public import ChatModel
 
 extension ChatAccess {
-    /// Returns one page of the channels with a record. Channels of which the caller may not know are left out. So a
-    /// page may have fewer channels than its limit. The total is returned only to callers whose patterns cover all
-    /// channels.
+    /// Returns one page of the channels with a record. Channels that the caller may not see are left out. So a page may
+    /// have fewer channels than its limit. The total is returned only to callers whose patterns cover all channels.
     ///
     /// - Parameters:
     ///   - isForUsers: true to leave out private channels even for a credential without a user. Used when the
@@ -37,7 +36,7 @@ extension ChatAccess {
     }
 
     /// Returns the records of the channels with these names, in the same order; nil for a channel without a record, and
-    /// for a channel of which the caller may not know.
+    /// for a channel that the caller may not see.
     ///
     /// - Throws: `.forbidden` without the scope `read`; the errors of the store.
     public func channels(named names: [String]) async throws(ChatError) -> [ChannelRecord?] {
@@ -49,7 +48,7 @@ extension ChatAccess {
         return channels.map { channel in channel.flatMap { known.contains(ExactText($0.id)) ? $0 : nil } }
     }
 
-    /// Returns the channels of `names` of which the caller may know.
+    /// Returns the channels of `names` that the caller may see.
     func known(_ names: [String]) async throws(ChatError) -> [String] {
         guard let user = caller.user, service.accessCache.hasRules(app) else { return names }
         var known: [String] = []
@@ -57,7 +56,7 @@ extension ChatAccess {
         return known
     }
 
-    /// Returns the channels of which a user may know; all channels when `user` is nil.
+    /// Returns the given channels that a user may see; all given channels when `user` is nil.
     private func known(_ channels: [ChannelRecord], to user: String?) async throws(ChatError) -> [ChannelRecord] {
         guard let user else { return channels }
         let closed = channels.filter { $0.kind.isPrivate }

@@ -4,7 +4,7 @@ import Signing
 
 /// A request to create a channel.
 public struct NewChannel: Sendable {
-    /// The kind of the channel. Only `group` and `public` can be exchanged later.
+    /// The kind of the channel. It can change later only between `group` and `public`.
     public var kind: ChannelKind
     /// The id of the channel; nil to generate one. It must be nil for a direct channel, whose id is derived from the
     /// names of its two users.
@@ -39,7 +39,7 @@ extension ChatAccess {
     /// Creates a channel with its first members.
     ///
     /// The creator joins the channel as its operator, and the other users are invited. If an app creates the channel
-    /// for no user, all users join at once. A direct or distinct channel that already exists is returned unchanged.
+    /// for no user, all users join immediately. A direct or distinct channel that already exists is returned unchanged.
     ///
     /// - Throws: `.malformed` for a bad name, field or list of users; `.conflict` with `current` when another channel
     ///   has the id; `.forbidden` with the slug `name_in_use` when only an app may create the record for this name.
@@ -211,8 +211,8 @@ extension ChatAccess {
 }
 
 extension ChannelRecord {
-    /// Changes the kind of the channel. Only `group` and `public` can be exchanged, because the members of one of the
-    /// other kinds have no meaning in another kind.
+    /// Changes the kind of the channel. A channel can change only between `group` and `public`, because the members of
+    /// any other kind have no meaning in another kind.
     ///
     /// - Throws: `.conflict` with the slug `kind_fixed` for any other change.
     fileprivate mutating func set(_ kind: ChannelKind) throws(ChatError) {

@@ -234,8 +234,8 @@ extension ChatAccess {
 
     /// Checks all drafts. Returns nil when the budget was too small and some work was postponed.
     ///
-    /// Never inlined: drafts are large, and an async function keeps all its local values in the memory of its task
-    /// until it returns.
+    /// This method is never inlined, because drafts are large and an async function keeps all its local values in the
+    /// memory of its task until it returns.
     @inline(never)
     private func checkedAll(
         _ drafts: [EventDraft], within budget: inout ValidationBudget

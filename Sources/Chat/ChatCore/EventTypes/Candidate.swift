@@ -22,7 +22,7 @@ final class Candidate: Sendable {
     let created: Timetoken
     /// The JSON of the candidate's record, used to detect whether the record has changed.
     let body: JSONText
-    /// The compiled schema; nil for a stored schema that this gateway cannot compile. Then every event is undecided.
+    /// The compiled schema; nil for a stored schema that this gateway cannot compile. Every event is then undecided.
     private let schema: Schema?
     private let counts = Lock(Counts())
     /// The version of the candidate's record; empty before the record is stored.

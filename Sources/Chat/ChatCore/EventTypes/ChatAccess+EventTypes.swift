@@ -45,7 +45,8 @@ extension ChatAccess {
 
     /// Changes the settings of a declared type. The change takes effect on this node before the call returns.
     ///
-    /// - Parameter edit: returns the new settings for the current ones. Runs again when another change intervened.
+    /// - Parameter edit: returns the new settings, from the current settings. Runs again when another request changed
+    ///   the type in the meantime.
     /// - Throws: `.notFound` for a type that is not declared; the errors of `declare`.
     public func change(
         eventType name: String, precondition: RecordChange.Precondition = .none,
@@ -65,7 +66,7 @@ extension ChatAccess {
 
     /// Removes a declared type. Its events are no longer checked.
     ///
-    /// A type without versions is removed at once. A type with versions is removed only when the caller passes its
+    /// A type without versions is removed immediately. A type with versions is removed only when the caller passes its
     /// `etag`, because stored events refer to these versions. The versions stay readable. If the type is declared
     /// again, version numbers continue after the last one.
     ///

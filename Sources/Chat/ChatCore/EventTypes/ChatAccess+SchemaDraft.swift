@@ -48,8 +48,9 @@ extension ChatAccess {
         }
     }
 
-    /// Returns the last events of a type, oldest first. The log can only be read forwards. So this reads windows of
-    /// time backwards from the end of the log, each starting ten times as far back as the previous one.
+    /// Returns the last events of a type, oldest first. The log can only be read forwards. Therefore this method reads
+    /// adjacent windows of time, the newest window first, until enough events are found. Each window starts ten times
+    /// as far back from the end of the log as the previous window.
     private func lastEvents(of name: String, _ count: Int) async throws(ChatError) -> [Event] {
         let channels = ChannelSet(app: app, patterns: caller.channels)
         let watermark = try await log.watermark(of: app)

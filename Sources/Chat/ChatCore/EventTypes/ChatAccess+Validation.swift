@@ -6,7 +6,7 @@ import JSONSchema
 public struct Validation: Sendable {
     /// The name of the event type.
     public var type: String
-    /// The number of the version used; nil when the type has no schema. Then every payload is valid.
+    /// The number of the version used; nil when the type has no schema, in which case every payload is valid.
     public var version: Int?
     /// True when the schema accepts the payload.
     public var isValid: Bool
@@ -62,7 +62,7 @@ extension ChatAccess {
     /// Validates a payload against a version of a type's schema, even when the type's mode is `off`. Stores nothing.
     ///
     /// - Parameters:
-    /// - number: the version's number; nil for the newest version, which is already compiled. An older version is
+    ///   - number: the version's number; nil for the newest version, which is already compiled. An older version is
     ///   compiled for this call.
     ///   - left: the remaining validation budget of the request, which may make several validations.
     /// - Throws: `.forbidden` when the caller may not read the type; `.notFound` when there is no such type or version;

@@ -23,7 +23,7 @@ public struct EventType: Sendable {
 
     /// The name that events of the type have in their field `type`.
     public var name: String
-    /// The declared settings; the default ones for a type that is not declared.
+    /// The declared settings; the default settings for a type that is not declared.
     public var settings: EventTypeSettings
     /// The source of the settings: the API, a file at the start, or the gateway itself.
     public var origin: Origin
@@ -50,7 +50,7 @@ public struct EventTypeSettings: Sendable, Equatable {
     public var mode = EventType.Mode.enforce
     /// The reason why the type should no longer be emitted; nil while it is in use. Emits are still accepted.
     public var deprecated: String?
-    /// The required compatibility of a new version with the earlier ones.
+    /// The required compatibility of a new version with the earlier versions.
     public var compatibility = CompatibilityRule()
     /// The time for which events of the type are kept; nil for the app's retention. A change applies only to later
     /// events.
@@ -80,7 +80,7 @@ public struct EventTypeSettings: Sendable, Equatable {
     }
 }
 
-/// The required compatibility of a new version of a schema with the earlier ones (docs/schemas.md).
+/// The required compatibility of a new version of a schema with the earlier versions (docs/schemas.md).
 public struct CompatibilityRule: Sendable, Hashable {
     /// The direction of compatibility.
     enum Mode: String, Sendable, CaseIterable {

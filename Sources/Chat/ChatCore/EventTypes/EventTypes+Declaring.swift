@@ -10,8 +10,8 @@ extension EventTypes {
         var prepared = Prepared()
     }
 
-    /// Runs `work` in the compile queue. Repeats it, at most eight times in all, when another node changed the type
-    /// meanwhile. A call with a precondition is not repeated.
+    /// Runs `work` in the compile queue. If another node changed the type meanwhile, runs `work` again, at most eight
+    /// times in total. With a precondition, `work` runs only once.
     func settling<Result: Sendable>(
         _ precondition: RecordChange.Precondition, in app: AppID, _ work: @Sendable () async throws(ChatError) -> Result
     ) async throws(ChatError) -> Result {

@@ -7,8 +7,8 @@ import JSONSchema
 final class SchemaValidator: Sendable {
     let reference: SchemaReference
     let mode: EventType.Mode
-    /// The compiled schema; nil for a stored version that this gateway cannot compile. Then every payload is rejected
-    /// in mode `enforce`.
+    /// The compiled schema; nil for a stored version that this gateway cannot compile. In mode `enforce`, every payload
+    /// is then rejected.
     let schema: Schema?
     /// True to record the schema version in accepted events. False for built-in types, because these have only one
     /// version.
@@ -28,7 +28,7 @@ final class SchemaValidator: Sendable {
     /// Validates a payload.
     ///
     /// - Parameters:
-    /// - value: the payload if the interface has already parsed it; nil to parse `data` here.
+    ///   - value: the payload if the interface has already parsed it; nil to parse `data` here.
     ///   - work: the remaining validation budget of the request. On the event loop, the result is valid only when
     ///     `work.isPutOff` stays false.
     /// - Returns: the schema that accepted the payload; nil when the payload is not checked, or when it violates the

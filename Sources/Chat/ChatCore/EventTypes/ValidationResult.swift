@@ -13,9 +13,9 @@ enum ValidationResult {
     /// Validates a value.
     ///
     /// - Parameters:
-    /// - bytes: the length of the payload's own text in bytes; nil when the payload is the whole document.
+    ///   - bytes: the length of the payload's own text in bytes; nil when the payload is the whole document.
     ///   - work: the remaining validation budget of the request.
-    /// - limit: the maximum number of reasons to find.
+    ///   - limit: the maximum number of reasons to find.
     init(
         of value: JSONValue, bytes: Int? = nil, by schema: Schema, within work: inout ValidationBudget, limit: Int = 50
     ) {

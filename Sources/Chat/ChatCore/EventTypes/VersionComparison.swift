@@ -2,11 +2,11 @@ import ChatModel
 import JSON
 import JSONSchema
 
-/// Decides whether a new version of a schema may follow an earlier one.
+/// Decides whether a new version of a schema may follow an earlier version.
 struct VersionComparison {
     let rule: CompatibilityRule
     let type: String
-    /// The number that the new version would get.
+    /// The number of the new version, if it is accepted.
     let number: Int
 
     /// Checks the compatibility of a new schema with an earlier version.

@@ -40,7 +40,7 @@ enum FilterSource: Hashable, Sendable {
     /// The payload and the metadata in the form that PubNub clients receive.
     case wireData([FilterStep])
     case wireMeta([FilterStep])
-    /// The member of this name in `meta`; if there is none, the publisher.
+    /// The member of `meta` with the associated name. If `meta` has no such member, the publisher.
     case publisher(String)
 }
 

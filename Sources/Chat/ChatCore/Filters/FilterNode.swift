@@ -88,8 +88,8 @@ indirect enum FilterNode: Sendable {
         return .integer(Int64(clamping: moment.rawValue))
     }
 
-    /// The possible lengths in bytes of such a text: from `2030-01-31T12:00:00Z` to a time with nine fractional digits
-    /// and an offset.
+    /// The possible lengths in bytes of a text in RFC 3339 format: from `2030-01-31T12:00:00Z` to a time with nine
+    /// fractional digits and an offset.
     private static let timeBytes = 20...35
 
     /// Returns the result of `==`; nil when the operands cannot be compared. In that case, both `==` and `!=` are

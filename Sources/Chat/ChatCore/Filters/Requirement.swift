@@ -3,13 +3,13 @@ import ChatModel
 /// A property of an event that an index can look up: a field and its value.
 struct IndexedField: Hashable, Sendable {
     enum Place: Hashable, Sendable {
-        /// The value of a name in the filter, which must equal the key.
+        /// The event's value for a name in the filter. It must equal the key.
         case value(of: FilterSource)
-        /// The list of a name in the filter, which must contain the key.
+        /// The event's list for a name in the filter. It must contain the key.
         case element(of: FilterSource)
-        /// The number of a name in the filter, which must be at least the key. The key is a rounded lower bound.
+        /// The event's number for a name in the filter. It must be at least the key, which is a rounded lower bound.
         case atLeast(FilterSource)
-        /// The number of a name in the filter, which must be at most the key. The key is a rounded upper bound.
+        /// The event's number for a name in the filter. It must be at most the key, which is a rounded upper bound.
         case atMost(FilterSource)
         /// The event's type, which must begin with the key. The key is a prefix that ends with a dot.
         case typePrefix

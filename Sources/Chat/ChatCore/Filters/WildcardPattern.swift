@@ -115,7 +115,7 @@ enum CaseInsensitiveText {
     static func isASCII(_ text: String) -> Bool { text.utf8.allSatisfy { $0 < 0x80 } }
 }
 
-/// A text to compare with many others without regard to case. It is folded once.
+/// A text to compare with many others without regard to case. The text is case-folded once.
 struct CaseInsensitiveMember {
     private let folded: [UInt8]
 

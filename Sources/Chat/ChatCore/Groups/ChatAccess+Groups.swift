@@ -10,8 +10,8 @@ extension ChatAccess {
         case change(adding: [String], removing: [String])
     }
 
-    /// Returns a channel group; nil when there is none. Its channels that the caller's patterns do not cover, or of
-    /// which the caller may not know, are left out.
+    /// Returns a channel group; nil when there is none. The group's channels that the caller's patterns do not cover,
+    /// or that the caller may not see, are left out.
     ///
     /// - Throws: `.forbidden` without the scope `read`; `.malformed` for a bad name; the errors of the store.
     public func group(_ name: String) async throws(ChatError) -> GroupRecord? {
@@ -41,7 +41,7 @@ extension ChatAccess {
         }
     }
 
-    /// Returns the group without private channels of which the caller's user may not know. A user's credential must not
+    /// Returns the group without private channels that the caller's user may not see. A user's credential must not
     /// learn the names of such channels, neither here nor in the list of channels.
     private func known(_ group: GroupRecord) async throws(ChatError) -> GroupRecord {
         var group = group

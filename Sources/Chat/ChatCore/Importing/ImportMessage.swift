@@ -24,8 +24,8 @@ public struct ImportMessage: Sendable {
         }
     }
 
-    /// The maximum number of actions in one import of a message. The store reads the records of all of them at once. To
-    /// import more, import the same message again with further actions.
+    /// The maximum number of actions in one import of a message. One read of the store loads the records of all these
+    /// actions. To import more, import the same message again with further actions.
     static let actionsMost = 1000
 
     /// The event of the message, in the form in which it would be emitted.
@@ -47,7 +47,8 @@ public struct ImportMessage: Sendable {
 public struct ImportResult: Sendable {
     /// False when the message or record existed before.
     public var isNew: Bool
-    /// The timetoken that the message got: its original one, unless another event has that timetoken. Nil for a record.
+    /// The timetoken of the imported message. It differs from the original timetoken when another event already had
+    /// that one. Nil for a record.
     public var place: Timetoken?
     /// The number of actions that were added to the message.
     public var attached = 0
@@ -180,8 +181,8 @@ extension ChatAccess {
                     attached += 1
                 case .edited:
                     guard let earlier = message.apply(edit: record, of: event, in: self.app) else { continue }
-                    // If a message has many edits, an edit may be stored and removed again in the same import. So the
-                    // last change of each key wins.
+                    // If a message has many edits, an edit may be stored and removed again in the same import. So only
+                    // the last change of each key is written.
                     for change in earlier { edits[change.key] = change }
                     attached += 1
                 case .reactions, .threadRootId, nil:

@@ -47,7 +47,7 @@ public struct IncludePolicy: Hashable, Sendable {
         /// of users.
         case anyUser
         /// One user. The user sees all fields of the user's own record, public fields of other records, and the
-        /// channels of which the user may know.
+        /// channels that the user may see.
         case user(ExactText)
     }
 

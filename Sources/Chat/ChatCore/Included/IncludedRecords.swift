@@ -6,7 +6,7 @@ public struct RenderedIncludes: Sendable {
     /// A JSON object with one member for each included object.
     public let text: JSONText
     /// A number for the variant of the text. For one event, readers who see the same objects and fields have the same
-    /// number; all other readers have another number.
+    /// number; all other readers have a different number.
     public let form: UInt8
 }
 
@@ -49,7 +49,7 @@ public struct IncludedRecords: Sendable {
     private let app: AppID
     private let publicFields: PublicUserFields
     private let records: [RecordKey: Record]
-    // Caches of printed objects, and of the channels of which readers may know.
+    // Caches of printed objects, and of the channels that readers may see.
     private var texts: [Place: RenderedIncludes] = [:]
     private var users: [UserForm: JSONText?] = [:]
     private var channels: [ExactText: JSONText?] = [:]
@@ -106,7 +106,7 @@ public struct IncludedRecords: Sendable {
         return returnedFields
     }
 
-    /// Returns true when a user may know of a channel's record and members.
+    /// Returns true when a user may see a channel's record and members.
     private mutating func knows(_ channel: ChannelID, _ reader: ExactText) async throws(ChatError) -> Bool {
         let name = ExactText(channel.name)
         if let answer = known[reader]?[name] { return answer }

@@ -51,11 +51,12 @@ extension AppChange.Retention {
 }
 
 extension ChatService {
-    /// Computes the new rate limits from the current ones. Runs again when another change intervened.
+    /// Computes the new rate limits from the current ones. Runs again when another request changed the app in the
+    /// meantime.
     public typealias RatesEdit = (RatePolicies) throws(ChatError) -> RatePolicies
 
-    /// Changes an app in one commit. When this returns, events older than a new retention are hidden. A longer
-    /// retention does not show events again that were already hidden.
+    /// Changes an app in one commit. When this returns, events older than a new retention are hidden. After a change to
+    /// a longer retention, events that were already hidden stay hidden.
     ///
     /// - Throws: `.notFound` for another app, unless the caller is an operator of the gateway; `.forbidden` for a
     ///   caller without access to the whole app; `.forbidden` for rates, unless the caller is an operator, because the

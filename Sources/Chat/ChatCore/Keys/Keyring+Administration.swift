@@ -80,7 +80,7 @@ extension Keyring {
 
     /// Changes a key's name and rates.
     ///
-    /// - Parameter edit: changes the key. Runs again when another change intervened.
+    /// - Parameter edit: changes the key. Runs again when another request changed the key in the meantime.
     /// - Throws: `.forbidden` for a caller without access to the whole app; `.notFound` when the app has no such key;
     ///   `.stale` when the version of the key is not `etag`.
     public func changeKey(
@@ -183,7 +183,7 @@ extension Keyring {
     public static let longestOverlap: Duration = .seconds(7 * 24 * 3600)
 
     /// Replaces the secret of the caller's app by a new one. The current secret stays valid for `overlap`, so that
-    /// programs without the new secret can still sign. The secret before the current one becomes invalid at once.
+    /// programs without the new secret can still sign. The secret before the current one becomes invalid immediately.
     ///
     /// - Parameter overlap: zero to ``longestOverlap``.
     /// - Throws: `.forbidden` for a caller without access to the whole app, and for a caller whose key expires, because
@@ -206,8 +206,8 @@ extension Keyring {
         }
     }
 
-    /// Applies `edit` to the stored app. Runs `edit` again when another change intervened, so that concurrent changes
-    /// do not overwrite each other.
+    /// Applies `edit` to the stored app. Runs `edit` again when another request changed the app in the meantime, so
+    /// that concurrent changes do not overwrite each other.
     ///
     /// - Throws: `.notFound` when there is no such app; `.stale` when the version of the app is not `etag`.
     func change(
@@ -225,8 +225,8 @@ extension Keyring {
                 (app.etag, app.updated) = (stored.etag, stored.updated)
                 return app
             } catch  where error.code == .stale {
-                // Another change intervened: try again. Each failed attempt means that one competing change has
-                // finished.
+                // Another request changed the app in the meantime: try again. Each failed attempt means that one
+                // competing change has finished.
                 continue
             }
         }

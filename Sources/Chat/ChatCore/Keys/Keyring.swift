@@ -6,7 +6,7 @@ public import Signing
 /// The apps and API keys in memory, so that requests are authenticated without waiting for the store.
 ///
 /// The records in the directory are authoritative; the keyring follows their changes. A key that is added or removed on
-/// this node takes effect at once on this node, and within a second on other nodes.
+/// this node takes effect immediately on this node, and within a second on other nodes.
 public final class Keyring: Sendable {
     struct Contents {
         var apps: [AppID: AppRecord] = [:]
@@ -15,7 +15,7 @@ public final class Keyring: Sendable {
         var byDigest: [String: RecordKey] = [:]
         /// The keys that sign tokens, by id. These ids are unique in the gateway.
         var signing: [String: RecordKey] = [:]
-        /// The deployment's rate limits for keys and apps that set none themselves.
+        /// The deployment's rate limits for keys and apps without limits of their own.
         private var keyDefaults = RatePolicies()
         private var appDefaults = RatePolicies()
 
@@ -107,7 +107,7 @@ public final class Keyring: Sendable {
                 next: isOperator(key) ? app?.meters?.ofEvents : app?.meters, former: meters[key.recordKey])
         }
 
-        /// Sets or removes a key. Returns the previous one.
+        /// Sets or removes a key. Returns the previous key.
         mutating func put(_ key: APIKey?, for record: RecordKey) -> APIKey? {
             callers.removeAll()
             let old = keys[record]
@@ -151,7 +151,7 @@ public final class Keyring: Sendable {
         self.vault = vault
     }
 
-    /// Sets the default rate limits of keys and apps that set none themselves. A limit that did not change keeps the
+    /// Sets the default rate limits of keys and apps without limits of their own. A limit that did not change keeps the
     /// state of its meter.
     public func replace(limits: Limits) { contents.withLock { $0.setDefaults(limits) } }
 
@@ -221,8 +221,8 @@ public final class Keyring: Sendable {
         contents.withLock { contents in contents.apps.values.sorted { $0.id.name < $1.id.name } }
     }
 
-    /// Calls `body` whenever a key is changed or removed. Then `body` must check the connections that the key opened
-    /// again.
+    /// Calls `body` whenever a key is changed or removed. In `body`, check whether the connections that were opened
+    /// with the key are still permitted.
     public func observe(_ body: @escaping @Sendable (APIKey) -> Void) {
         observers.withLock { $0.append(body) }
     }

@@ -42,7 +42,8 @@ extension MemberChange {
         announceJoined(joiners)
     }
 
-    /// Invites the users who are not members yet. Users who accept invitations automatically become members at once.
+    /// Invites the users who are not members yet. Users who accept invitations automatically become members
+    /// immediately.
     ///
     /// - Throws: `.forbidden` with the slug `banned` for a banned user.
     mutating func invite(_ users: [String], _ edit: MembershipEdit = MembershipEdit()) throws(ChatError) {
@@ -61,8 +62,8 @@ extension MemberChange {
         announceJoined(invitees.filter { $0.state == .joined }.map(\.user))
     }
 
-    /// Makes a user an operator of the channel, or ends that, depending on the role. If the user is a member, the role
-    /// of the membership changes too.
+    /// Makes a user an operator of the channel, or removes the user from the operators, depending on `role`. If the
+    /// user is a member, the role of the membership changes too.
     mutating func appoint(_ user: String, _ role: MemberRole) {
         guard let before = membership(of: user) else { return setOperator(user, role == .operator) }
         guard before.role != role else { return }

@@ -2,10 +2,10 @@ import ChatModel
 import JSON
 
 extension MemberChange {
-    /// Adds an event on the channel that lists all invited users, and an event on the own channel of each of them.
+    /// Adds one event on the channel, which lists all invited users, and one event on each invited user's own channel.
     ///
-    /// - Parameter isOnWire: true to send the invitation to PubNub clients; false when the inviting client publishes it
-    ///   there itself.
+    /// - Parameter isOnWire: true to send the invitation to PubNub clients; false when the inviting client publishes
+    ///   the event itself.
     mutating func announceInvited(_ invitees: [MembershipRecord], onWire isOnWire: Bool = true) {
         guard !invitees.isEmpty else { return }
         add(invited(invitees, on: channel.id, audience: .rule(.members)))

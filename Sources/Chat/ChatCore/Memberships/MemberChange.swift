@@ -1,11 +1,11 @@
 import ChatModel
 import JSON
 
-/// A change of a channel's members that is being prepared in a decision.
+/// A change of a channel's members that is being prepared in a decision. A decision is a step that reads and changes
+/// records in one commit.
 ///
-/// It reads the snapshot of the decision, and collects records and events in this order: those of the memberships,
-/// those of the member counts, and those of the channel's own record. Bans and deletions use it too, so that the counts
-/// are always exact.
+/// The change reads the decision's snapshot. It collects records and events in this order: memberships, member counts,
+/// the channel's own record. Bans and deletions also use this type, so that the counts are always exact.
 struct MemberChange {
     let chat: ChatAccess
     let snapshot: RecordSnapshot
@@ -79,7 +79,7 @@ struct MemberChange {
         snapshot[UserRecord.key(id, in: chat.app)].flatMap(UserRecord.init) ?? UserRecord(id: id)
     }
 
-    /// Prints the member `channel` with the channel's record, including the changes made so far.
+    /// Prints the JSON member `channel` with the channel's record, including the changes made so far.
     func printChannel(to writer: inout JSONWriter) {
         writer.key("channel")
         (channel == channelBefore ? channel : channel.stamped(in: snapshot)).show(counts, to: &writer)
@@ -122,8 +122,8 @@ struct MemberChange {
         endDistinct()
     }
 
-    /// Ends the channel's distinctness. A distinct channel can be found by the set of its first members, and that set
-    /// has changed now.
+    /// Makes the channel no longer distinct. A distinct channel can be found by the set of its first members, which
+    /// this change alters.
     private mutating func endDistinct() {
         if channelBefore != nil { channel.isDistinct = false }
     }

@@ -77,7 +77,7 @@ extension ChatAccess {
         }
     }
 
-    /// Accepts an invitation. Repeating the call changes nothing more.
+    /// Accepts an invitation. Repeating the call has no further effect.
     ///
     /// - Throws: the errors of `join`; `.notFound` with the slug `no_such_member` when the user is neither invited nor
     ///   a member.

@@ -4,7 +4,7 @@ import JSON
 extension ChatAccess {
     /// Deletes a message. Allowed for its author and for operators of the channel. A pinned message is also unpinned.
     ///
-    /// Repeating the call changes nothing more. A message that is only marked as deleted can still be removed
+    /// Repeating the call has no further effect. A message that is only marked as deleted can still be removed
     /// permanently.
     ///
     /// - Parameters:

@@ -124,7 +124,7 @@ extension Event {
 }
 
 extension MessageRecord {
-    /// Marks the record as that of a message that is permanently removed from the log.
+    /// Marks the record's message as permanently removed from the log.
     ///
     /// - Returns: the copies of the message's text to remove together with it: events of the log, and records of
     ///   earlier edits.

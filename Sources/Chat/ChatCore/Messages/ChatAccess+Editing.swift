@@ -14,7 +14,8 @@ extension ChatAccess {
     /// already has this content, nothing is changed and no event is emitted.
     ///
     /// - Parameter isAction: true when the edit is added as an action. The message may then also be an event of an
-    ///   app's own types. An edit with the same text by the same user is then rejected while the first one is stored.
+    ///   app's own types. The edit is then rejected if the message already has a stored edit with the same text by the
+    ///   same user.
     /// - Throws: `.notFound` when there is no such message; `.forbidden` for a user who is neither the author nor an
     ///   operator of the channel; `.tooLarge` for a payload above the size limit; `.gone` when the message is deleted;
     ///   `.stale` when the version of the message is not `etag`; `.conflict` for an action that exists.

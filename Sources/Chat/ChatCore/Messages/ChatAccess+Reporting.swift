@@ -53,7 +53,7 @@ extension ChatAccess {
     }
 
     /// Returns the key of the record that lists the reports of a message. The record has the type of a message record:
-    /// its channel is the channel of the reports, and its timetoken is that of the reported message.
+    /// its channel is the channel of the reports, and its timetoken is the timetoken of the reported message.
     func reportsKey(_ timetoken: Timetoken, _ channel: String) -> RecordKey {
         MessageRecord.key(Self.moderationChannel(of: channel), timetoken, in: app)
     }

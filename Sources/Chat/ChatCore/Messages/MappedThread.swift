@@ -30,7 +30,7 @@ public struct MappedThread: Sendable, Equatable {
     /// The name of the channel by which PubNub clients address the thread.
     public var name: String { "\(Self.prefix)\(parent)_\(root)" }
 
-    /// The prefix of the names of such channels.
+    /// The prefix of the names of threads' channels.
     public static let prefix = "PUBNUB_INTERNAL_THREAD_"
 }
 

@@ -91,8 +91,8 @@ extension ChatAccess {
     /// Runs a decision about a message. Fails when the actor no longer has the permission, or when the message no
     /// longer exists.
     ///
-    /// - Parameter keys: the keys of the records that the decision reads in addition to those of the message and its
-    ///   channel.
+    /// - Parameter keys: the keys of the records that the decision reads in addition to the records of the message and
+    ///   its channel.
     func decide<Value: Sendable>(
         _ context: MessageContext, _ keys: [RecordKey] = [],
         _ body: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
@@ -113,8 +113,8 @@ extension ChatAccess {
         }
     }
 
-    /// Prints the member `channel` with the channel in the form of the REST API. Prints nothing for a channel without a
-    /// record. The snapshot must contain the channel's member counts.
+    /// Prints the JSON member `channel` with the channel in the form of the REST API. Prints nothing for a channel
+    /// without a record. The snapshot must contain the channel's member counts.
     func printChannel(_ channel: ChannelRecord?, _ snapshot: RecordSnapshot, to writer: inout JSONWriter) {
         guard let channel else { return }
         writer.key("channel")

@@ -3,7 +3,7 @@ import JSON
 
 extension ChatAccess {
     /// Bans a user from a channel, mutes the user there, or both. Replaces a restriction in force. Repeating the call
-    /// changes nothing more. A banned user is no longer a member or operator of the channel.
+    /// has no further effect. A banned user is no longer a member or operator of the channel.
     ///
     /// The restriction is in force until it is lifted or expires. It does not require that the channel has a record, or
     /// that the user is a member.
@@ -11,7 +11,7 @@ extension ChatAccess {
     /// - Parameters:
     ///   - precondition: the required version of the stored restriction.
     ///   - named: the operator who restricts, when the request names one; nil otherwise.
-    ///   - announces: true to send an event to PubNub clients; false when the requesting client publishes it there
+    ///   - announces: true to send an event to PubNub clients; false when the requesting client publishes the event
     ///     itself.
     /// - Throws: `.malformed` for a request without a ban or mute, or with an end in the past; `.forbidden` with the
     ///   slug `not_operator` when the caller is not an operator of the channel; the errors of
@@ -91,8 +91,8 @@ extension ChatAccess {
 }
 
 extension ChatAccess {
-    /// Freezes a channel, so that only its operators may write in it, or unfreezes it. Repeating the call changes
-    /// nothing more.
+    /// Freezes a channel, so that only its operators may write in it, or unfreezes it. Repeating the call has no
+    /// further effect.
     ///
     /// - Throws: `.notFound` when the channel has no record; `.forbidden` with the slug `not_operator` when the caller
     ///   is not an operator of the channel.

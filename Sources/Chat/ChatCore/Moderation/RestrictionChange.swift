@@ -10,7 +10,7 @@ struct RestrictionChange {
     let actor: Actor
     let user: String
     let channel: String
-    /// True to send an event to PubNub clients; false when the requesting client publishes it there itself.
+    /// True to send an event to PubNub clients; false when the requesting client publishes the event itself.
     var announcesOnWire = true
     private let record: ChannelRecord?
     private var members: MemberChange?
@@ -33,7 +33,7 @@ struct RestrictionChange {
         if record != nil { members = try MemberChange(of: channel, snapshot, by: actor, in: chat) }
     }
 
-    /// Requires that the actor is an operator of the channel, or a manager, and is not banned or muted in it.
+    /// Requires that the actor is a manager, or an operator of the channel who is not banned or muted in the channel.
     ///
     /// - Throws: `.forbidden` for any other actor.
     func requireRights() throws(ChatError) {
@@ -48,7 +48,7 @@ struct RestrictionChange {
     var stored: RestrictionRecord? { snapshot.restriction(of: user, in: channel, chat.app) }
 
     /// Returns the restriction in force; nil when there is none. Announces the end of an expired restriction first, so
-    /// that this event comes before later ones.
+    /// that the event of the end comes before later events.
     mutating func current() -> RestrictionRecord? {
         guard let stored else { return nil }
         guard stored.isOver(at: snapshot.now) else { return stored }

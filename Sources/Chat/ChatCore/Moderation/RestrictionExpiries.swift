@@ -2,10 +2,10 @@ import ChatModel
 import Locking
 
 /// The expiry times of restrictions, used to announce their ends on time. An expired restriction has no effect even
-/// before that, because every check compares the expiry with the current time.
+/// before its end is announced, because every check compares the expiry with the current time.
 ///
-/// An app may have any number of restrictions, so only the next expiries are in memory. When they have passed, the next
-/// ones are read from the store.
+/// An app may have any number of restrictions, so only the next expiries are in memory. After these expiries have
+/// passed, the next ones are read from the store.
 final class RestrictionExpiries: Sendable {
     fileprivate struct End: Sendable {
         var moment: Timetoken

@@ -1,13 +1,13 @@
 public import ChatModel
 public import JSON
 
-/// Presence on many channels at once, for clients that use one connection for many channels.
+/// Presence on many channels in one request, for clients that use one connection for many channels.
 extension ChatAccess {
     /// Sends a heartbeat for a user on all of these channels. Channels where the user may not be present are left out.
     ///
     /// - Parameters:
     ///   - duration: the time for which the heartbeat keeps the user present, limited to between 2 seconds and one day.
-    ///   - holder: the poll that keeps the user present until it is answered; nil for a heartbeat without a poll.
+    ///   - holder: the poll that keeps the user present until its response is sent; nil for a heartbeat without a poll.
     ///   - states: the user's new states by channel.
     /// - Throws: `.forbidden` when the caller may not report the user's presence on a channel; `.overloaded` when too
     ///   many requests wait; `.tooLarge` for a state above the size limit.
@@ -78,8 +78,8 @@ extension ChatAccess {
         return occupied
     }
 
-    /// Returns true when the user may be present on a channel. A user who is already present was checked before, and a
-    /// ban ends the presence.
+    /// Returns true when the user may be present on a channel. A user who is already present is not checked again,
+    /// because a ban ends the presence.
     private func mayAppear(_ user: String, on name: String) async throws(ChatError) -> Bool {
         guard !tracker.isPresent(user, channel(name)) else { return true }
         return try await refusal(to: .being, of: user, in: name) == nil

@@ -37,7 +37,7 @@ extension ChatAccess {
     /// Returns one page of the users inside an open channel, ordered by id.
     ///
     /// - Parameter user: the last user of the previous page; nil for the first page.
-    /// - Throws: `.notFound` or `.conflict` for a channel that is not open, as ``enter(_:into:)``; the errors of
+    /// - Throws: `.notFound` or `.conflict` for a channel that is not open, as in ``enter(_:into:)``; the errors of
     ///   ``occupants(of:after:_:limit:)``.
     public func participants(
         of name: String, after user: String? = nil, _ order: ListOrder = .ascending, limit: Int
@@ -49,7 +49,7 @@ extension ChatAccess {
 
     /// Returns one user inside an open channel; nil when the user is not inside.
     ///
-    /// - Throws: `.notFound` or `.conflict` for a channel that is not open, as ``enter(_:into:)``; `.forbidden` when
+    /// - Throws: `.notFound` or `.conflict` for a channel that is not open, as in ``enter(_:into:)``; `.forbidden` when
     ///   the caller may not read the channel.
     public func participant(_ user: String, of name: String) async throws(ChatError) -> Occupancy.Occupant? {
         try await requireAccess(of: name)

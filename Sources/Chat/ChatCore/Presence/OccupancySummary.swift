@@ -6,7 +6,7 @@ import JSON
 struct OccupancySummary {
     /// The size in bytes above which the event omits the names. Clients then request the list of present users.
     static let bytesMost = 30_000
-    /// A number of names that cannot fit into the event.
+    /// The maximum number of names to collect. More names cannot fit into the event.
     private static let namesMost = bytesMost / 4
 
     let due: Timetoken

@@ -13,8 +13,8 @@ final class PresenceEntry {
     /// The deadline of the entry in the queue of deadlines. When it is reached, a later deadline is queued if the entry
     /// was renewed.
     var queued = UInt64.max
-    /// The uptime until which a poll that ends may have begun before the user's last departure. Such a poll must not
-    /// extend the user's presence. Zero for an entry that does not follow a departure.
+    /// A poll that ends before this uptime does not extend the user's presence, because the poll may have begun before
+    /// the user's last departure. Zero for an entry that does not follow a departure.
     var doubtedUntil: UInt64 = 0
 
     init(_ presenceKey: PresenceKey) { self.presenceKey = presenceKey }
@@ -23,7 +23,7 @@ final class PresenceEntry {
 /// One connection of a user: a stream or a poll.
 final class Link {
     let user: UserID
-    /// The entries that the connection keeps.
+    /// The presence entries that exist because of this connection.
     var entries = PresenceIndex<PresenceScope>()
     /// The uptime at which the connection counts as gone; `max` while it is connected.
     var ends = UInt64.max
@@ -98,13 +98,13 @@ extension PresenceScope: PresenceKeyPart {
 }
 
 extension ExactText: PresenceKeyPart {
-    /// The user's name.
+    /// Takes the user's name from a presence key.
     init(of presenceKey: PresenceKey) { self.init(presenceKey.user) }
 }
 
 /// An index of presence entries by a part of their keys.
 ///
-/// Most indexes have one entry: most users are in one channel, most connections keep one entry, and most channels have
+/// Most indexes have one entry: most users are in one channel, most connections have one entry, and most channels have
 /// one user. A single entry is stored without a dictionary, which would take more memory than the rest of the entry.
 struct PresenceIndex<Key: PresenceKeyPart> {
     private var first: PresenceEntry?

@@ -3,8 +3,8 @@ import JSON
 
 /// Converts changes of the presence store to events, in the order of the store.
 ///
-/// Used by a single task. Events that the log rejects are stored for the next attempt, up to a limit; the oldest are
-/// then dropped. Losing such an event is acceptable, because clients can always query the store.
+/// Used by a single task. Events that the log rejects are stored for the next attempt, up to a limit. Above the limit,
+/// the oldest events are dropped. Losing such an event is acceptable, because clients can always query the store.
 struct PresenceEvents {
     /// The maximum number of events in one append to the log.
     private static let batch = 500
@@ -49,8 +49,8 @@ struct PresenceEvents {
         }
     }
 
-    /// Returns true when the change becomes part of a summary. After a change that is part of an unfinished summary,
-    /// all changes of the channel must be part of it. Otherwise a client could see a user leave whose arrival was not
+    /// Returns true when the change becomes part of a summary. While a channel has an unfinished summary, all changes
+    /// of the channel become part of the summary. Otherwise a client could see a user leave whose arrival was not
     /// announced.
     private func isOfBusyChannel(_ change: PresenceChange) -> Bool {
         guard change.presenceKey.kind == .occupant, change.happening != .stateChanged else { return false }

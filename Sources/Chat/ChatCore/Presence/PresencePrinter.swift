@@ -35,8 +35,8 @@ struct PresencePrinter {
             switch report.change.presenceKey.kind {
             case .occupant: [occupant(report)]
             case .typingUser: [typingUser(report)]
-            // The event with the count follows only the last of several changes at once, because the counts between
-            // them were never visible.
+            // If several changes happened in one step, the event with the count follows only the last of them, because
+            // the counts between them were never visible.
             case .participant:
                 [participant(report)]
                     + (last[report.change.presenceKey.channel] == index ? [participantCount(report)] : [])
@@ -125,7 +125,7 @@ struct PresencePrinter {
         _ type: String, _ report: PresenceEvents.Report, kind: EventKind = .other,
         _ print: (inout JSONWriter) -> Void
     ) -> EventDraft {
-        // Readers keep thousands of these events in memory, so the capacity is only that of a typical event.
+        // Readers keep thousands of these events in memory, so the capacity is only the size of a typical event.
         let data = JSONText(capacity: 64) { writer in
             writer.beginObject()
             print(&writer)
@@ -144,7 +144,7 @@ struct PresencePrinter {
         records[UserRecord.key(name, in: app)].flatMap { UserRecord($0) } ?? UserRecord(id: name)
     }
 
-    /// Prints the member `channel`. Prints nothing for a channel without a record.
+    /// Prints the JSON member `channel`. Prints nothing for a channel without a record.
     private func printChannel(_ id: ChannelID, to writer: inout JSONWriter) {
         guard let channel = channel(id) else { return }
         writer.key("channel")

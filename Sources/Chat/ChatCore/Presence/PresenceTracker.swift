@@ -19,7 +19,7 @@ public final class PresenceTracker: Sendable {
 
     private struct State {
         var requests: [PresenceRequest] = []
-        /// True when no entry can time out and no event waits to be appended. Then the check each second is suspended.
+        /// True when no entry can time out and no event waits to be appended. The check each second is then suspended.
         var isQuiet = true
         /// True until the tracker stops. Requests that arrive before it runs are queued.
         var isOpen = true
@@ -49,11 +49,11 @@ public final class PresenceTracker: Sendable {
 // MARK: - Connections
 
 extension PresenceTracker {
-    /// Registers a stream or poll of a user's device. Also called when channels are added to it.
+    /// Registers a stream or poll of a user's device. Also call this when channels are added to a stream.
     ///
-    /// Call this for every device: a user stays inside the open channels that the user has entered while the user has
-    /// at least one connection. Like all methods of this extension, it returns at once. The calls are processed in
-    /// order.
+    /// Call this for the streams and polls of every device: a user stays inside the open channels that the user has
+    /// entered while the user has at least one connection. Like all methods of this extension, it returns immediately.
+    /// The calls are processed in order.
     ///
     /// - Parameter channels: the names of the channels on which the connection makes the user present; empty for a
     ///   stream without presence.
@@ -97,12 +97,13 @@ extension PresenceTracker {
         }
     }
 
-    /// Reports that a poll was answered. The entries of the poll end after `duration`, unless the next poll arrives.
+    /// Reports that the response of a poll was sent. The entries of the poll end after `duration`, unless the next poll
+    /// arrives.
     public func concluded(_ holder: HolderID, lasting duration: Duration) {
         enqueue { store throws(ChatError) in try await store.conclude(holder, for: duration) }
     }
 
-    /// Reports that a connection was closed intentionally. The entries of the connection end at once.
+    /// Reports that a connection was closed intentionally. The entries of the connection end immediately.
     public func closed(_ holder: HolderID) {
         enqueue { store throws(ChatError) in try await store.release(nil, by: holder) }
     }
@@ -236,7 +237,7 @@ struct PresenceOrigin: Sendable {
     var cause: String?
     /// The user who made the change; nil when the user changed their own presence.
     var user: String?
-    /// The JSON of the event for PubNub's wire protocol, as the client published it; nil for the standard form.
+    /// The JSON of the event for the PubNub-compatible API, as the client published it; nil for the standard form.
     var wire: JSONText?
 }
 

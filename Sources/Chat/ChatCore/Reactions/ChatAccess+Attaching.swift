@@ -116,7 +116,7 @@ extension MessageRecord {
     }
 
     /// Sets the channel of the thread. Several actions may name the same channel, because several first replies may be
-    /// sent at once. The thread cannot move to another channel.
+    /// sent at the same time. The thread cannot move to another channel.
     ///
     /// - Throws: `.conflict` when the thread already has another channel.
     private mutating func nameThread(_ channel: String) throws(ChatError) {

@@ -1,7 +1,7 @@
 public import ChatModel
 
 extension ChatAccess {
-    /// Adds a user's reaction to a message. Repeating the call changes nothing more.
+    /// Adds a user's reaction to a message. Repeating the call has no further effect.
     ///
     /// - Parameter user: the user who reacts; nil for the caller's own user.
     /// - Returns: the reaction, and true when it is new.

@@ -36,8 +36,8 @@ public enum ReceiptKind: Sendable, CaseIterable {
 }
 
 extension ChatAccess {
-    /// Moves a member's mark forward to a message. A mark at or after that message does not move, so the newest message
-    /// wins when several devices set marks.
+    /// Moves a member's mark forward to a message. A mark at or after the message does not move. So when several
+    /// devices set marks, the mark stays at the newest message.
     ///
     /// - Parameters:
     ///   - timetoken: the timetoken of the message; nil for the newest message of the channel.
@@ -59,7 +59,7 @@ extension ChatAccess {
 
     /// Moves a mark forward, and notifies the user of the new unread counts.
     ///
-    /// - Parameter wire: the JSON of the event for PubNub's wire protocol; nil for the standard form.
+    /// - Parameter wire: the JSON of the event for the PubNub-compatible API; nil for the standard form.
     private func move(
         _ kind: ReceiptKind, of user: String, in channel: String, to mark: Timetoken, showing wire: JSONText? = nil
     ) async throws(ChatError) -> Decided<MembershipRecord> {

@@ -3,8 +3,8 @@ import ChatModel
 /// Counts the members of a channel whose marks are before the mark of a receipt.
 ///
 /// The members are read before the decision that moves the mark. In the decision, only the members whose marks were
-/// before it are read again; this is sufficient, because marks only move forward. If members joined or left meanwhile,
-/// the decision fails with `.conflict`, and the caller repeats it.
+/// before the new mark are read again; this is sufficient, because marks only move forward. If members joined or left
+/// meanwhile, the decision fails with `.conflict`, and the caller repeats it.
 struct ReceiptMembers: Sendable {
     /// The maximum number of members of a channel in which members are counted.
     static let most = 100

@@ -2,12 +2,12 @@ import ChatModel
 import JSON
 import Locking
 
-/// The unread counts of users, in memory for watched users and for users whose counts were requested recently. The
-/// entry of such a user is called a *holder*.
+/// The unread counts of users, in memory for watched users and for users whose counts were requested recently. Such a
+/// user is called a *holder*.
 ///
-/// A committed message adds one to the count of each holder who has joined its channel. Any other change (a mark moves,
-/// a member leaves, a message is deleted) makes the channel *stale* for its holders: the next request counts the
-/// channel again in the log. Counts are never decremented, so they cannot become wrong over time.
+/// A committed message adds one to the count of each holder who has joined the message's channel. Any other change (a
+/// mark moves, a member leaves, a message is deleted) makes the channel *stale* for its holders: the next request
+/// counts the channel again in the log. Counts are never decremented, so they cannot become wrong over time.
 actor UnreadCounts {
     struct Holder: Sendable {
         var channels: [ExactText: UnreadChannel] = [:]
@@ -37,7 +37,7 @@ actor UnreadCounts {
     let directory: any Directory
     let pendingDeletions: PendingDeletions
     let clock: WallClock
-    /// Returns the users, of the given ones, who follow `channel.activity` now.
+    /// Returns the given users who follow `channel.activity` now.
     let following: @Sendable ([UserID]) async -> Set<UserID>
     private let capacity: Int
     private enum Phase { case idle, running, over }
@@ -59,7 +59,7 @@ actor UnreadCounts {
     }
     private let waiters = PositionWaiters<Timetoken>()
     private var uses: UInt64 = 0
-    /// False while all holders are known to be in use. Then the search for unused holders is skipped.
+    /// False while all holders are known to be in use. The search for unused holders is then skipped.
     private var mayHaveIdle = true
 
     init(

@@ -22,8 +22,8 @@ public struct RecordList: Sendable {
     /// True to return the total number of selected records. With a filter or a time bound, the total is nil when it
     /// would require examining more than ``RecordList/examinedMost`` records.
     public var wantsTotal = false
-    /// The field names of a client of PubNub's wire protocol. The filter is then in PubNub's filter language. Nil for
-    /// the native names and language.
+    /// The field names of the PubNub-compatible API. When they are set, the filter is in PubNub's filter language. Nil
+    /// for the field names and the filter language of the native API.
     public var fields: RecordFields?
     /// The number of records to skip, for clients that number their pages; nil for none. Do not combine it with a
     /// cursor.
@@ -45,7 +45,7 @@ public struct RecordFields: Sendable {
         let stored: String
     }
 
-    /// A field that has a fixed text for filters while a condition is true, whatever its stored value is.
+    /// A field that has a fixed text for filters while a condition is true, regardless of its stored value.
     public struct Override: Sendable {
         let stored: String
         let condition: RecordFilter
@@ -144,7 +144,7 @@ public struct RecordFields: Sendable {
 
     var words: [String] { names.map(\.word) }
 
-    /// Returns the condition that compares a field with a value, including the override.
+    /// Returns the condition that compares a field with a value, and takes the override of the field into account.
     func compare(_ stored: String, _ comparison: RecordFilter.Comparison, _ value: RecordFilter.Value) -> RecordFilter {
         let comparing = RecordFilter.compare(field: stored, comparison, value)
         guard let override, override.stored == stored else { return comparing }

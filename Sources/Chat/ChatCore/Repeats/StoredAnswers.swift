@@ -41,7 +41,8 @@ public final class StoredAnswers: Sendable {
         case answered(Answer)
     }
 
-    /// The maximum size in bytes of a stored response body. A repeated request whose response was larger gets `lost`.
+    /// The maximum size in bytes of a stored response body. For a repeated request whose first response was larger, the
+    /// state is ``Earlier/lost``.
     static let answerBytes = 256 * 1024
     /// The time after which a request without a stored response counts as ended.
     private static let timeout: Duration = .seconds(60)
@@ -236,7 +237,8 @@ public final class PendingAnswer: Sendable {
         subject.withLock { $0 = StoredAnswers.parent(ofAnswersAbout: message, in: channel) }
     }
 
-    /// The parent of the record, which identifies that message; nil when no message was declared.
+    /// The `parent` of the stored record: the id of the message that ``concern(_:in:)`` declared; nil when that method
+    /// was not called. The record is removed together with the message.
     var parent: String? { subject.withLock { $0 } }
 
     /// Returns the change that stores the record of the key, to add to a commit; nil when there is no current request

@@ -100,8 +100,8 @@ struct SecretReencryption {
     }
 }
 
-/// A member of a record that contains secrets. It determines which texts in the member are secrets. All other texts may
-/// come from users, even when they look encrypted.
+/// Identifies the texts that are secrets in one member of a record. Only these texts are re-encrypted. All other texts
+/// may come from users, and stay unchanged even when they look encrypted.
 private struct SecretPlace {
     /// The names of the nested members that are secrets; nil when every text is a secret.
     private let members: Set<String>?

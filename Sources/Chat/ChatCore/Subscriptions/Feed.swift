@@ -1,7 +1,7 @@
 public import ChatModel
 
 /// A receiver of the events of a feed. The hub calls it on its executor, in the order of the log, at most once per
-/// turn. A turn is a step in which the hub runs without suspending.
+/// iteration. An iteration is a step in which the hub distributes events without suspending.
 public protocol FeedSink: AnyObject, Sendable {
     /// Receives events that match the feed's selection. Must not block.
     func receive(_ events: [Event])
@@ -21,7 +21,7 @@ final class Feed {
     /// The other sinks, by identity. A dictionary, because thousands of polls may share one feed and detach at the same
     /// moment.
     private var others: [ObjectIdentifier: any FeedSink] = [:]
-    /// The events of the current turn of the hub.
+    /// The events of the hub's current iteration.
     private var pending: [Event] = []
 
     init(_ selection: Selection) { self.selection = selection }
@@ -38,7 +38,7 @@ final class Feed {
         if first === sink { first = nil } else { others[ObjectIdentifier(sink)] = nil }
     }
 
-    /// Adds an event that `flush` will send. Returns true for the first event of the turn.
+    /// Adds an event that `flush` will send. Returns true for the first event of the hub's iteration.
     func add(_ event: Event) -> Bool {
         pending.append(event)
         return pending.count == 1

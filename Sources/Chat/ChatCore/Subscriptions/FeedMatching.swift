@@ -1,7 +1,7 @@
 import ChatModel
 
-/// The matching of one event against feeds. Evaluating many filters may take longer than one turn of the hub, so the
-/// results are stored for the next turn.
+/// The matching of one event against feeds. Evaluating many filters may take longer than one iteration of the hub, so
+/// the results are stored for the next iteration.
 struct FeedMatching {
     /// The number of filters, or of filter steps, after which the clock is read again.
     private enum FilterBudget {
@@ -27,10 +27,10 @@ struct FeedMatching {
         subject = FilterSubject(event)
     }
 
-    /// Begins a turn of the hub.
+    /// Begins an iteration of the hub.
     ///
     /// - Parameter deadline: the time after which no more filters are evaluated; nil to evaluate all filters. At least
-    ///   one filter is evaluated in each turn.
+    ///   one filter is evaluated in each iteration.
     mutating func begin(until deadline: ContinuousClock.Instant?) {
         for (feed, holds) in checkedFeeds[verdicts.count...] { verdicts[ObjectIdentifier(feed)] = holds }
         self.deadline = deadline
@@ -55,7 +55,7 @@ struct FeedMatching {
     }
 
     /// True when the deadline has passed. The clock is read only after a number of filters or filter steps, and never
-    /// before the first filter of a turn.
+    /// before the first filter of an iteration.
     private var isOver: Bool {
         mutating get {
             guard let deadline, filters > 0,

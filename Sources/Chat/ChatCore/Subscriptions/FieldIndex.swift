@@ -36,8 +36,9 @@ struct NumberSet: Sendable {
 /// An index of the subscribers to one channel, by the values of event fields that their filters require. The cost of
 /// matching an event depends on the number of fields, not on the number of subscribers.
 ///
-/// Each member of the index is listed under the requirement that the fewest members share when it is inserted. For
-/// example, the filter `data.live == true && data.customer == 'c17'` is soon listed under the customer.
+/// A filter may have several requirements. A member is listed under the requirement under which the fewest other
+/// members are listed when the member is inserted. For example, when many members are listed under `data.live == true`,
+/// the filter `data.live == true && data.customer == 'c17'` is listed under the customer.
 struct FieldIndex: Sendable {
     /// The number of members that are tested one after the other before the tables are used. For so few members, a
     /// table would cost more than it saves.

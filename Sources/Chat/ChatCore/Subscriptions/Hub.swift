@@ -7,9 +7,9 @@ import Locking
 /// The hub is an actor that runs on a given executor. In the gateway, this is the streaming loop. Code that already
 /// runs on that loop enters the actor with `assumeIsolated`.
 public actor Hub {
-    /// The limits of one turn: a step in which the hub distributes events without suspending. A commit may contain
-    /// thousands of events, and all other work on the executor waits during a turn. The buffered output of streams must
-    /// also be sent before it is overwritten.
+    /// The limits of one iteration: a step in which the hub distributes events without suspending. A commit may contain
+    /// thousands of events, and all other work on the executor waits during an iteration. The buffered output of
+    /// streams must also be sent before it is overwritten.
     private enum Turn {
         static let events = 256
         static let weight = 256 * 1024
@@ -39,10 +39,10 @@ public actor Hub {
     var moveObservers: [@Sendable (UserID) -> Void] = []
     private var audienceSnapshot = AudienceChanges()
     private var audienceObservers: [@Sendable (Event) -> Void] = []
-    /// The feeds with events in the current turn. It is a property so that its memory is reused.
+    /// The feeds with events in the current iteration. A property, so that the memory of the array is reused.
     private var touched: [Feed] = []
-    /// The next event, while evaluating its filters takes more than one turn. The event was not yet distributed to any
-    /// feed.
+    /// The matching of the next event, while evaluating its filters takes more than one iteration; nil at other times.
+    /// The event was not yet distributed to any feed.
     private var trial: FeedMatching?
     private let waiters = PositionWaiters<Timetoken>()
 
@@ -119,7 +119,7 @@ extension Hub {
 
     /// Registers an observer of events that change the audience of their channel: a ban or its end, a member who
     /// leaves, and a channel that is created or changed. The hub calls the observer on its executor, after every feed
-    /// has received that event and before any feed receives the next event.
+    /// has received the event and before any feed receives the next one.
     public func observeAudience(_ observer: @escaping @Sendable (Event) -> Void) { audienceObservers.append(observer) }
 
     /// The number of distributed events that changed an audience. Read it before a check of the right to receive, and
@@ -154,7 +154,7 @@ extension Hub {
         } while !rest.isEmpty
     }
 
-    /// Returns the events of the next turn, at least one.
+    /// Returns the events of the next iteration, at least one.
     private static func turn(of events: ArraySlice<Event>) -> ArraySlice<Event> {
         var weight = 0
         var end = events.startIndex
@@ -165,7 +165,7 @@ extension Hub {
         return events[..<end]
     }
 
-    /// Distributes events in one turn.
+    /// Distributes events in one iteration.
     ///
     /// - Returns: the index after the last distributed event. It is the start index when some filters of the first
     ///   event must still be evaluated.
@@ -209,8 +209,7 @@ extension Hub {
         activity.record(event)
     }
 
-    /// Returns the users, of the given ones, with a stream, poll or listener that selects the type `channel.activity`
-    /// by name.
+    /// Returns the given users who have a stream, poll or listener that selects the type `channel.activity` by name.
     func namingActivity(_ users: [UserID]) -> Set<UserID> {
         Set(
             users.filter { user in

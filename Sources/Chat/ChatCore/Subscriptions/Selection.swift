@@ -56,10 +56,10 @@ public struct Selection: Sendable {
     public var viewer: Viewer? { parts.viewer }
     /// True for a selection with a user's own credential and without a viewer. A channel pattern then selects only
     /// events for everyone with access to the channel. A channel name also selects events for users in the channel.
-    /// Neither selects events for single users.
+    /// Events for single users are not selected.
     public var isOfUser: Bool { parts.isOfUser }
-    /// True when the subscriber reads the wire protocol of another service. Only such subscribers receive events with
-    /// the audience ``Audience/wire``.
+    /// True when the subscriber uses the PubNub-compatible API. Only such subscribers receive events with the audience
+    /// ``Audience/wire``.
     public var isWire: Bool { parts.isWire }
     /// True when the selection includes a type of `BuiltInTypes.namedOnly`.
     var namesActivity: Bool { parts.namesActivity }
@@ -81,8 +81,8 @@ public struct Selection: Sendable {
             isExact ? channels : channels.normalized, Self.normalized(types), filter, viewer, isOfUser, isWire)
     }
 
-    /// Returns the same selection for the device of a viewer. It does not include events for the wire protocol of
-    /// another service, because devices get the same information from other events.
+    /// Returns the same selection for the device of a viewer. It does not include events that are only for the
+    /// PubNub-compatible API, because devices get the same information from other events.
     func heard(by viewer: Viewer) -> Selection {
         Selection(channels: channels, types: types, filter: filter, viewer: viewer, isOfUser: false)
     }
@@ -191,8 +191,8 @@ extension ChatAccess {
             types: try typePatterns(types), filter: filter, isOfUser: caller.user != nil)
     }
 
-    /// Creates a selection from an existing one, with other channels or types; nil leaves them unchanged. The rules are
-    /// the same as for a new selection.
+    /// Creates a selection from an existing selection, with other channels or types; nil leaves the channels or types
+    /// unchanged. The rules are the same as for a new selection.
     ///
     /// - Throws: `.forbidden` for channels or types that the caller may not use; `.malformed` for invalid names or too
     ///   many of them.

@@ -75,8 +75,8 @@ public struct SelectionIndex: Sendable {
     }
 }
 
-/// The subscribers of one channel: the number of the first subscriber, and the number of the index of the others.
-/// Small, because there may be a million channels.
+/// The subscribers of one channel: the number of the first subscriber, and the number of the index that contains the
+/// other subscribers. The type is small, because there may be a million channels.
 private struct ChannelSubscribers: Sendable {
     static let none = UInt32.max
 

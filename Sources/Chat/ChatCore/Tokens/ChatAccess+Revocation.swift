@@ -5,7 +5,7 @@ import Text
 
 /// Revokes tokens before they expire. The digests of revoked tokens are stored until the tokens would have expired.
 extension ChatAccess {
-    /// Revokes a token. Repeating the call changes nothing more.
+    /// Revokes a token. Repeating the call has no further effect.
     ///
     /// - Parameter until: the time at which the token expires.
     /// - Throws: `.forbidden` without the scope `manage`; the errors of the store.
@@ -31,8 +31,8 @@ extension ChatAccess {
     /// Revokes all tokens of a user: tokens of the native API, stream tickets, and the user's PubNub access tokens.
     /// Connections that were opened with them are closed. Tokens that are issued later stay valid.
     ///
-    /// - Parameter before: the time before which tokens must have been issued to be revoked; nil for the current time.
-    ///   If an earlier call had a later time, that time remains in force.
+    /// - Parameter before: tokens issued before this time are revoked; nil for the current time. If an earlier call had
+    ///   a later time, that time remains in force.
     /// - Returns: the time that is in force.
     /// - Throws: `.malformed` for a bad name or a time in the future; `.forbidden` without the scope `manage`, for a
     ///   user's credential, and for a key that is restricted to some channels.

@@ -30,7 +30,7 @@ extension ChatService {
         return Timetoken((moment.rawValue + second - 1) / second * second)
     }
 
-    /// Calls `body` with the app of each revocation, after it took effect. Then `body` must check the connections of
-    /// revoked credentials again.
+    /// Calls `body` with the app of each revocation, after it took effect. In `body`, check whether open connections
+    /// use a revoked credential.
     public func observeRevocations(_ body: @escaping @Sendable (AppID) -> Void) { revokedTokens.observe(body) }
 }

@@ -4,12 +4,12 @@ import Locking
 
 /// The revoked tokens, in memory, because every request with a token checks them.
 ///
-/// A token is revoked alone, or together with all tokens that were issued to its user before a time. A revocation takes
-/// effect at once on this node, and within a second on other nodes.
+/// A token is revoked alone, or together with all tokens that were issued to its user before a given time. A revocation
+/// takes effect immediately on this node, and within a second on other nodes.
 final class RevokedTokens: Sendable {
     private struct Known {
         var tokens: Set<RecordKey> = []
-        /// The time of revocation by user. Tokens of the user that were issued before it are invalid.
+        /// A time for each user. Tokens issued to the user before this time are revoked.
         var users: [UserID: Timetoken] = [:]
     }
 
@@ -27,7 +27,8 @@ final class RevokedTokens: Sendable {
 
     func contains(_ key: RecordKey) -> Bool { known.withLock { $0.tokens.contains(key) } }
 
-    /// Returns the time before which the user's tokens are revoked; nil when none were revoked.
+    /// Returns the user's time of revocation: tokens issued to the user before this time are revoked. Nil when no
+    /// tokens of the user were revoked together.
     func moment(of user: UserID) -> Timetoken? { known.withLock { $0.users[user] } }
 
     /// True when no token is revoked alone.
@@ -72,7 +73,7 @@ final class RevokedTokens: Sendable {
 struct UserRevocation {
     private static let prefix = RecordKey.prefix(["user"])
 
-    /// The time before which tokens must have been issued to be revoked.
+    /// Tokens issued before this time are revoked.
     var before: Timetoken
 
     init(before: Timetoken) { self.before = before }

@@ -130,7 +130,7 @@ extension Tracer {
 
 /// A finished span of a trace.
 public struct Span: Sendable {
-    /// The kind of a span. The raw values are those of OpenTelemetry.
+    /// The kind of a span. OpenTelemetry defines the raw values.
     public enum Kind: Int, Sendable { case work = 1, server = 2, client = 3 }
 
     /// The value of an attribute.

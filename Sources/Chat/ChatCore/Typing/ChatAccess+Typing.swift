@@ -3,10 +3,10 @@ public import JSON
 
 extension ChatAccess {
     /// Marks a user as typing in a channel, until ``stopTyping(_:on:showing:)`` or for `Limits.typingAge` (ten seconds
-    /// by default). If the user is already typing, only subscribers with PubNub's wire protocol receive an event,
+    /// by default). If the user is already typing, only subscribers of the PubNub-compatible API receive an event,
     /// because their SDKs forget typing users sooner.
     ///
-    /// - Parameter wire: the JSON of the event for PubNub's wire protocol; nil for the standard form.
+    /// - Parameter wire: the JSON of the event for the PubNub-compatible API; nil for the standard form.
     /// - Throws: `.forbidden` for a user who may not write in the channel.
     public func startTyping(_ user: String, on name: String, showing wire: JSONText? = nil) async throws(ChatError) {
         try requireOwn(user, on: name, for: "typing.started")

@@ -2,8 +2,8 @@ public import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// Blocks the user `other` for `user`, who then receives no messages of `other`. Repeating the call changes nothing
-    /// more.
+    /// Blocks the user `other` for `user`, who then receives no messages of `other`. Repeating the call has no further
+    /// effect.
     ///
     /// - Throws: `.invalid` with the slug `own_block` when both users are the same; `.forbidden` when the caller does
     ///   not act for `user`; `.malformed` for a bad name.

@@ -19,7 +19,7 @@ public struct UserEdit: Sendable {
     public var custom = FieldEdit<JSONText>.keep
     /// Texts by key, together at most `Limits.recordValueBytes` bytes of JSON. They replace all previous texts.
     public var metadata = FieldEdit<[String: String]>.keep
-    /// True to accept all invitations automatically: an invitation then makes the user a member at once.
+    /// True to accept all invitations automatically: an invitation then makes the user a member immediately.
     public var autoAcceptsInvites = FieldEdit<Bool>.keep
 
     /// Creates an edit that changes no field.

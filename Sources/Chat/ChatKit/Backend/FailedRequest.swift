@@ -10,7 +10,7 @@ public struct FailedRequest: Sendable, Equatable {
     /// The `X-Request-Id` that was sent. The gateway's log contains it.
     public let id: String
 
-    /// A failed request.
+    /// Creates a failed request.
     public init(method: String, path: String, id: String) {
         self.method = method
         self.path = path

@@ -61,7 +61,7 @@ public struct MessageReferences: Sendable, Equatable {
     /// True when the message mentions every user of the channel instead of single users.
     public var mentionsEverybody = false
 
-    /// Empty references.
+    /// Creates empty references.
     public init() {}
 }
 
@@ -82,7 +82,7 @@ public struct Reaction: Sendable, Equatable {
     /// The timetoken of the reaction.
     public let timetoken: Timetoken
 
-    /// A reaction, for example in a test.
+    /// Creates a reaction, for example in a test.
     public init(value: String, userId: String, timetoken: Timetoken) {
         self.value = value
         self.userId = userId
@@ -101,7 +101,7 @@ public struct MessageAction: Sendable, Equatable {
     /// The timetoken of the action.
     public let timetoken: Timetoken
 
-    /// An action, for example in a test.
+    /// Creates an action, for example in a test.
     public init(type: String, value: String, userId: String, timetoken: Timetoken) {
         self.type = type
         self.value = value
@@ -119,7 +119,7 @@ public struct RequestOptions: Sendable, Equatable {
     /// True to compress the body with gzip when that makes it smaller.
     public var isCompressed: Bool
 
-    /// Request options; nil selects the default.
+    /// Creates request options; nil selects the default.
     public init(timeout: Duration? = nil, retries: Int? = nil, isCompressed: Bool = false) {
         self.timeout = timeout
         self.retries = retries
@@ -159,7 +159,7 @@ public struct OutgoingMessage: Sendable {
     /// The options of the request that publishes the event.
     public var options = RequestOptions()
 
-    /// A stored event without metadata.
+    /// Creates a stored event without metadata.
     public init(_ form: Form, on channel: String, data: JSONText) {
         self.form = form
         self.channel = channel

@@ -41,7 +41,7 @@ public struct PresentUser: Sendable, Equatable {
     /// The user's state in the channel; an empty object when the user has set none.
     public let state: AnyJSON
 
-    /// A present user with a state.
+    /// Creates a present user with a state.
     public init(userId: String, state: AnyJSON) {
         self.userId = userId
         self.state = state
@@ -58,7 +58,7 @@ public protocol ChatBackend: RecordBackend, MessageBackend, ModerationBackend, P
     /// The id of the user who performs every operation.
     var user: String { get }
 
-    /// Returns the same service for another user. Closing one of the two also closes the other.
+    /// Returns the same service for another user. Closing one of the two backends also closes the other.
     func acting(as user: String) -> any ChatBackend
 
     /// Publishes an event in a channel. When the call returns, a stored event is durable, and an ephemeral event has
@@ -93,7 +93,7 @@ public struct EventQuery: Sendable {
     /// The names and patterns of event types; empty selects every type.
     public var types: [String] = []
 
-    /// A query for the newest 50 events of a channel.
+    /// Creates a query for the newest 50 events of a channel.
     public init(channel: String) { self.channel = channel }
 }
 
@@ -117,7 +117,7 @@ public struct EventSelection: Sendable, Hashable {
     /// True when the reader is a device of the user. A device receives only events whose audience includes the user.
     public var isDevice = false
 
-    /// A selection that starts with new events and has no filter.
+    /// Creates a selection that starts with new events and has no filter.
     public init(channels: [String] = [], types: [String] = []) {
         self.channels = channels
         self.types = types
@@ -142,7 +142,8 @@ public enum LiveUpdate: Sendable {
     case connected(at: Timetoken, hasGap: Bool)
     /// At least one event. A later selection can continue with `cursor` as its `since`.
     case events([LiveEvent], cursor: Timetoken)
-    /// The channels of a channel group have changed. The names are those of all channels followed from now on.
+    /// The channels of a channel group have changed. The value contains the names of all channels that are followed
+    /// from now on.
     case channelsChanged([String])
     /// The connection was lost. The client reconnects and continues after the last event.
     case interrupted(ChatError)
@@ -163,6 +164,8 @@ public struct LiveEvents: AsyncSequence, Sendable {
 
     private let open: @Sendable () -> Next
 
+    /// Creates a sequence of the updates that a function returns.
+    ///
     /// - Parameter open: called once per iterator. The returned function returns one update at each call.
     public init(_ open: @escaping @Sendable () -> Next) { self.open = open }
 
@@ -236,7 +239,7 @@ public struct UnreadCount: Sendable, Equatable {
     /// The counts by the custom type of the channels. Channels without a custom type count only in `total`.
     public let byCustomType: [String: Int]
 
-    /// A count, for example in a test.
+    /// Creates a count, for example in a test.
     public init(total: Int, byCustomType: [String: Int]) {
         self.total = total
         self.byCustomType = byCustomType
@@ -248,23 +251,35 @@ public struct UnreadCount: Sendable, Equatable {
 public protocol ValueBackend: Sendable {
     /// Returns the metadata of a channel.
     func metadata(of channel: String) async throws(ChatError) -> [String: String]
+    /// Adds metadata to a channel.
+    ///
     /// - Throws: `.conflict` when one of the keys already exists.
     func create(metadata: [String: String], of channel: String) async throws(ChatError) -> [String: String]
+    /// Changes the metadata of a channel.
+    ///
     /// - Parameter adding: true also adds keys that do not exist; false ignores them.
     func update(
         metadata: [String: String], adding: Bool, of channel: String
     ) async throws(ChatError) -> [String: String]
+    /// Deletes one key of the metadata of a channel, or all keys.
+    ///
     /// - Parameter key: the key to delete; nil deletes all keys.
     func delete(metadata key: String?, of channel: String) async throws(ChatError)
 
     /// Returns the counters of a channel, by key.
     func counters(of channel: String) async throws(ChatError) -> [String: Int]
+    /// Adds counters to a channel.
+    ///
     /// - Throws: `.conflict` when one of the keys already exists.
     func create(counters: [String: Int], of channel: String) async throws(ChatError) -> [String: Int]
+    /// Sets, increases or decreases counters of a channel.
+    ///
     /// - Parameter adding: true also adds keys that do not exist, starting at 0; false ignores them.
     func update(
         counters: [String: Int], _ change: CounterChange, adding: Bool, of channel: String
     ) async throws(ChatError) -> [String: Int]
+    /// Deletes one counter of a channel, or all counters.
+    ///
     /// - Parameter key: the key to delete; nil deletes all keys.
     func delete(counter key: String?, of channel: String) async throws(ChatError)
 }

@@ -6,8 +6,12 @@ public protocol RecordBackend: Sendable {
     func user(_ id: String) async throws(ChatError) -> UserRecord?
     /// Returns a page of the app's users.
     func users(_ list: RecordList) async throws(ChatError) -> Page<UserRecord>
+    /// Creates a user's record, and returns it.
+    ///
     /// - Throws: `.conflict` when the record already exists.
     func create(user id: String, _ fields: UserFields) async throws(ChatError) -> UserRecord
+    /// Changes fields of a user's record, and returns the changed record.
+    ///
     /// - Parameter eTag: the expected version; nil for any version. If the record has another version, `.stale` is
     ///   thrown.
     func update(user id: String, _ fields: UserFields, eTag: String?) async throws(ChatError) -> UserRecord
@@ -28,6 +32,8 @@ public protocol RecordBackend: Sendable {
     func create(
         channel id: String?, kind: ChannelKind, _ fields: ChannelFields, users: [String], isDistinct: Bool
     ) async throws(ChatError) -> ChannelState
+    /// Changes fields of a channel's record, and returns the changed channel.
+    ///
     /// - Parameter eTag: the expected version; nil for any version. If the record has another version, `.stale` is
     ///   thrown.
     func update(
@@ -44,6 +50,8 @@ public protocol RecordBackend: Sendable {
     func invite(_ users: [String], to channel: String) async throws(ChatError) -> [MembershipRecord]
     /// Declines an invitation of the backend's user.
     func declineInvite(to channel: String) async throws(ChatError)
+    /// Changes fields of a membership, and returns the changed membership.
+    ///
     /// - Parameter eTag: the expected version; nil for any version. If the record has another version, `.stale` is
     ///   thrown.
     func update(
@@ -78,7 +86,7 @@ public struct ChannelState: Sendable {
     /// The number of members who have joined; nil for an open channel.
     public var joinedMemberCount: Int?
 
-    /// A channel with its numbers of members; nil when they were not read.
+    /// Creates a channel with its numbers of members; nil when they were not read.
     public init(_ record: ChannelRecord, memberCount: Int? = nil, joinedMemberCount: Int? = nil) {
         self.record = record
         self.memberCount = memberCount
@@ -91,7 +99,7 @@ public struct RecordList: Sendable {
     /// A filter expression over the fields of the records, such as `name LIKE 'An*'`; nil for no filter.
     public var filter: String?
     /// The fields to sort by, such as `name:asc` or `name:desc`. Later fields order records that are equal in the
-    /// earlier ones.
+    /// earlier fields.
     public var sort: [String] = []
     /// The direction for fields of `sort` without `:asc` or `:desc`, and for the list when `sort` is empty; nil selects
     /// the default.
@@ -105,7 +113,7 @@ public struct RecordList: Sendable {
     /// The cursor of the previous page; nil for the first page.
     public var cursor: String?
 
-    /// A query for the first 50 records in the default order.
+    /// Creates a query for the first 50 records in the default order.
     public init() {}
 }
 
@@ -126,7 +134,7 @@ public struct UserFields: Sendable {
     /// A type that the app defines, as free text.
     public var type: String?
 
-    /// Fields without any change.
+    /// Creates fields without any change.
     public init() {}
 }
 
@@ -148,7 +156,7 @@ public struct ChannelFields: Sendable {
     /// A status that the app defines, as free text.
     public var status: String?
 
-    /// Fields without any change.
+    /// Creates fields without any change.
     public init() {}
 }
 
@@ -163,6 +171,6 @@ public struct MembershipFields: Sendable {
     /// The messages for which the member wants push notifications. Only the member may set this field.
     public var push: PushPreference?
 
-    /// Fields without any change.
+    /// Creates fields without any change.
     public init() {}
 }

@@ -7,7 +7,7 @@ public import ChatModel
 /// restriction, the reason or the deleted message. Implement one of the two; by default, the longer method calls the
 /// shorter one. All other methods do nothing by default.
 ///
-/// The channels and users contain their records, as far as the user may see them.
+/// The channels and users contain those fields of their records that the chat's user may see.
 public protocol ChannelDelegate: AnyObject, Sendable {
     /// A message was sent. Its `sender` is set.
     func channel(_ channel: Channel, didReceive message: Message)
@@ -22,8 +22,9 @@ public protocol ChannelDelegate: AnyObject, Sendable {
     /// A reaction was added or removed.
     func channel(_ channel: Channel, updatedReaction event: ReactionEvent)
     /// The channel changed: its record, the user's push preference, the last message or the number of unread messages.
-    /// For the last two, `lastMessage` or `unreadMessageCount` is set. Each of them is reported at most once per
-    /// second. The numbers of unread messages are also reported when the delegate is added.
+    /// When the last message changed, `lastMessage` is set; when the number changed, `unreadMessageCount` is set. Each
+    /// of these two changes is reported at most once per second. The numbers of unread messages are also reported when
+    /// the delegate is added.
     func channelWasChanged(_ channel: Channel)
     /// The channel's record was deleted.
     func channelWasDeleted(_ id: String, channelType: ChannelType)

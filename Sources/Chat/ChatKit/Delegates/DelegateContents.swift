@@ -13,7 +13,7 @@ public struct ReactionEvent: Sendable {
     /// The number of users with this reaction after the event.
     public let count: Int
 
-    /// An event, for example in a test.
+    /// Creates an event, for example in a test.
     public init(messageTimetoken: Timetoken, key: String, isAdded: Bool, user: User, count: Int) {
         self.messageTimetoken = messageTimetoken
         self.key = key
@@ -38,7 +38,7 @@ public struct ThreadEvent: Sendable {
     /// The authors with the most replies, at most 5.
     public let mostReplies: [User]
 
-    /// An event, for example in a test.
+    /// Creates an event, for example in a test.
     public init(
         parentTimetoken: Timetoken, replyTimetoken: Timetoken?, isReplyCreated: Bool, replyCount: Int,
         lastReplyTimetoken: Timetoken?, mostReplies: [User]
@@ -62,7 +62,7 @@ public struct ReceiptEvent: Sendable {
     /// members.
     public let missingMemberCount: Int?
 
-    /// An event, for example in a test.
+    /// Creates an event, for example in a test.
     public init(user: User, timetoken: Timetoken, missingMemberCount: Int?) {
         self.user = user
         self.timetoken = timetoken

@@ -130,6 +130,8 @@ final class Delegates: Sendable {
 
     private let entries = Lock<[Name: (slot: DelegateSlot, listener: AutoCloseable)]>([:])
 
+    /// Adds a delegate, or replaces the delegate with the same kind and identifier. Returns the listener.
+    ///
     /// - Parameter listen: creates a listener. Called when the identifier has no listener or its listener has ended.
     func add(
         _ delegate: any AnyObject & Sendable, as kind: String, _ identifier: String,

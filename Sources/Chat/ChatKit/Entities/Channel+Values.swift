@@ -75,9 +75,9 @@ extension Channel {
         try await chat.backend.update(counters: counters, .increase, adding: false, of: id)
     }
 
-    /// Decreases counters, as ``increaseMetaCounters(_:)`` increases them.
+    /// Decreases counters atomically. Returns their new values. See ``increaseMetaCounters(_:)``.
     ///
-    /// - Throws: as ``increaseMetaCounters(_:)``.
+    /// - Throws: the errors of ``increaseMetaCounters(_:)``.
     @discardableResult
     public func decreaseMetaCounters(_ counters: [String: Int]) async throws(ChatError) -> [String: Int] {
         try await chat.backend.update(counters: counters, .decrease, adding: false, of: id)

@@ -94,7 +94,7 @@ extension Channel {
 
     /// Unfreezes the channel, so that all its users may write again.
     ///
-    /// - Throws: as ``freeze()``.
+    /// - Throws: the errors of ``freeze()``.
     public func unfreeze() async throws(ChatError) { try await chat.backend.freeze(id, false) }
 
     /// Makes a user a moderator of the channel. The chat's user must be a moderator of the channel.
@@ -107,7 +107,7 @@ extension Channel {
 
     /// Ends a user's moderator role. The user stays a member.
     ///
-    /// - Throws: as ``addOperator(_:)``.
+    /// - Throws: the errors of ``addOperator(_:)``.
     public func removeOperator(_ user: User) async throws(ChatError) {
         try await chat.backend.appoint(user.id, in: id, .member)
     }
@@ -116,7 +116,7 @@ extension Channel {
 extension User {
     /// Bans or mutes the user in a channel; see ``Channel/setRestrictions(user:ban:mute:reason:until:)``.
     ///
-    /// - Throws: as ``Channel/setRestrictions(user:ban:mute:reason:until:)``.
+    /// - Throws: the errors of ``Channel/setRestrictions(user:ban:mute:reason:until:)``.
     public func setRestrictions(
         channel: Channel, ban: Bool = false, mute: Bool = false, reason: String? = nil, until: Timetoken? = nil
     ) async throws(ChatError) {
@@ -125,7 +125,7 @@ extension User {
 
     /// Returns the restriction of the user in a channel, or nil when there is none.
     ///
-    /// - Throws: as ``Channel/getUserRestrictions(user:)``.
+    /// - Throws: the errors of ``Channel/getUserRestrictions(user:)``.
     public func getChannelRestrictions(channel: Channel) async throws(ChatError) -> Restriction? {
         try await channel.getUserRestrictions(user: self)
     }

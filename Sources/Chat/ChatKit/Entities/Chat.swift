@@ -28,7 +28,7 @@ public final class Chat: Sendable {
 
     /// Creates a chat that uses a backend. Creates a record for the user if the user has none.
     ///
-    /// - Throws: the errors common to all calls, as above. The backend is then closed.
+    /// - Throws: the errors common to all calls, which are listed above. After an error, the backend is closed.
     public init(_ backend: any ChatBackend) async throws(ChatError) {
         self.backend = backend
         do throws(ChatError) {

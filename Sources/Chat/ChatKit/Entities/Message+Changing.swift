@@ -11,7 +11,7 @@ extension Message {
 
     /// Replaces the whole payload. The chat's user must be the author of the message or a moderator of the channel.
     ///
-    /// - Throws: as ``editText(_:)``; `.malformed` when the content cannot be encoded.
+    /// - Throws: the errors of ``editText(_:)``; `.malformed` when the content cannot be encoded.
     public func edit(content: any JSONCodable) async throws(ChatError) -> Message {
         Message(chat: chat, try await chat.backend.edit(timetoken, in: channelId, .all(try content.encoded())))
     }
@@ -117,8 +117,9 @@ public struct ThreadChannel: Sendable {
     /// Replies with a text; see
     /// ``Channel/sendText(_:meta:usersToMention:mentionsEverybody:quoting:storeInHistory:ttlHours:)``.
     ///
-    /// - Throws: as ``Channel/sendText(_:meta:usersToMention:mentionsEverybody:quoting:storeInHistory:ttlHours:)``;
-    ///   `.notFound` when the parent message does not exist; `.conflict` when the parent message is a reply.
+    /// - Throws: the errors of
+    ///   ``Channel/sendText(_:meta:usersToMention:mentionsEverybody:quoting:storeInHistory:ttlHours:)``; `.notFound`
+    ///   when the parent message does not exist; `.conflict` when the parent message is a reply.
     @discardableResult
     public func sendText(
         _ text: String, meta: [String: any JSONCodable]? = nil, usersToMention: [String] = []

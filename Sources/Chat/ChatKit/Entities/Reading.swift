@@ -7,7 +7,7 @@ extension Membership {
     /// moves backwards.
     ///
     /// - Returns: the changed membership.
-    /// - Throws: as ``setLastReadMessageTimetoken(_:)``.
+    /// - Throws: the errors of ``setLastReadMessageTimetoken(_:)``.
     @discardableResult
     public func setLastReadMessage(_ message: Message) async throws(ChatError) -> Membership {
         try await setLastReadMessageTimetoken(message.timetoken)

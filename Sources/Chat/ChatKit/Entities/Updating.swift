@@ -15,7 +15,7 @@ extension Channel {
     /// - Parameter change: receives the current channel and sets the fields to change. Called again when another client
     ///   has changed the channel in the meantime.
     /// - Throws: `.notFound` when the channel has no record; `.stale` when other clients changed it during ten
-    ///   attempts; as ``update(name:custom:description:status:coverUrl:customType:)``.
+    ///   attempts; the errors of ``update(name:custom:description:status:coverUrl:customType:)``.
     public func update(
         _ change: @Sendable (_ now: Channel, _ fields: inout ChannelFields) -> Void
     ) async throws(ChatError) -> Channel {

@@ -15,7 +15,7 @@ public struct Report: EventContent, Equatable {
     /// The id of the rule that created the report; nil when a user reported the message.
     public let autoModerationId: String?
 
-    /// A report, for example in a test.
+    /// Creates a report, for example in a test.
     public init(
         reason: String, text: String? = nil, messageTimetoken: Timetoken? = nil,
         reportedMessageChannelId: String? = nil, reportedUserId: String? = nil, autoModerationId: String? = nil
@@ -50,7 +50,7 @@ public struct Mention: EventContent, Equatable {
     /// The id of the message's author; empty when the gateway or an API key without a user sent the message.
     public let mentionedByUserId: String
 
-    /// A mention, for example in a test.
+    /// Creates a mention, for example in a test.
     public init(
         messageTimetoken: Timetoken, channelId: String, parentChannelId: String? = nil, mentionedByUserId: String
     ) {
@@ -69,14 +69,14 @@ public struct Mention: EventContent, Equatable {
     }
 }
 
-/// The event that a user has read messages up to a newer one.
+/// The event that a user's read mark has moved to a newer message.
 public struct ReadReceipt: EventContent, Equatable {
     /// The id of the user who has read messages.
     public let userId: String
     /// The timetoken of the newest message that the user has read.
     public let lastReadTimetoken: Timetoken
 
-    /// A receipt, for example in a test.
+    /// Creates a receipt, for example in a test.
     public init(userId: String, lastReadTimetoken: Timetoken) {
         self.userId = userId
         self.lastReadTimetoken = lastReadTimetoken
@@ -99,7 +99,7 @@ public struct Invite: EventContent, Equatable {
     /// The time of the invitation.
     public let invitationTimetoken: Timetoken
 
-    /// An invitation, for example in a test.
+    /// Creates an invitation, for example in a test.
     public init(
         channelId: String, channelType: ChannelType, invitedByUserId: String, invitationTimetoken: Timetoken
     ) {
@@ -117,7 +117,7 @@ public struct Invite: EventContent, Equatable {
     }
 }
 
-/// A mute or ban of a user in a channel, or the end of one.
+/// A mute or ban of a user in a channel, or the end of a mute or ban.
 public struct Restriction: EventContent, Equatable {
     /// The id of the restricted user.
     public let userId: String
@@ -130,7 +130,7 @@ public struct Restriction: EventContent, Equatable {
     /// The moderator's reason; for a restriction that has ended, the reason for its end.
     public let reason: String?
 
-    /// A restriction, for example in a test. When `ban` and `mute` are both false, the restriction has ended.
+    /// Creates a restriction, for example in a test. When `ban` and `mute` are both false, the restriction has ended.
     public init(userId: String, channelId: String, ban: Bool, mute: Bool, reason: String? = nil) {
         self.userId = userId
         self.channelId = channelId
@@ -157,7 +157,7 @@ public struct Typing: EventContent, Equatable {
     /// True when the user began to type, false when the user stopped.
     public let isTyping: Bool
 
-    /// An event, for example in a test.
+    /// Creates an event, for example in a test.
     public init(userId: String, isTyping: Bool) {
         self.userId = userId
         self.isTyping = isTyping
@@ -176,7 +176,7 @@ public struct TextMessageContent: EventContent, Equatable {
     /// The whole payload.
     public let content: AnyJSON
 
-    /// A message with a text.
+    /// Creates the content of a message with a text.
     public init(text: String) { self.init(["text": .string(text)]) }
 
     init(_ data: AnyJSON) {

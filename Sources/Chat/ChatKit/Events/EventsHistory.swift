@@ -133,8 +133,8 @@ extension Event {
         }
     }
 
-    /// The event types that have this content. Empty, which means all types, for types of the program and for contents
-    /// of any type.
+    /// The event types that have this content. Empty, which means all types, when the content is a type of the program
+    /// or can have any event type.
     fileprivate static func types(of content: any EventContent.Type) -> [String] {
         switch content {
         case is TextMessageContent.Type: [BuiltInTypes.messageCreated]
@@ -188,7 +188,7 @@ public struct ContentEvent<Payload: Sendable>: Sendable {
     /// The content.
     public let payload: Payload
 
-    /// An event, for example in a test.
+    /// Creates an event, for example in a test.
     public init(timetoken: Timetoken, userId: String, channelId: String, payload: Payload) {
         self.timetoken = timetoken
         self.userId = userId
@@ -208,7 +208,7 @@ public struct CustomEvent: EventContent {
     /// The members of the payload.
     public let payload: [String: any JSONCodable]
 
-    /// An event, for example in a test.
+    /// Creates an event, for example in a test.
     public init(timetoken: Timetoken, userId: String, type: String? = nil, payload: [String: any JSONCodable]) {
         self.timetoken = timetoken
         self.userId = userId

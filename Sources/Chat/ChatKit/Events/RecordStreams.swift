@@ -124,8 +124,9 @@ extension UserStreams {
         user.chat.events(of: types, on: [user.id], transform)
     }
 
-    /// Yields events that only the user receives. The chat's own user receives them as a device, which is the only way
-    /// with a user's token. The events of another user are on the channel that has that user's id as its name.
+    /// Yields events that only the user receives. For the chat's own user, the sequence connects as a device of the
+    /// user, because a user's token permits no other way. For another user, it reads the channel that has the user's id
+    /// as its name.
     private func personal<Value: Sendable>(
         of types: [String], _ transform: @escaping @Sendable (Event) -> Value?
     ) -> ChatStream<Value> {

@@ -89,13 +89,13 @@ extension Chat {
     @available(*, deprecated, message: "use the closures of a Subscription or SubscriptionSet")
     public func add(_ listener: SubscriptionListener) { channelSubscriptions.add(listener) }
 
-    /// Subscribes to channels and channel groups, in addition to the earlier ones.
+    /// Subscribes to channels and channel groups, in addition to earlier channels and groups.
     ///
     /// - Parameters:
     ///   - timetoken: the position after which the events of the new channels start; nil starts with new events.
     ///   - withPresence: true includes presence events.
-    ///   - filterOverride: the filter for all channels subscribed with this method, including earlier and later ones;
-    ///     nil keeps the current filter.
+    ///   - filterOverride: the filter for all channels that are subscribed with this method, at any time; nil keeps the
+    ///     current filter.
     @available(*, deprecated, message: "use Channel.subscription() or Chat.subscription(channels:)")
     public func subscribe(
         to channels: [String], and groups: [String] = [], at timetoken: Timetoken? = nil, withPresence: Bool = false,
@@ -107,7 +107,7 @@ extension Chat {
 
     /// Unsubscribes from channels and channel groups of ``subscribe(to:and:at:withPresence:filterOverride:)``.
     ///
-    /// - Parameter presenceOnly: true ends only their presence events.
+    /// - Parameter presenceOnly: true ends only the presence events of these channels and groups.
     @available(*, deprecated, message: "use Subscription.unsubscribe()")
     public func unsubscribe(from channels: [String], and groups: [String] = [], presenceOnly: Bool = false) {
         channelSubscriptions.unsubscribe(from: channels, and: groups, presenceOnly: presenceOnly)

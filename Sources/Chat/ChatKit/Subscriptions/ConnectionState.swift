@@ -20,8 +20,8 @@ public enum ConnectionState: Sendable {
 final class ConnectionStates: Sendable {
     private struct State {
         var last = 0
-        /// The numbers of the listeners that are connected or were connected before, and of those whose connection is
-        /// broken.
+        /// The numbers of the listeners that are connected or were connected before, and the numbers of the listeners
+        /// whose connection is broken.
         var listeners: Set<Int> = []
         var broken: Set<Int> = []
         /// True when the last reported state was `connected`.
@@ -96,7 +96,7 @@ final class ConnectionStates: Sendable {
         }
     }
 
-    /// Returns the states from now on. A slow reader receives only the newest ones.
+    /// Returns the states from now on. A slow reader receives only the newest states.
     func follow() -> AsyncStream<ConnectionState> {
         let (states, continuation) = AsyncStream.makeStream(
             of: ConnectionState.self, bufferingPolicy: .bufferingNewest(64))

@@ -90,7 +90,8 @@ enum ListenerReport: Sendable {
 public enum SubscriptionChange: Sendable, Equatable {
     case subscribed(channels: [String], groups: [String])
     case unsubscribed(channels: [String], groups: [String])
-    /// The channels of a channel group have changed. The names are those of all channels followed from now on.
+    /// The channels of a channel group have changed. The value contains the names of all channels that are followed
+    /// from now on.
     case channelsChanged([String])
 }
 

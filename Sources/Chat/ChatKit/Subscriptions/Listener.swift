@@ -13,6 +13,8 @@ final class Listener: Sendable {
     private let early = Lock<[LiveEvent]>([])
     private let connecting: Task<Void, Never>
 
+    /// Creates a listener, which starts to connect.
+    ///
     /// - Parameter report: called when the listener connects, is interrupted or fails, and when its channels change.
     init(
         _ chat: Chat, _ selection: EventSelection, report: @escaping @Sendable (ListenerReport) -> Void = { _ in }

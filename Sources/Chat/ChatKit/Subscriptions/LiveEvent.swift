@@ -14,7 +14,7 @@ public struct LiveEvent: Sendable {
     /// The chat that received the event; nil before a listener has processed the event.
     var chat: Chat?
 
-    /// An event, with the included objects in the JSON form of the gateway.
+    /// Creates an event, with the included objects in the JSON form of the gateway.
     public init(_ event: Event, included: JSONText? = nil) {
         self.event = event
         includedText = included

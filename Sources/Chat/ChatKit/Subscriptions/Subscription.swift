@@ -97,8 +97,8 @@ public final class Subscription: EventEmitter, AsyncSequence {
         deliver(.change(.unsubscribed(channels: selection.channels, groups: selection.groups)))
     }
 
-    /// Waits for the connection. The closures are called for all events after this call returns. Returns at once when
-    /// `subscribe` was not called.
+    /// Waits for the connection. The closures are called for all events after this call returns. Returns immediately
+    /// when `subscribe` was not called.
     ///
     /// - Parameter limit: the maximum time to wait. After that, the subscription still continues to connect.
     /// - Throws: the error that prevents the connection; `.unavailable` when `limit` has passed; `.gone` when the
@@ -139,8 +139,8 @@ public final class Subscription: EventEmitter, AsyncSequence {
         return clone
     }
 
-    /// Adds a listener, whose closures are called after those of the subscription. The subscription does not retain the
-    /// listener.
+    /// Adds a listener, whose closures are called after the closures of the subscription. The subscription does not
+    /// retain the listener.
     public func add(_ listener: SubscriptionListener) { follow(listener.handlers) }
 
     /// Removes a listener.
@@ -262,8 +262,8 @@ extension Chat {
     }
 }
 
-/// The active subscriptions and `on…` listeners of a chat. They are not retained, because releasing one of them ends
-/// it.
+/// The active subscriptions and `on…` listeners of a chat. This object does not retain them, because a subscription or
+/// listener ends when the program releases it.
 final class ActiveSubscriptions: Sendable {
     private struct Reference: Sendable { weak let subscription: Subscription? }
     private struct ListenerReference: Sendable { weak let listener: AutoCloseable? }

@@ -120,8 +120,8 @@ public struct PresenceChange: Sendable {
 
     /// The event that reports the change.
     public let event: LiveEvent
-    /// The actions, in the order of the cases of ``Action``. A channel with many users reports several users at once.
-    /// The list is empty when only the number of users is known.
+    /// The actions, in the order of the cases of ``Action``. A channel with many users reports several users in one
+    /// event. The list is empty when only the number of users is known.
     public let actions: [Action]
     /// The number of users on the channel after the change.
     public let occupancy: Int

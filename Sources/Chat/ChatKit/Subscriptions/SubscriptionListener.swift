@@ -14,6 +14,8 @@ public final class SubscriptionListener: Sendable {
     let handlers: EventHandlers
     private let isOver = Lock(false)
 
+    /// Creates a listener without closures.
+    ///
     /// - Parameter queue: the queue on which the closures are called; nil for a queue of the library.
     public init(queue: DispatchQueue? = nil) {
         handlers = EventHandlers(queue: DispatchQueue(label: "parley.subscription-listener", target: queue))

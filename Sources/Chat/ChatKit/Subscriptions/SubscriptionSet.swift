@@ -9,6 +9,8 @@ public final class SubscriptionSet: EventEmitter {
     private let queue: DispatchQueue?
     private let members = Lock<[Subscription]>([])
 
+    /// Creates a set of subscriptions.
+    ///
     /// - Parameter queue: the queue on which the closures are called; nil for a queue of the library.
     public init(queue: DispatchQueue? = nil, subscriptions: [Subscription] = []) {
         self.queue = queue
@@ -46,7 +48,7 @@ public final class SubscriptionSet: EventEmitter {
 
     /// Waits until every subscription of the set is connected; see ``Subscription/ready(within:)``.
     ///
-    /// - Throws: as ``Subscription/ready(within:)``, for the first subscription that fails.
+    /// - Throws: the errors of ``Subscription/ready(within:)``, for the first subscription that fails.
     public func ready(within limit: Duration = .seconds(30)) async throws(ChatError) {
         let end = ContinuousClock.now + limit
         for subscription in subscriptions { try await subscription.ready(within: max(.zero, end - .now)) }

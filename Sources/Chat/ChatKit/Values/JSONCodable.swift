@@ -26,7 +26,7 @@ extension JSONCodable {
     /// Sendable]`; nil for null.
     public var rawValue: (any Sendable)? { json.plain }
 
-    /// The value of ``json``.
+    /// Returns the value of ``json``.
     ///
     /// - Throws: nothing; only a value of an `Encodable` type can fail.
     public func encoded() throws(ChatError) -> AnyJSON { json }

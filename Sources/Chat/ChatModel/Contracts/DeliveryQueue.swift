@@ -30,10 +30,10 @@ public protocol DeliveryQueue: Sendable {
     ///
     /// One attempt may send several deliveries (``LaneSettings/deliveriesPerAttempt``). The leases of such an attempt
     /// are adjacent in the result and have the same ``Lease/attempt``. Every limit counts them as one attempt. The
-    /// caller must attempt all of them at once.
+    /// caller must send all of them in one attempt.
     /// - Parameters:
     ///   - limit: the maximum number of attempts to lease now.
-    ///   - capacity: the maximum number of attempts that run at once.
+    ///   - capacity: the maximum number of attempts that run at the same time.
     func lease(_ limit: Int, capacity: Int, wait: Duration) async throws(ChatError) -> [Lease]
 
     /// Leases deliveries of one pull subscription (``LaneSettings/isPulled``), as ``lease(_:capacity:wait:)`` does.
@@ -45,12 +45,12 @@ public protocol DeliveryQueue: Sendable {
 
     /// Records the outcomes of attempts in one commit, and ends their leases.
     ///
-    /// A retry later than ``DeliveryOutcome/longestRetry`` is moved to that limit. Rejecting the call would lose the
-    /// records of all its attempts, and their deliveries would be sent again.
+    /// A retry later than ``DeliveryOutcome/longestRetry`` is moved to that limit. The call is not rejected, because
+    /// the records of all its attempts would then be lost, and their deliveries would be sent again.
     ///
     /// - Returns: one value per attempt: true when its outcome was recorded; false when its lease was lost, and nothing
     ///   changed.
-    /// - Throws: the store's error. Then nothing is recorded, and the leases stay valid.
+    /// - Throws: the store's error. After an error, nothing is recorded, and the leases stay valid.
     func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool]
 
     /// Stores request bodies durably before they are sent, so that every later attempt sends the same bytes. This holds
@@ -72,8 +72,8 @@ public protocol DeliveryQueue: Sendable {
     func set(_ settings: LaneSettings, of subscriber: SubscriberID) async throws(ChatError)
 
     /// Limits a subscriber more strictly than its settings do, in memory, until the next call. At most `concurrency`
-    /// attempts run at once (none at zero), and no attempt begins before `notBefore`. A nil argument restores the value
-    /// of the settings.
+    /// attempts run at the same time (none at zero), and no attempt begins before `notBefore`. A nil argument restores
+    /// the value of the settings.
     func pace(_ subscriber: SubscriberID, concurrency: Int?, notBefore: Timetoken?) async
 
     /// Lists deliveries, ordered by event and then by subscriber. The cost of a page does not depend on its position or
@@ -94,7 +94,7 @@ public protocol DeliveryQueue: Sendable {
     /// - Returns: the number of selected deliveries that become due. With `isDryRun`, they are only counted.
     func replay(_ selection: DeliverySelection, isDryRun: Bool) async throws(ChatError) -> Int
 
-    /// Queues deliveries of events in the log again. Stores a delivery that is missing, and makes a finished one due.
+    /// Queues deliveries again for events in the log. Stores a delivery that is missing, and makes a finished one due.
     /// Skips deliveries that are waiting or being attempted, and closed subscribers. Stops at the first delivery whose
     /// subscriber has the maximum number of waiting deliveries.
     ///
@@ -114,28 +114,28 @@ public protocol DeliveryQueue: Sendable {
 extension DeliveryQueue {
     /// Leases due deliveries without limiting the share of an app or a subscriber.
     ///
-    /// - Throws: as ``lease(_:capacity:wait:)``.
+    /// - Throws: the errors of ``lease(_:capacity:wait:)``.
     public func lease(_ limit: Int, wait: Duration) async throws(ChatError) -> [Lease] {
         try await lease(limit, capacity: .max, wait: wait)
     }
 
     /// Renews leases for another 60 s.
     ///
-    /// - Throws: as ``renew(_:for:)``. A lost lease is not an error.
+    /// - Throws: the errors of ``renew(_:for:)``. A lost lease is not an error.
     public func renew(_ leases: [Lease]) async throws(ChatError) {
         try await renew(leases, for: .seconds(60))
     }
 
     /// Opens, pauses or closes a subscriber, with default values for all other settings.
     ///
-    /// - Throws: as ``set(_:of:)``.
+    /// - Throws: the errors of ``set(_:of:)``.
     public func set(_ state: LaneState, of subscriber: SubscriberID, concurrency: Int) async throws(ChatError) {
         try await set(LaneSettings(state: state, concurrency: concurrency), of: subscriber)
     }
 
     /// Records one attempt. Returns false when its lease was lost.
     ///
-    /// - Throws: as ``finish(_:)``; then nothing is recorded.
+    /// - Throws: the errors of ``finish(_:)``; then nothing is recorded.
     public func finish(_ lease: Lease, _ outcome: DeliveryOutcome) async throws(ChatError) -> Bool {
         try await finish([(lease, outcome)])[0]
     }
@@ -145,7 +145,7 @@ extension DeliveryQueue {
 public struct CursorName: Hashable, Sendable {
     /// The name, unique in the installation.
     @ExactText public var text: String
-    /// A cursor with this name.
+    /// Creates the name of a cursor from a text.
     public init(_ text: String) { self.text = text }
 }
 
@@ -165,7 +165,7 @@ public struct PlannedDelivery: Sendable {
     /// The body to send. Set only for an ephemeral event, which later attempts cannot read from the log.
     public var body: [UInt8]?
 
-    /// A delivery that is not stored yet.
+    /// Creates a delivery that is not stored yet.
     public init(
         id: String, subscriber: SubscriberID, event: Timetoken, type: String, channel: String, body: [UInt8]? = nil
     ) {
@@ -205,7 +205,7 @@ public struct Delivery: Sendable {
     /// The time at which the queue stored the delivery; nil in a lease.
     public var created: Timetoken?
 
-    /// A delivery with its stored values.
+    /// Creates a delivery with its stored values.
     public init(
         id: String, subscriber: SubscriberID, event: Timetoken, type: String, channel: String, status: DeliveryStatus,
         attempts: Int, due: Timetoken?, reason: String? = nil, created: Timetoken? = nil
@@ -229,7 +229,7 @@ public final class Lease: Sendable {
     /// The delivery that may be attempted.
     public let delivery: Delivery
     /// The number of this lease, different from every other lease of the delivery. The queue accepts an outcome only
-    /// with the current number, so that a caller whose lease was lost cannot record one.
+    /// with the current number, so that a caller whose lease was lost cannot record an outcome.
     public let fence: UInt64
     /// The bytes that an earlier attempt sent, or the body of an ephemeral event. When nil, the body is printed from
     /// the event.
@@ -239,6 +239,8 @@ public final class Lease: Sendable {
     /// The number of the attempt, shared by all its leases.
     public let attempt: UInt64
 
+    /// Creates a lease for an attempt at one delivery.
+    ///
     /// - Parameter attempt: the number of the attempt; nil for a lease that shares its attempt with no other lease.
     public init(delivery: Delivery, fence: UInt64, body: [UInt8]?, isManual: Bool = false, attempt: UInt64? = nil) {
         self.delivery = delivery
@@ -270,7 +272,7 @@ public struct DeliveryOutcome: Sendable {
     /// not stored when the event was removed from the log during the attempt.
     public var body: [UInt8]?
 
-    /// The outcome of one attempt.
+    /// Creates the outcome of one attempt.
     public init(_ verdict: Verdict, attempt: DeliveryAttempt, body: [UInt8]? = nil) {
         self.verdict = verdict
         self.attempt = attempt
@@ -279,7 +281,7 @@ public struct DeliveryOutcome: Sendable {
 }
 
 /// One entry of a delivery's attempt log. The log keeps the last 20 attempts, with the first 16 KiB of the response
-/// body for the latest attempt and 1 KiB for earlier ones.
+/// body for the latest attempt and the first 1 KiB for each earlier attempt.
 public struct DeliveryAttempt: Sendable {
     /// The time at which the attempt began.
     public var at: Timetoken
@@ -298,7 +300,7 @@ public struct DeliveryAttempt: Sendable {
     /// Further details (timings, address, headers) as a JSON object, stored unchanged.
     public var details: JSONText?
 
-    /// An attempt and its outcome.
+    /// Creates an attempt and its outcome.
     public init(
         at: Timetoken, status: Int?, error: String?, durationMilliseconds: Int, isManual: Bool = false,
         responseBody: [UInt8] = [], isTruncated: Bool = false, details: JSONText? = nil
@@ -329,7 +331,7 @@ public enum DeliveryOrdering: Int, Sendable {
     /// Like `strict`, but separately for each channel.
     case perChannel = 1
     /// Deliveries are sent in the order of events, one attempt at a time. A delivery that waits for a retry blocks the
-    /// later ones; a dead delivery does not.
+    /// later deliveries; a dead delivery does not.
     case strict = 2
 }
 
@@ -337,7 +339,7 @@ public enum DeliveryOrdering: Int, Sendable {
 public struct LaneSettings: Sendable, Equatable {
     /// The state: deliveries are sent, they wait, or the subscriber is deleted.
     public var state: LaneState
-    /// The maximum number of attempts that run at once. Strict ordering always uses one.
+    /// The maximum number of attempts that run at the same time. Strict ordering always uses one.
     public var concurrency: Int
     /// The order in which deliveries are sent.
     public var ordering: DeliveryOrdering = .none
@@ -353,7 +355,7 @@ public struct LaneSettings: Sendable, Equatable {
     /// recorded as a failed attempt (`ack_deadline`). Without a limit, an expired lease does not count as an attempt.
     public var attempts: Int?
 
-    /// Settings without a rate limit, without ordering, and with one delivery per attempt.
+    /// Creates settings without a rate limit, without ordering, and with one delivery per attempt.
     public init(state: LaneState = .open, concurrency: Int) {
         self.state = state
         self.concurrency = concurrency
@@ -383,10 +385,11 @@ public struct DeliveryQuery: Sendable {
     public var limit: Int
     /// `Page.cursor` of the previous page; nil for the first page. An invalid cursor is rejected with `.malformed`.
     public var cursor: String?
-    /// True when the page needs a cursor after each delivery. A caller that leaves out some deliveries needs them.
+    /// True when the page needs a cursor after each delivery. A caller that leaves out some deliveries needs these
+    /// cursors.
     public var wantsCursors = false
 
-    /// A query for all deliveries of an app.
+    /// Creates a query for all deliveries of an app.
     public init(app: AppID, limit: Int) {
         self.app = app
         self.limit = limit
@@ -402,6 +405,7 @@ public struct DeliveryQuery: Sendable {
 /// The deliveries that a replay covers.
 public enum DeliverySelection: Sendable {
     case ids([String], in: AppID)
-    /// The deliveries of a subscriber with events strictly between the bounds. `onlyFailed` excludes delivered ones.
+    /// The deliveries of a subscriber with events strictly between the bounds. `onlyFailed` excludes deliveries that
+    /// were delivered.
     case range(SubscriberID, after: Timetoken, before: Timetoken, onlyFailed: Bool)
 }

@@ -7,8 +7,8 @@ public protocol Directory: Sendable {
     /// a record.
     func read(_ keys: [RecordKey]) async throws(ChatError) -> [Record?]
 
-    /// Writes all changes or none, in one commit with the events. This node reads the changes as soon as the call
-    /// returns. A change that alters nothing keeps the etag and is not reported to observers.
+    /// Writes all changes or none, in one commit with the events. Reads on this node include the changes as soon as the
+    /// call returns. A change that alters nothing keeps the etag and is not reported to observers.
     ///
     /// - Returns: the new records in the order of the changes; for a removed record, its last version.
     /// - Throws: `.conflict` if a record must be absent but exists; `.notFound` if a record must exist but does not;
@@ -16,8 +16,8 @@ public protocol Directory: Sendable {
     func write(_ changes: [RecordChange], events: [EventDraft]) async throws(ChatError) -> [Record]
 
     /// Reads records, calls `decide` with them and commits the changes and events that it returns, in one step. No
-    /// other write changes those records in between. Use it for every change that depends on the stored state, such as
-    /// counters, joins and bans.
+    /// other write changes the records in between. Use this method for every change that depends on the stored state,
+    /// such as counters, joins and bans.
     ///
     /// A record that changes gets the timetoken of the decision's first event as `updated`, or the time of the step
     /// when there is no event.
@@ -55,7 +55,7 @@ extension Directory {
     /// Pages are read one after the other. A record that changes in the meantime may be missing, or have its old body.
     ///
     /// - Parameter query: the listing; its `limit` is the length of a page.
-    /// - Throws: as ``list(_:)``, and the error of `body`, which ends the listing.
+    /// - Throws: the errors of ``list(_:)``, and the error of `body`, which ends the listing.
     public func forEachPage(
         _ query: RecordQuery, isolation: isolated (any Actor)? = #isolation,
         _ body: ([Record]) async throws(ChatError) -> Void
@@ -70,12 +70,12 @@ extension Directory {
 
     /// Reads one record; nil when no record has the key.
     ///
-    /// - Throws: as ``read(_:)`` for a list of keys.
+    /// - Throws: the errors of ``read(_:)`` for a list of keys.
     public func read(_ key: RecordKey) async throws(ChatError) -> Record? { try await read([key])[0] }
 
     /// Writes records without events.
     ///
-    /// - Throws: as ``write(_:events:)``.
+    /// - Throws: the errors of ``write(_:events:)``.
     public func write(_ changes: [RecordChange]) async throws(ChatError) -> [Record] {
         try await write(changes, events: [])
     }
@@ -114,15 +114,15 @@ public struct RecordKey: Hashable, Sendable {
     /// The record's id. The parts of a compound id are joined by `/` (membership: `user/channel`).
     @ExactText public var id: String
 
-    /// The key of a record of an app.
+    /// Creates the key of a record of an app.
     public init(_ kind: RecordKind, _ id: String, in app: AppID) {
         self.app = app
         self.kind = kind
         self.id = id
     }
 
-    /// Makes a key whose id has several parts. Every part except the last has its `/` escaped, so that different lists
-    /// of parts never make the same id.
+    /// Creates a key whose id has several parts. In every part except the last, each `/` is escaped, so that different
+    /// lists of parts never produce the same id.
     public init(_ kind: RecordKind, parts: [String], in app: AppID) {
         self.init(kind, Self.id(parts), in: app)
     }
@@ -184,7 +184,7 @@ public struct RecordSnapshot: Sendable {
     public let etag: String
     private let records: [RecordKey: Record]
 
-    /// The input of one decision.
+    /// Creates the input of one decision.
     public init(now: Timetoken, next: Timetoken, etag: String, records: [RecordKey: Record]) {
         self.now = now
         self.next = next
@@ -205,8 +205,8 @@ public struct Decision<Value: Sendable>: Sendable {
     /// The durable events to remove from the log, each with its channel. The request bodies stored for their deliveries
     /// are removed too. Events that no longer exist are ignored.
     public var removals: [(channel: ChannelID, timetoken: Timetoken)] = []
-    /// The durable events that must exist. If one of them does not, the decision fails with `.notFound`. This prevents
-    /// storing data about a message that is deleted at the same moment.
+    /// The durable events that must exist. If one of them does not exist, the decision fails with `.notFound`. This
+    /// prevents storing data about a message that is deleted at the same moment.
     public var requires: [(channel: ChannelID, timetoken: Timetoken)] = []
     /// The idempotency key of the request, committed with the events. A repeat of the request finds these events with
     /// `EventLog.earlier`. If the key was used before, the decision fails with `.conflict`.
@@ -214,7 +214,7 @@ public struct Decision<Value: Sendable>: Sendable {
     /// The value that the caller receives.
     public var value: Value
 
-    /// A decision with its value, record changes and events.
+    /// Creates a decision with its value, record changes and events.
     public init(_ value: Value, changes: [RecordChange] = [], events: [EventDraft] = []) {
         self.value = value
         self.changes = changes
@@ -233,7 +233,7 @@ public struct Decided<Value: Sendable>: Sendable {
     /// The changes that the decision asked for.
     public var changes: [RecordChange]
 
-    /// The outcome of one decision.
+    /// Creates the outcome of one decision.
     public init(value: Value, records: [Record], events: [Event], changes: [RecordChange]) {
         self.value = value
         self.records = records
@@ -257,7 +257,7 @@ public struct Record: Sendable {
     /// The time of the last change.
     public var updated: Timetoken
 
-    /// A record with its stored values.
+    /// Creates a record with its stored values.
     public init(key: RecordKey, parent: String? = nil, body: JSONText, etag: String, updated: Timetoken) {
         self.key = key
         self.parent = parent
@@ -281,7 +281,7 @@ public struct RecordChange: Sendable {
     /// The required state of the record before the change. Otherwise the change fails.
     public var precondition: Precondition
 
-    /// A change of one record.
+    /// Creates a change of one record.
     public init(_ key: RecordKey, body: JSONText?, parent: String? = nil, precondition: Precondition = .none) {
         self.key = key
         self.body = body
@@ -297,8 +297,8 @@ extension RecordChange.Precondition {
     /// - Parameters:
     ///   - etag: the record's etag; nil when there is no record.
     ///   - current: the record, for the error.
-    /// - Throws: `.conflict` with `current` when the record must not exist; `.stale` with `current` when it does not
-    ///   exist or has another version.
+    /// - Throws: `.conflict` with `current` when the record must not exist; `.stale` with `current` when the record
+    ///   does not exist or has another version.
     public func check(_ etag: String?, current: Record? = nil) throws(ChatError) {
         var refusal: ChatError
         switch self {
@@ -345,10 +345,10 @@ public struct RecordQuery: Sendable {
     public var offset: Int?
     /// True when the page needs `total`, the number of all matching records.
     public var wantsTotal = false
-    /// True when the page needs a cursor after each record. A caller that leaves out some records needs them.
+    /// True when the page needs a cursor after each record. A caller that leaves out some records needs these cursors.
     public var wantsCursors = false
 
-    /// A query for all records of a kind, ordered by id.
+    /// Creates a query for all records of a kind, ordered by id.
     public init(_ kind: RecordKind, in app: AppID, limit: Int) {
         self.kind = kind
         self.app = app
@@ -383,7 +383,7 @@ public struct RecordChanges: Sendable {
     /// The number of the commit.
     public var revision: Revision
 
-    /// The changes of one commit.
+    /// Creates the changes of one commit.
     public init(keys: [RecordKey], revision: Revision) {
         self.keys = keys
         self.revision = revision
@@ -399,7 +399,7 @@ public struct RecordChangeSequence: AsyncSequence, Sendable {
 
     private let nextChange: @Sendable () async -> RecordChanges?
 
-    /// A sequence of the changes that `next` returns. The sequence ends when `next` returns nil.
+    /// Creates a sequence of the changes that `next` returns. The sequence ends when `next` returns nil.
     public init(_ next: @escaping @Sendable () async -> RecordChanges?) { nextChange = next }
 
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(nextChange: nextChange) }

@@ -21,7 +21,7 @@ public protocol Engine: Sendable {
 /// The health of an engine.
 public enum EngineHealth: Sendable, Equatable {
     case ready
-    /// The engine works, but slowly or in part. The text says for the operator which guarantee is affected.
+    /// The engine works, but slowly or in part. The text tells the operator which guarantee is affected.
     case degraded(String)
     case unavailable(String)
 }
@@ -35,7 +35,7 @@ public struct EngineStatistics: Sendable {
         /// The oldest event of these deliveries; nil when there are none.
         public var oldest: Timetoken?
 
-        /// The number of deliveries in a state, and the oldest event among them.
+        /// Creates statistics of the deliveries in a state: their number, and the oldest event among them.
         public init(count: Int, oldest: Timetoken?) {
             self.count = count
             self.oldest = oldest
@@ -56,7 +56,7 @@ public struct EngineStatistics: Sendable {
     /// `dead`.
     public var deliveries: [(state: String, queue: Queue)] = []
 
-    /// Statistics without any value.
+    /// Creates statistics in which every value is nil.
     public init() {}
 }
 

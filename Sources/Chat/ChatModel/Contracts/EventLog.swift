@@ -7,7 +7,8 @@ public import JSON
 public protocol EventLog: Sendable {
     /// Appends drafts, all or none. The result has one entry per draft, in the same order.
     ///
-    /// When the call returns, durable events survive a power failure, and the watermark is at or above all of them.
+    /// When the call returns, durable events survive a power failure, and the watermark is at or above the timetokens
+    /// of all appended events.
     ///
     /// The log does not check names and sizes. The caller must have done so with `ChatAccess.prepare`.
     /// - Parameter revision: the directory revision at which the drafts' users were authorized. In the same step, the
@@ -27,8 +28,8 @@ public protocol EventLog: Sendable {
     func earlier(_ claim: Claim) async throws(ChatError) -> RepeatedAppend?
 
     /// The position up to which all events of `app` are visible. Every later event gets a higher position. Only events
-    /// of this app move the watermark, so it reveals nothing about other apps. For `.gateway`, the position of the
-    /// whole log. Cheap enough to call for every request.
+    /// of this app move the watermark, so it reveals nothing about other apps. For `.gateway`, this is the position of
+    /// the whole log. The call is cheap enough for every request.
     func watermark(of app: AppID) async throws(ChatError) -> Timetoken
 
     /// The events that a reader of these channels and types can no longer read after `position`; nil when nothing is
@@ -36,7 +37,7 @@ public protocol EventLog: Sendable {
     /// the log was restored. Deleted events, ephemeral events and events with an expiry set by the sender do not count
     /// as lost.
     ///
-    /// Losses on other channels or of other types are not reported. If an exact answer would take too long, a possible
+    /// Losses on other channels or of other types are not reported. If an exact result would take too long, a possible
     /// loss is reported.
     func loss(
         in channels: ChannelSet, types: [NamePattern], after position: Timetoken
@@ -63,12 +64,12 @@ public protocol EventLog: Sendable {
     /// The event at a timetoken, durable or ephemeral; nil when `app` does not have it, or no longer has it.
     func event(at timetoken: Timetoken, in app: AppID) async throws(ChatError) -> Event?
 
-    /// Deletes the durable events of a channel strictly between the bounds. They disappear from reads at once and
+    /// Deletes the durable events of a channel strictly between the bounds. They disappear from reads immediately and
     /// permanently. Returns the number of events.
     func delete(after: Timetoken, before: Timetoken, in channel: ChannelID) async throws(ChatError) -> Int
 
-    /// Sets the time for which an app's durable events stay readable; nil: forever. Older events are hidden at once and
-    /// removed later.
+    /// Sets the time for which an app's durable events stay readable; nil: forever. Older events are hidden immediately
+    /// and removed later.
     func setRetention(_ age: Duration?, of app: AppID) async throws(ChatError)
 
     /// The commits from now on, for this node's subscribers. Each event occurs once, in timetoken order per app.
@@ -87,7 +88,7 @@ public struct Loss: Sendable, Equatable {
     /// The reason for the loss.
     public var cause: Cause
 
-    /// A loss of events up to a position.
+    /// Creates the description of a loss of events up to a position.
     public init(upTo: Timetoken, cause: Cause) {
         self.upTo = upTo
         self.cause = cause
@@ -97,7 +98,7 @@ public struct Loss: Sendable, Equatable {
 extension EventLog {
     /// Appends drafts without checking whether records have changed since the authorization.
     ///
-    /// - Throws: as ``EventLog/append(_:claim:unlessChangedSince:)``.
+    /// - Throws: the errors of ``EventLog/append(_:claim:unlessChangedSince:)``.
     public nonisolated(nonsending) func append(
         _ drafts: [EventDraft], claim: Claim?
     ) async throws(ChatError) -> AppendOutcome {
@@ -126,7 +127,7 @@ public struct AppendOutcome: Sendable {
     /// The etag of the record stored with a message; nil for a message without a record, and for other events.
     public var messageETag: String?
 
-    /// The outcome of an append. With a note, the outcome of a repeated append.
+    /// Creates the outcome of an append. With a note, it is the outcome of a repeated append.
     public init(events: [Appended], repeatedNote: JSONText? = nil) {
         self.events = events
         self.repeatedNote = repeatedNote
@@ -142,7 +143,7 @@ public struct RepeatedAppend: Sendable {
     /// The note that the first append stored (``Claim/note``).
     public var note: JSONText
 
-    /// The stored result of a claim.
+    /// Creates the stored result of a claim.
     public init(timetokens: [Timetoken], events: [Event?], note: JSONText) {
         self.timetokens = timetokens
         self.events = events
@@ -158,7 +159,7 @@ public struct Appended: Sendable {
     /// even if its payload differs.
     public var isDuplicate: Bool
 
-    /// The result for one draft.
+    /// Creates the result for one draft.
     public init(event: Event, isDuplicate: Bool) {
         self.event = event
         self.isDuplicate = isDuplicate
@@ -172,7 +173,7 @@ public struct Commit: Sendable {
     /// The position up to which the log is complete after the commit.
     public var watermark: Timetoken
 
-    /// A commit with its events.
+    /// Creates a commit with its events.
     public init(events: [Event], watermark: Timetoken) {
         self.events = events
         self.watermark = watermark
@@ -194,7 +195,7 @@ public struct CommitSequence: AsyncSequence, Sendable {
 
     private let make: @Sendable () -> AsyncIterator
 
-    /// A sequence of the commits that `next` returns. The sequence ends when `next` returns nil.
+    /// Creates a sequence of the commits that `next` returns. The sequence ends when `next` returns nil.
     public init(_ next: @escaping Next) {
         make = { AsyncIterator(nextCommit: next) }
     }
@@ -223,7 +224,7 @@ public struct Claim: Sendable {
     /// The time until which a repeat is recognized.
     public var until: Timetoken
 
-    /// The claim of one request.
+    /// Creates the claim of one request.
     public init(app: AppID, key: [UInt8], fingerprint: [UInt8], note: JSONText, until: Timetoken) {
         self.app = app
         self.key = key
@@ -246,7 +247,7 @@ public struct ChannelSet: Sendable, Hashable {
     /// True when the set also matches events that echo on one of its channels (``EventDraft/echoes``).
     public var receivesEchoes = false
 
-    /// A set of names and prefixes.
+    /// Creates a set of names and prefixes.
     public init(app: AppID, names: [String] = [], prefixes: [String] = [], isAll: Bool = false) {
         self.app = app
         self.names = Set(names.map { ExactText($0) })
@@ -254,7 +255,7 @@ public struct ChannelSet: Sendable, Hashable {
         self.isAll = isAll
     }
 
-    /// The channels that any of the patterns matches.
+    /// Creates the set of the channels that any of the patterns matches.
     public init(app: AppID, patterns: some Sequence<NamePattern>) {
         self.init(app: app)
         for pattern in patterns {
@@ -291,7 +292,7 @@ public struct LogRange: Sendable, Equatable {
     /// The direction of reading.
     public var order: HistoryRequest.Order
 
-    /// A range between two positions; without bounds, the whole log.
+    /// Creates a range between two positions; without bounds, the whole log.
     public init(after: Timetoken = .zero, before: Timetoken = .distantFuture, order: HistoryRequest.Order) {
         self.after = after
         self.before = before
@@ -345,7 +346,7 @@ public struct HistoryRequest: Sendable {
     /// The maximum count. Counting stops there.
     public var countMost = Int.max
 
-    /// A request for all durable events of a channel between two positions.
+    /// Creates a request for all durable events of a channel between two positions.
     public init(
         channel: ChannelID, after: Timetoken = .zero, before: Timetoken = .distantFuture,
         order: Order = .oldestFirst, limit: Int
@@ -387,7 +388,7 @@ public struct Page<Item: Sendable>: Sendable {
     /// The number of matches on all pages; nil unless the query asks for it.
     public var total: Int?
 
-    /// A page of a list. The default arguments make a last page.
+    /// Creates a page of a list. With the default arguments, it is the last page.
     public init(
         items: [Item], hasMore: Bool = false, position: Timetoken = .zero, cursor: String? = nil, total: Int? = nil
     ) {

@@ -4,7 +4,7 @@ public import JSON
 ///
 /// A *presence key* is a user, a channel and a kind of presence. A *presence entry* exists while the user holds the
 /// key, regardless of the number of connections, devices and nodes. Connections (`hold`) and heartbeats (`renew`) hold
-/// a key; the entry ends when none of them is left.
+/// a key; the entry ends when the key has no connection and no valid heartbeat any more.
 ///
 /// The beginning and the end of an entry are reported as one change each, on one node. Changes are returned in the
 /// order in which they happened. The caller must publish them: the store notifies nobody.
@@ -25,7 +25,7 @@ public protocol PresenceStore: Sendable {
 
     /// Records a heartbeat: the keys expire after `duration` from now, which replaces any earlier expiry. Participant
     /// keys of a user with a connection do not expire while the connection lasts.
-    /// - Throws: as `hold`.
+    /// - Throws: the errors of `hold`.
     func renew(_ presenceKeys: [PresenceKey], for duration: Duration) async throws(ChatError) -> [PresenceChange]
 
     /// Marks a connection as broken. Its user counts as present until `grace` has passed, unless the connection calls
@@ -103,7 +103,7 @@ public struct PresenceChange: Sendable, Equatable {
     /// The state that the user shows to others, or showed before the entry ended; nil for none.
     public var state: JSONText?
 
-    /// A change with the number of users in the scope after it.
+    /// Creates a change. `occupancy` is the number of users in the scope after the change.
     public init(_ presenceKey: PresenceKey, _ happening: PresenceTransition, occupancy: Int, state: JSONText? = nil) {
         self.presenceKey = presenceKey
         self.happening = happening
@@ -121,21 +121,21 @@ public struct Occupancy: Sendable, Equatable {
         /// The state that the user shows to others, a JSON object; nil for none.
         public var state: JSONText?
 
-        /// A user who is in the scope.
+        /// Creates an entry for a user in the scope.
         public init(user: String, state: JSONText? = nil) {
             self.user = user
             self.state = state
         }
     }
 
-    /// The total number of users, including those not on the page.
+    /// The total number of users, including the users who are not on the page.
     public var count: Int
     /// The users on the page, in the order of the list.
     public var occupants: [Occupant]
     /// True when further users follow the last of `occupants`.
     public var hasMore: Bool
 
-    /// A scope with `count` users, of whom `occupants` are listed.
+    /// Creates a page of the users in a scope. The scope has `count` users; the page lists `occupants`.
     public init(count: Int, occupants: [Occupant] = [], hasMore: Bool = false) {
         self.count = count
         self.occupants = occupants
@@ -146,7 +146,7 @@ public struct Occupancy: Sendable, Equatable {
 extension PresenceStore {
     /// Lists the users in a scope after `user`, in ascending order of their names.
     ///
-    /// - Throws: as ``occupants(of:after:_:limit:)``.
+    /// - Throws: the errors of ``occupants(of:after:_:limit:)``.
     public func occupants(
         of presenceScope: PresenceScope, after user: String?, limit: Int
     ) async throws(ChatError) -> Occupancy {

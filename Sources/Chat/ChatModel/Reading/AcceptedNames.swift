@@ -5,11 +5,13 @@ public struct AcceptedNames {
     /// The maximum number of names that an error lists.
     private static let listed = 20
 
-    /// The names `by` and `user` for the acting user. Each route accepts one of them.
+    /// The names `by` and `user` for the acting user. Each route accepts only one of the two.
     private static let actors = ["by": "user", "user": "by"]
 
     private let names: [String]
 
+    /// Creates the set of names that a request may use in one place.
+    ///
     /// - Parameter names: the accepted names. A hint lists them in this order.
     public init(_ names: [String]) {
         self.names = names

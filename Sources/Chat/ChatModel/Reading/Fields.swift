@@ -16,9 +16,9 @@ public struct Fields: Sendable {
     ///
     /// - Parameters:
     ///   - known: the names of all members that the route reads; nil allows any name.
-    ///   - passedOn: the name of a member whose text alone is read, by ``raw(_:)``.
-    /// - Throws: as ``document(_:limits:passedOn:)``; `ChatError` `.malformed` when the body is not an object or has
-    ///   unknown members.
+    ///   - passedOn: the name of a member that is read only as text, with ``raw(_:)``.
+    /// - Throws: the errors of ``document(_:limits:passedOn:)``; `ChatError` `.malformed` when the body is not an
+    ///   object or has unknown members.
     public init(_ body: [UInt8], limits: Limits, known: [String]?, passedOn member: String? = nil) throws {
         try self.init(try Self.document(body, limits: limits, passedOn: member), known: known)
     }
@@ -343,6 +343,8 @@ extension Fields {
         fault(pointer, "type", "expected \(expected), got \(value.kind.name)", slug: "wrong_type")
     }
 
+    /// Returns the JSON pointer of a member of this object, or of a value in the member.
+    ///
     /// - Parameter name: the name of a member as it was sent, or a path whose first part is the name of a member.
     private func pointer(to name: String) -> String {
         guard !has(name), let slash = name.firstIndex(of: "/") else { return pointer + "/" + JSONPointer.escaped(name) }
@@ -396,7 +398,7 @@ public struct ValidationErrors: Sendable {
     public private(set) var faults: [ChatError.FieldError] = []
     private var slug: String?
 
-    /// A collection without errors.
+    /// Creates a collection without errors.
     public init() {}
 
     /// True when no error was added.

@@ -9,7 +9,7 @@ public struct BlockRecord: Sendable, Equatable {
     /// The time at which the block began.
     public var since: Timetoken = .zero
 
-    /// A block of one user by another.
+    /// Creates a block of one user by another.
     public init(user: String, blocked: String) {
         self.user = user
         self.blocked = blocked

@@ -11,7 +11,7 @@ public struct CascadeDeletionRecord: Sendable, Equatable {
     /// The time at which the channel was deleted.
     public var since: Timetoken
 
-    /// The deletion of a channel at a time.
+    /// Creates the record of a channel's deletion at a time.
     public init(channel: String, since: Timetoken) {
         self.channel = channel
         self.since = since

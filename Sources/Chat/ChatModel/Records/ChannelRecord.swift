@@ -61,7 +61,7 @@ public struct ChannelRecord: Sendable, Equatable {
     /// The version of the record; changes with every change.
     public var etag = ""
 
-    /// A channel without optional values.
+    /// Creates a channel without optional values.
     public init(id: String, kind: ChannelKind) {
         self.id = id
         self.kind = kind
@@ -157,7 +157,7 @@ public struct MemberCounts: Sendable, Equatable {
     /// The number of members who have joined.
     public var joined = 0
 
-    /// The counts of a channel; zero for one without members.
+    /// Creates the counts of a channel; zero for a channel without members.
     public init(all: Int = 0, joined: Int = 0) {
         self.all = all
         self.joined = joined
@@ -203,7 +203,7 @@ public struct DistinctChannelRecord: Sendable, Equatable {
     /// The id of the channel.
     public var channel: String
 
-    /// A record that assigns the channel with this id to a set of users.
+    /// Creates a record that assigns the channel with this id to a set of users.
     public init(channel: String) { self.channel = channel }
 
     /// The key of the stored record.

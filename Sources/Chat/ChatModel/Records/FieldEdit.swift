@@ -3,11 +3,11 @@ public enum FieldEdit<Value: Sendable>: Sendable {
     case keep
     case clear
     case set(Value)
-    /// Replaces the value by the result of the closure, which receives the present value; a nil result clears the
+    /// Replaces the value by the result of the closure, which receives the current value; a nil result clears the
     /// field.
     case change(@Sendable (Value?) -> Value?)
 
-    /// Sets the field to a value; nil clears the field.
+    /// Creates an edit that sets the field to a value; nil clears the field.
     public init(_ value: Value?) { self = value.map { .set($0) } ?? .clear }
 
     /// True for the edit `keep`, which does not change the field.

@@ -14,7 +14,7 @@ public struct GroupRecord: Sendable, Equatable {
     /// The version of the record; changes with every change.
     public var etag = ""
 
-    /// A group with channels.
+    /// Creates a group with channels.
     public init(id: String, channels: [String]) {
         self.id = id
         self.channels = channels

@@ -29,7 +29,7 @@ public struct MembershipRecord: Sendable, Equatable {
         /// True when a message after `since` shows the channel again.
         public var endsWithMessage: Bool
 
-        /// A channel hidden since a time.
+        /// Creates the hiding of a channel since a time.
         public init(since: Timetoken, hidesHistory: Bool, endsWithMessage: Bool) {
             self.since = since
             self.hidesHistory = hidesHistory
@@ -70,7 +70,7 @@ public struct MembershipRecord: Sendable, Equatable {
     /// The version of the record; changes with every change.
     public var etag = ""
 
-    /// A membership without optional values.
+    /// Creates a membership without optional values.
     public init(user: String, channel: String, state: MemberState) {
         self.user = user
         self.channel = channel

@@ -1,7 +1,7 @@
 public import JSON
 
 /// The record of an action on a message: a reaction, an edit, or an action type of the app. The key consists of
-/// message, type, value and user, so that no user adds the same action twice.
+/// message, type, value and user, so that a user cannot add the same action twice.
 public struct MessageActionRecord: Sendable, Equatable {
     /// The channel of the message.
     public var channel: String
@@ -18,11 +18,11 @@ public struct MessageActionRecord: Sendable, Equatable {
 
     /// The action type of reactions.
     public static let reaction = "reactions"
-    /// The action type of edits. An edit has such a record once another edit follows it. The key of this record
+    /// The action type of edits. An edit has a record of this type after a later edit was made. The key of the record
     /// contains the edit's timetoken instead of value and user.
     public static let edit = "edited"
 
-    /// An action whose timetoken is not known yet.
+    /// Creates an action whose timetoken is not known yet.
     public init(channel: String, message: Timetoken, type: String, value: String, user: String) {
         self.channel = channel
         self.message = message
@@ -40,7 +40,7 @@ public struct MessageActionRecord: Sendable, Equatable {
         RecordKey(.messageAction, parts: [channel, message.description, type, value, user], in: app)
     }
 
-    /// The prefix of the record ids of a message's actions; with `more`, of those with a type, or with a type and a
+    /// The prefix of the record ids of a message's actions. `more` restricts the actions to a type, or to a type and a
     /// value.
     public static func prefix(_ channel: String, _ message: Timetoken, _ more: String...) -> String {
         RecordKey.prefix([channel, message.description] + more)

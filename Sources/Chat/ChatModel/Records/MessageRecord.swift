@@ -15,7 +15,7 @@ public struct MessageRecord: Sendable, Equatable {
         /// The user who made the edit; nil when an API key made it and named no user.
         public var by: String?
 
-        /// An edit with its payload.
+        /// Creates an edit with its payload.
         public init(data: JSONText, at: Timetoken, by: String?) {
             self.data = data
             self.at = at
@@ -33,7 +33,7 @@ public struct MessageRecord: Sendable, Equatable {
         /// changed again.
         public var isHard: Bool
 
-        /// A deletion with its timetoken.
+        /// Creates a deletion with its timetoken.
         public init(at: Timetoken, by: String?, isHard: Bool) {
             self.at = at
             self.by = by
@@ -48,7 +48,7 @@ public struct MessageRecord: Sendable, Equatable {
         /// The timetoken of the event.
         public var timetoken: Timetoken
 
-        /// A reference to one event.
+        /// Creates a reference to one event.
         public init(channel: String, timetoken: Timetoken) {
             self.channel = channel
             self.timetoken = timetoken
@@ -90,7 +90,7 @@ public struct MessageRecord: Sendable, Equatable {
     /// The etag of a message without changes.
     static let untouched = "0"
 
-    /// The record of a message without changes.
+    /// Creates the record of a message without changes.
     public init(channel: String, timetoken: Timetoken) {
         self.channel = channel
         self.timetoken = timetoken
@@ -121,8 +121,8 @@ public struct MessageRecord: Sendable, Equatable {
     /// The maximum number of edits that are stored in addition to the latest.
     static let earlierEditsMost = 99
 
-    /// The key of the record of an earlier edit. The body of this record is that of an action record, with the payload
-    /// added.
+    /// The key of the record of an earlier edit. The body of the record is the body of an action record with the
+    /// payload added.
     public func key(ofEdit place: Timetoken, in app: AppID) -> RecordKey {
         RecordKey(
             .messageAction, parts: [channel, timetoken.description, MessageActionRecord.edit, place.description],

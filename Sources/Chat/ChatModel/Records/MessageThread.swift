@@ -24,7 +24,7 @@ public struct MessageThread: Sendable, Equatable {
     /// The channel for the replies, for clients that give each thread a channel; nil when no client named one.
     public var channel: String?
 
-    /// A thread without replies.
+    /// Creates a thread without replies.
     public init() {}
 
     /// The users whose devices receive events of the thread: the authors of replies and of the message, even when they

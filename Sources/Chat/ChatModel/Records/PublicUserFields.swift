@@ -19,10 +19,10 @@ public struct PublicUserFields: Sendable, Equatable {
     /// Every field.
     public static let all = PublicUserFields(Set(Field.allCases))
 
-    /// Exactly these fields are visible to other users.
+    /// Creates the set of the fields that other users see.
     public init(_ fields: Set<Field>) { self.fields = fields }
 
-    /// Reads field names; nil when a name is not that of a ``Field``.
+    /// Reads field names; nil when a name is not the name of a ``Field``.
     public init?(names: [String]) {
         let fields = names.compactMap(Field.init)
         guard fields.count == names.count else { return nil }

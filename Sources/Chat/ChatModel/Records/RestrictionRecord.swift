@@ -25,7 +25,7 @@ public struct RestrictionRecord: Sendable, Equatable {
     /// The version of the record; changes with every change.
     public var etag = ""
 
-    /// A restriction without a reason and without an end.
+    /// Creates a restriction without a reason and without an end.
     public init(user: String, channel: String, isBanned: Bool, isMuted: Bool) {
         self.user = user
         self.channel = channel

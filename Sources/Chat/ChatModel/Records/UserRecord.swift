@@ -20,7 +20,7 @@ public struct UserRecord: Sendable, Equatable {
     public var custom: JSONText?
     /// The app's further texts, by their keys.
     public var metadata: [String: String] = [:]
-    /// True when an invitation makes the user a joined member at once, without acceptance.
+    /// True when an invitation makes the user a joined member immediately, without acceptance.
     public var autoAcceptsInvites = false
     /// The time of creation; zero for a user without a record.
     public var created: Timetoken = .zero
@@ -29,7 +29,7 @@ public struct UserRecord: Sendable, Equatable {
     /// The version of the record; changes with every change.
     public var etag = ""
 
-    /// A record without optional values.
+    /// Creates a record without optional values.
     public init(id: String) { self.id = id }
 
     /// The key of the stored record.

@@ -4,8 +4,8 @@ import Locking
 
 /// The queue of updates for one listener of a shared stream.
 ///
-/// The queue is bounded. Events for which a slow listener has no room are dropped, and the listener reads them from the
-/// gateway later.
+/// The queue is bounded. When the queue of a slow listener is full, further events are dropped, and the listener reads
+/// them from the gateway later.
 final class ListenerQueue: Sendable {
     private static let mostEvents = 1000
     private static let mostBytes = 8 * 1024 * 1024
@@ -58,8 +58,8 @@ final class ListenerQueue: Sendable {
             }
         }
 
-        /// Adds a connection state. When there are too many states, older ones without a gap are dropped, because only
-        /// the current state and the fact of a gap matter.
+        /// Adds a connection state. When there are too many states, older states without a gap are dropped, because
+        /// only the current state and the fact of a gap matter.
         mutating func record(_ state: LiveUpdate) {
             if items.count > ListenerQueue.mostStates, let old = items.firstIndex(where: \.isPlainState) {
                 items.remove(at: old)
@@ -108,7 +108,7 @@ final class ListenerQueue: Sendable {
     /// Admits the listener to the stream. All selected events after `floor` are added to this queue from now on.
     ///
     /// - Parameter since: the listener's position. The events between this position and `floor` are read separately,
-    ///   before the queued ones. When nil, the listener starts at `floor`.
+    ///   before the queued events. When nil, the listener starts at `floor`.
     func admit(at floor: Timetoken, since: Timetoken?) {
         change { state in
             guard state.floor == nil else { return }

@@ -9,11 +9,11 @@ import Locking
 ///
 /// No message of a stream tells the client that all stored events have been sent. The response to `PATCH
 /// /v1/streams/{id}` contains the position that the gateway has reached in the stream. Once this position is at or
-/// above the wanted one, `DELETE` ends the stream, and everything up to the position has arrived before the stream's
-/// last message.
+/// above the target position, `DELETE` ends the stream, and everything up to the position has arrived before the
+/// stream's last message.
 actor MissedEvents {
-    /// The maximum number of consecutive requests for the position. Each newly arrived part of the stream allows as
-    /// many again.
+    /// The maximum number of consecutive requests for the position. The count starts again when new data of the stream
+    /// arrives.
     private static let tries = 8
 
     private let gateway: GatewayConnection

@@ -115,7 +115,8 @@ final class SharedStream: Sendable {
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
     private let tasks = Lock<[Task<Void, Never>]>([])
-    /// Moves a listener to another stream, when the gateway rejects its selection together with those of the others.
+    /// Moves a listener to another stream, when the gateway rejects its selection together with the selections of the
+    /// other listeners.
     private let moveOut: @Sendable (SharedStream, Number, Member) -> Void
 
     init(
@@ -319,7 +320,7 @@ extension SharedStream {
         if failureStreak.failures == 1 {
             state.withLock { state in
                 state.failure = error
-                // Reports the interruption before the pause, so that the listeners know about it at once.
+                // Reports the interruption before the pause, so that the listeners know about it immediately.
                 for member in state.members.values { member.queue.report(.interrupted(error)) }
             }
         }

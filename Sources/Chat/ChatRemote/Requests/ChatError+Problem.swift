@@ -58,7 +58,7 @@ extension ChatError {
 }
 
 extension ChatError.Code {
-    /// Maps an HTTP status to an error code. The gateway has the inverse mapping.
+    /// Creates the error code for an HTTP status. The gateway has the inverse mapping.
     fileprivate init(status: Int) {
         self =
             switch status {

@@ -169,8 +169,8 @@ final class GatewayConnection: Sendable {
         return lines
     }
 
-    /// Waits. Returns true when the time has passed; false at once when the connection is closed or the task is
-    /// cancelled.
+    /// Waits. Returns true when the time has passed. Returns false immediately when the connection is closed or the
+    /// task is cancelled.
     func pause(_ time: Duration) async -> Bool { await sleep.wait(time) }
 }
 

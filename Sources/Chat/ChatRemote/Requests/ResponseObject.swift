@@ -87,7 +87,7 @@ extension ChatError {
     static let foreignAnswer = ChatError(
         .unavailable, "the gateway's response lacks a member that this library needs; their versions may not match")
 
-    /// The error for a response that cannot be used.
+    /// Creates the error for a response that cannot be used.
     init(_ fault: GatewayResponse.Fault) {
         switch fault {
         case .tooLarge: self.init(.tooLarge, "the gateway's response is too large; request fewer elements")

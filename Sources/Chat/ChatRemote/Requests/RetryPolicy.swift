@@ -22,7 +22,7 @@ public struct RetryPolicy: Sendable {
     /// The maximum number of consecutive attempts to reconnect, after which the listeners fail; nil for no limit.
     public var limit: Int?
 
-    /// A policy with a limit of attempts; nil for no limit.
+    /// Creates a policy with a limit of attempts; nil for no limit.
     public init(_ delay: Delay, limit: Int? = nil) {
         self.delay = delay
         self.limit = limit
@@ -30,7 +30,7 @@ public struct RetryPolicy: Sendable {
 
     /// The default: exponential delays from 200 ms to 30 s, without a limit.
     public static let standard = RetryPolicy(.exponential(first: .milliseconds(200), most: .seconds(30)))
-    /// No reconnection: a listener whose connection is lost fails at once.
+    /// No reconnection: a listener whose connection is lost fails immediately.
     public static let none = RetryPolicy(.linear(.zero), limit: 0)
 
     /// Returns the delay after a number of consecutive failures, or nil when there are no more attempts.

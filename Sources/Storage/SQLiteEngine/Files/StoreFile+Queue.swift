@@ -38,8 +38,8 @@ extension StoreFile {
     public func queue() throws(SQLiteEngineFailure) -> StoreQueue {
         try reading { (database) throws(SQLiteFailure) in
             func deliveries(_ state: Int) throws(SQLiteFailure) -> Int {
-                // The condition allows SQLite to use the index of states. Otherwise it would read millions of rows from
-                // the disk.
+                // The condition allows SQLite to use the index of states. Without the index, SQLite would read millions
+                // of rows from the disk.
                 Int(
                     try database.integer(
                         """

@@ -2,10 +2,10 @@ import ChatModel
 import Locking
 import SQLite
 
-/// One consumer of the log's commits, with its position. It reads commits from memory, or from the file if they are no
-/// longer in memory.
+/// One consumer of the log's commits, with its position. It reads commits from memory, or from the database if they are
+/// no longer in memory.
 final class CommitReader: Sendable {
-    /// The maximum number of events per read from the file.
+    /// The maximum number of events per read from the database.
     private static let stride = 1000
     /// The limits for joining small commits into one: at most `commitsTogether` commits and about `eventsTogether`
     /// events.
@@ -60,7 +60,7 @@ final class CommitReader: Sendable {
         return Commit(events: Array(events[events.index(after: here)...]), watermark: commit.watermark)
     }
 
-    /// Reads the next events from the file as one commit. Retries after a failure, because no event may be skipped.
+    /// Reads the next events from the database as one commit. Retries after a failure, because no event may be skipped.
     private nonisolated(nonsending) func refill(after here: Timetoken) async -> Commit? {
         while !Task.isCancelled {
             let end = engineState.tail.watermark

@@ -19,7 +19,7 @@ final class PassingEvents: Sendable {
                 bytes -= events[first].draft.weight
                 first += 1
             }
-            // Removes many expired entries at once, because each removal moves all remaining entries.
+            // Expired entries are removed only when there are many, because each removal moves all remaining entries.
             if first > 256, first > events.count / 4 {
                 events.removeFirst(first)
                 first = 0
@@ -36,7 +36,7 @@ final class PassingEvents: Sendable {
         capacity = limits.passingBytes
     }
 
-    /// Stores those of `events` that are ephemeral. All of them must be newer than the events stored before.
+    /// Stores the ephemeral events among `events`. All events must be newer than the events stored before.
     func add(_ events: [Event], now: Timetoken) {
         let edge = now.adding(.zero - age)
         rings.withLock { rings in

@@ -12,8 +12,8 @@ extension SQLiteLog {
         let question = EventsQuery(
             channels: channels, after: from, upTo: engineState.tail.watermark, limit: limit, now: now)
         var page = try await readers.run { (reader) throws(SQLiteFailure) in try reader.events(question) }
-        // Ephemeral events are read after the rows of the file. Events that were removed from memory in the meantime
-        // were older than their guaranteed age.
+        // Ephemeral events are read after the rows of the database. Events that were removed from memory in the
+        // meantime were older than their guaranteed age.
         let passing = engineState.passing.events(in: channels.app, after: from, upTo: page.position)
             .filter { channels.contains($0.channel) && engineState.isReadable($0, now: now, cutoff: cutoff) }
         page.merge(passing, limit: limit)
@@ -31,8 +31,8 @@ extension SQLiteLog {
         return try await readers.run { [question] (reader) throws(SQLiteFailure) in try reader.events(question) }
     }
 
-    /// The maximum number of newer events, of all channels, that a read examines one by one. If there are more, a read
-    /// of named channels uses the index by channel (``TailIndex``).
+    /// The maximum number of newer events, of all channels, that a read examines one by one. If there are more newer
+    /// events, a read of named channels uses the index by channel (``TailIndex``).
     private static let scanLimit = 128
 
     /// Returns the page from the events in memory; nil when the events after the position are no longer in memory.

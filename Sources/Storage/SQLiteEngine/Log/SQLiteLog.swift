@@ -90,7 +90,7 @@ struct SQLiteLog: EventLog {
         }
     }
 
-    /// Performs all requests in one snapshot of the file, so that the results are consistent.
+    /// Performs all requests in one snapshot of the database, so that the results are consistent.
     private func read<Answer: Sendable>(
         _ requests: [HistoryRequest],
         _ body: @escaping @Sendable (Reader, HistoryRequest, Timetoken, Timetoken) throws(SQLiteFailure) -> Answer

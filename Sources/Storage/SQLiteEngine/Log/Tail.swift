@@ -1,6 +1,6 @@
 import ChatModel
 
-/// The newest commits, in memory. `committed()` and reads of recent events use them instead of the file.
+/// The newest commits, in memory. `committed()` and reads of recent events use them instead of the database.
 typealias Tail = ReplayBuffer<Commit>
 
 extension Commit: ReplayEntry {

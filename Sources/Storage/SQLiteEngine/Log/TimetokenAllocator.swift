@@ -7,7 +7,7 @@ import Locking
 /// While the allocator is not reserved, ephemeral events receive their timetokens directly on the thread that emits
 /// them. They do not wait for the disk, and all events with earlier timetokens are already visible.
 final class TimetokenAllocator: Sendable {
-    /// The last assigned timetoken, and the highest timetoken that is reserved in the file.
+    /// The last assigned timetoken, and the highest timetoken that is reserved in the database.
     struct Mark: Sendable {
         /// The last assigned timetoken. It never decreases, so a batch that is rolled back leaves unused timetokens.
         var last: UInt64
@@ -85,7 +85,7 @@ final class TimetokenAllocator: Sendable {
         for sleeper in sleepers { sleeper.resume() }
     }
 
-    /// From now on, only the writer assigns timetokens.
+    /// Closes the allocator for all threads except the writer. Afterwards, only the writer assigns timetokens.
     func close() { state.withLock { $0.isClosed = true } }
 
     private func show(_ events: [Event], upTo last: UInt64, now: Timetoken) -> [CheckedContinuation<Void, Never>] {
@@ -96,8 +96,8 @@ final class TimetokenAllocator: Sendable {
     }
 }
 
-/// The position of each app in the log: the timetoken of the app's newest event, or the log's position when the file
-/// was opened. Events of other apps do not change an app's position.
+/// The position of each app in the log: the timetoken of the app's newest event, or the log's position when the
+/// database was opened. Events of other apps do not change an app's position.
 final class AppPositions: Sendable {
     private let start: Timetoken
     private let newest = Lock<[AppID: Timetoken]>([:])

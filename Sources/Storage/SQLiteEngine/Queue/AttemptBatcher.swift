@@ -2,7 +2,7 @@ import ChatModel
 import Locking
 import SQLite
 
-/// The finished delivery attempts of one call that wait to be recorded in the file.
+/// The finished delivery attempts of one call that wait to be recorded in the database.
 struct FinishedAttempts: Sendable {
     let attempts: [(lease: Lease, outcome: DeliveryOutcome)]
     /// The delivery of each attempt; nil for an attempt whose lease was lost.

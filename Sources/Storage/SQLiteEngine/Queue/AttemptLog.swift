@@ -18,7 +18,7 @@ struct AttemptLog {
 
     init() {}
 
-    /// Parses the bytes of ``packed``. If the bytes are damaged, contains the attempts before the damage.
+    /// Parses the bytes of ``packed``. If the bytes are damaged, the log contains only the attempts before the damage.
     init(packed bytes: [UInt8]) {
         var reader = ByteReader(bytes)
         guard reader.byte() == Self.version else { return }

@@ -3,7 +3,7 @@ import Locking
 import SQLite
 
 /// The delivery queue in memory: the due times of deliveries, the leased deliveries, and the callers that wait for
-/// deliveries. A lease is the exclusive right to attempt a delivery until a deadline. The file contains the
+/// deliveries. A lease is the exclusive right to attempt a delivery until a deadline. The database contains the
 /// authoritative state; this copy makes the queue fast. The writer's thread reports changes of rows after each commit,
 /// in the order of the commits.
 final class DeliveryScheduler: Sendable {
@@ -19,7 +19,7 @@ final class DeliveryScheduler: Sendable {
         let attempt: UInt64
         let since: UInt64
         var until: UInt64
-        /// True when the delivery waits behind earlier deliveries of its chain and was leased together with the first
+        /// True when the delivery waits for earlier deliveries of its chain and was leased together with the first
         /// delivery of the chain. A chain is a sequence of deliveries that must be delivered in order.
         var isInLine: Bool
         /// True when a consumer has pulled the delivery, even if the subscriber's setting has changed since.
@@ -95,9 +95,9 @@ final class DeliveryScheduler: Sendable {
     private let writerHandle: WriterHandle
     private let batcher = AttemptBatcher()
 
-    /// - Parameter life: the number of times that the file was opened. Each lease has a number (`fence`) that includes
-    ///   `life`, so a lease from an earlier opening never matches and is rejected. This matters because consumers of
-    ///   pulled subscriptions store leases outside the process.
+    /// - Parameter life: the number of times that the database was opened. Each lease has a number (`fence`) that
+    ///   includes `life`, so a lease from an earlier opening never matches and is rejected. This matters because
+    ///   consumers of pulled subscriptions store leases outside the process.
     init(
         lanes: [(subscriber: StoredSubscriber, waiting: Int)], life: UInt64, clock: WallClock,
         writerHandle: WriterHandle
@@ -109,7 +109,7 @@ final class DeliveryScheduler: Sendable {
         self.writerHandle = writerHandle
     }
 
-    // MARK: Questions of the writer
+    // MARK: Queries by the writer
 
     func number(of subscriber: SubscriberID) -> Int64? { state.withLock { $0.numbers[subscriber] } }
 
@@ -153,8 +153,8 @@ final class DeliveryScheduler: Sendable {
 
     /// Adds new deliveries from the planner.
     ///
-    /// - Parameter items: the deliveries. Those with `isInLine` wait behind others of their chain and stay only in the
-    ///   file; memory contains only their number.
+    /// - Parameter items: the deliveries. A delivery with `isInLine` waits for earlier deliveries of its chain. It is
+    ///   stored only in the database; memory contains only the number of such deliveries.
     func add(_ items: [(lane: Int64, item: PlannedDelivery, isInLine: Bool)], due: UInt64) {
         change { state in
             for (number, item, isInLine) in items {
@@ -175,7 +175,7 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// Records that reading deliveries from the file failed. The next request for deliveries starts another read.
+    /// Records that reading deliveries from the database failed. The next request for deliveries starts another read.
     func fetchFailed(_ number: Int64) {
         state.withLock { state in
             state.lanes[number]?.isFetching = false
@@ -183,8 +183,8 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// Discards the deliveries of these lanes in memory, because their rows in the file have changed. They are read
-    /// again when needed. Each value is the change of the number of waiting deliveries.
+    /// Discards the deliveries of these lanes in memory, because their rows in the database have changed. They are read
+    /// again when needed. The values of `lanes` are changes of the numbers of waiting deliveries.
     func forget(_ lanes: [Int64: Int]) {
         change { state in
             for (number, more) in lanes {
@@ -298,14 +298,14 @@ final class DeliveryScheduler: Sendable {
     // MARK: Leasing
 
     /// Leases the deliveries that are due now; returns none when nothing is due. Waits only while deliveries are read
-    /// from the file.
+    /// from the database.
     func lease(_ request: LeaseRequest) async throws(ChatError) -> [Grant] {
         while true {
             let (grants, lanes, expired) = state.withLock { state in
                 state.isClosed
                     ? ([], [], []) : state.grants(request, now: clock.now.rawValue, uptime: writerHandle.uptime())
             }
-            // A caller waits until the expired leases are recorded only if it can receive the same deliveries again.
+            // Waits until the expired leases are recorded, but only if this caller can receive their deliveries again.
             let isForUs = request.lane.map { lane in expired.contains { $0.key.subscriber == lane } } ?? false
             guard grants.isEmpty, !lanes.isEmpty || isForUs else {
                 if !expired.isEmpty { expire(expired) }
@@ -412,7 +412,7 @@ final class DeliveryScheduler: Sendable {
         for waiter in waiters { waiter.continuation.resume(returning: []) }
     }
 
-    /// Requests that the writer reads a lane's deliveries from the file.
+    /// Requests that the writer reads a lane's deliveries from the database.
     private func fetch(_ lane: Int64) {
         writerHandle.submit(LaneFetchRequest(lane, scheduler: self, since: writerHandle.uptime()))
     }
@@ -442,7 +442,7 @@ final class DeliveryScheduler: Sendable {
     }
 
     /// Returns the next time, on the machine's uptime clock, at which a waiting caller may receive a delivery or its
-    /// wait ends; nil when there is none. Considers the callers that wait for webhooks or for these lanes.
+    /// wait ends; nil when there is none. Only callers that wait for webhooks or for these lanes are considered.
     private func nextCall(_ state: SchedulerState, _ lanes: Set<Int64>, _ real: UInt64) -> UInt64? {
         let lanes = lanes.filter { state.pullers[$0] != nil }
         guard let first = state.firstDeadline(at: lanes) else { return nil }
@@ -458,8 +458,8 @@ final class DeliveryScheduler: Sendable {
     }
 }
 
-/// A request that reads a lane's earliest deliveries from the file. It runs on the writer's thread, so that no commit
-/// can happen between reading the rows and updating memory.
+/// A request that reads a lane's earliest deliveries from the database. It runs on the writer's thread, so that no
+/// commit can happen between reading the rows and updating memory.
 final class LaneFetchRequest: WriteRequest {
     let since: UInt64
     private let lane: Int64

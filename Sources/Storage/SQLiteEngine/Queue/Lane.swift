@@ -4,7 +4,7 @@ import Locking
 /// The key of one delivery: the event and the subscriber that receives it.
 struct DeliveryKey: Hashable, Sendable {
     let event: UInt64
-    /// The subscriber's number in the tables of the file.
+    /// The subscriber's number in the tables of the database.
     let subscriber: Int64
 }
 
@@ -17,12 +17,13 @@ struct DueItem: Sendable, Comparable {
     static func < (left: DueItem, right: DueItem) -> Bool { (left.due, left.event) < (right.due, right.event) }
 }
 
-/// The queue of one subscriber. Only the earliest due deliveries are in memory; the file may contain more.
+/// The queue of one subscriber. Only the earliest due deliveries are in memory; the database may contain more.
 ///
 /// Safe to share between threads, because only ``SchedulerState`` uses lanes, under the scheduler's lock. A lane is a
 /// class and not a struct, because reading a field of a struct in a dictionary would copy the struct.
 final class Lane: @unchecked Sendable, Scheduled {
-    /// The maximum number of a subscriber's deliveries in memory, and the number that is read from the file at a time.
+    /// The maximum number of a subscriber's deliveries in memory, and the number that is read from the database at a
+    /// time.
     static let capacity = 4096
 
     let number: Int64
@@ -41,15 +42,15 @@ final class Lane: @unchecked Sendable, Scheduled {
     var attemptsUnderWay = 0
     /// The number of leases, including those whose outcome is being recorded. An attempt may consist of several leases.
     var leaseCount = 0
-    /// The number of deliveries in the file that are still waiting or being attempted.
+    /// The number of deliveries in the database that are still waiting or being attempted.
     var unfinished = 0
     private(set) var items = Heap<DueItem>()
     /// The data that an attempt needs, for deliveries that the planner has just added. For other deliveries, it is read
-    /// from the file.
+    /// from the database.
     private(set) var planned: [UInt64: PlannedDelivery] = [:]
-    /// The earliest possible due time of deliveries that are only in the file; nil when there are none.
+    /// The earliest possible due time of deliveries that are only in the database; nil when there are none.
     private(set) var beyond: UInt64?
-    /// True while deliveries are being read from the file.
+    /// True while deliveries are being read from the database.
     var isFetching = false
     var scheduledDue: UInt64?
 
@@ -79,7 +80,7 @@ final class Lane: @unchecked Sendable, Scheduled {
     /// The next step of a lane.
     enum Step {
         case item(DueItem)
-        /// Deliveries must be read from the file first, because the earliest one may be only there.
+        /// Deliveries must be read from the database first, because the earliest one may be only there.
         case fetch
         case nothing
     }
@@ -125,8 +126,8 @@ final class Lane: @unchecked Sendable, Scheduled {
 
     func clockWentBack() { rateLimit?.reset() }
 
-    /// Adds a delivery. Returns false if the delivery is not added and will be read from the file later. This is the
-    /// case when the lane's memory is full, or when deliveries that are only in the file are due earlier.
+    /// Adds a delivery. Returns false if the delivery is not added and will be read from the database later. This is
+    /// the case when the lane's memory is full, or when deliveries that are only in the database are due earlier.
     @discardableResult
     func add(_ item: DueItem) -> Bool {
         let isBehindFile = beyond.map { item.due >= $0 } ?? false
@@ -150,9 +151,9 @@ final class Lane: @unchecked Sendable, Scheduled {
         return Array(planned.values)
     }
 
-    /// Replaces the deliveries in memory with those read from the file.
+    /// Replaces the deliveries in memory with deliveries that were read from the database.
     ///
-    /// - Parameter beyond: the due time from which the file contains further deliveries; nil when there are none.
+    /// - Parameter beyond: the due time from which the database contains further deliveries; nil when there are none.
     func replace(with fetched: [DueItem], beyond: UInt64?) {
         isFetching = false
         items.removeAll()
@@ -160,7 +161,7 @@ final class Lane: @unchecked Sendable, Scheduled {
         self.beyond = beyond
     }
 
-    /// Discards the deliveries in memory. They are read from the file when they are next needed.
+    /// Discards the deliveries in memory. They are read from the database when they are next needed.
     func forget() {
         items.removeAll()
         beyond = 0

@@ -8,10 +8,10 @@ struct FullDelivery: Sendable {
 }
 
 extension Reader {
-    /// Reads the data of these leased deliveries from the file. The result contains no lease for a delivery that is no
-    /// longer waiting.
+    /// Reads the data of these leased deliveries from the database. The result contains no lease for a delivery that is
+    /// no longer waiting.
     func leases(_ grants: [DeliveryScheduler.Grant]) throws(SQLiteFailure) -> [DeliveryKey: Lease] {
-        // All reads share one snapshot, because each separate read would lock the file again.
+        // All reads share one snapshot, because each separate read would lock the database again.
         try inSnapshot { () throws(SQLiteFailure) in
             var leases: [DeliveryKey: Lease] = [:]
             for grant in grants where grant.planned == nil { leases[grant.key] = try lease(grant) }

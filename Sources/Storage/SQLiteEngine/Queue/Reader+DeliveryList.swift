@@ -90,8 +90,8 @@ extension Reader {
         return count
     }
 
-    /// Returns the keys of the page, and one more if it exists. Each part of the query is read only as long as its rows
-    /// can belong to the page.
+    /// Returns the keys of the page, and one further key if it exists. Each part of the query is read only as long as
+    /// its rows can belong to the page.
     private func keys(_ listing: DeliveryListing) throws(SQLiteFailure) -> [DeliveryKey] {
         let wanted = listing.query.limit + 1
         var keys: [DeliveryKey] = []

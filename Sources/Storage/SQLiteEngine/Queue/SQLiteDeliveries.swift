@@ -212,7 +212,7 @@ extension SQLiteDeliveries {
 }
 
 extension DeliveryScheduler.Grant {
-    /// The lease of a delivery that the planner has just added; nil for any other delivery. The file contains no
+    /// The lease of a delivery that the planner has just added; nil for any other delivery. The database contains no
     /// further data about such a delivery.
     fileprivate var leaseOfPlanned: Lease? {
         guard let planned else { return nil }

@@ -34,7 +34,7 @@ struct SchedulerState: Sendable {
     var leases: [DeliveryKey: DeliveryScheduler.LeaseState] = [:]
     /// The attempts that consist of more than one lease, by the number of the attempt.
     var sharedAttempts: [UInt64: SharedAttempt] = [:]
-    /// The number of attempts that are in progress or not yet recorded, without those of pulled subscriptions.
+    /// The number of attempts that are in progress or not yet recorded, without the attempts of pulled subscriptions.
     var attempts = 0
     /// The times at which leases end. An entry of a finished or renewed lease remains until its time has come or there
     /// are too many such entries.
@@ -79,7 +79,7 @@ extension SchedulerState {
         schedule(stored.number)
     }
 
-    /// Adds a lane that has this number of waiting deliveries in the file.
+    /// Adds a lane that has this number of waiting deliveries in the database.
     mutating func insert(_ stored: StoredSubscriber, waiting: Int = 0) {
         let app = stored.subscriber.app
         let group = groups[app] ?? LaneGroup()
@@ -90,7 +90,7 @@ extension SchedulerState {
     }
 
     /// Counts a delivery that must wait for an earlier delivery of the same subscriber. Such a delivery is only in the
-    /// file.
+    /// database.
     mutating func addInLine(to number: Int64) { lanes[number]?.unfinished += 1 }
 
     /// Makes a delivery due because it is now the first of its chain (the deliveries that must stay in order).
@@ -128,15 +128,16 @@ extension SchedulerState {
         if !isPulled { lane.group.attemptsUnderWay += change }
     }
 
-    /// An app may use at most this many times the free capacity. A single active app therefore uses nearly the whole
-    /// capacity and leaves a part for other apps.
+    /// The maximum ratio of an app's attempts in progress to the free capacity. A single active app therefore uses
+    /// nearly the whole capacity and leaves a part for other apps.
     private static let greed = 7
 
-    /// True when an app, or one of its lanes, that has `held` attempts may begin another one (`DeliveryQueue.lease`).
+    /// True when an app or a lane with `held` attempts in progress may begin another attempt. See
+    /// `DeliveryQueue.lease`.
     private func isShare(_ held: Int, of capacity: Int) -> Bool { held / Self.greed < capacity - attempts }
 
     /// Leases due deliveries, oldest first, and alternates between the lanes. Also returns the lanes whose deliveries
-    /// must be read from the file.
+    /// must be read from the database.
     mutating func grant(
         _ request: DeliveryScheduler.LeaseRequest, now: UInt64, uptime: UInt64
     ) -> ([DeliveryScheduler.Grant], [Int64]) {
@@ -216,7 +217,7 @@ extension SchedulerState {
             join(more, number, attempt, term, isInLine: false, &grants)
             room -= 1
         }
-        // The next deliveries in the required order are only in the file.
+        // The next deliveries in the required order are only in the database.
         if lanes[number]?.settings.ordering != DeliveryOrdering.none { grants[first].freeCapacity = room }
     }
 
@@ -352,8 +353,8 @@ extension SchedulerState {
 // MARK: Waiting callers
 
 extension SchedulerState {
-    /// Leases due deliveries for a request. Returns them, the lanes whose deliveries must be read from the file, and
-    /// the expired leases that must be recorded.
+    /// Leases due deliveries for a request. Returns them, the lanes whose deliveries must be read from the database,
+    /// and the expired leases that must be recorded.
     mutating func grants(
         _ request: DeliveryScheduler.LeaseRequest, now: UInt64, uptime: UInt64
     ) -> ([DeliveryScheduler.Grant], [Int64], expired: [ExpiredLease]) {

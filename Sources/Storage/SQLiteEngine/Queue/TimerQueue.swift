@@ -68,7 +68,7 @@ struct TimerQueue<Member: Scheduled>: Sendable {
 ///
 /// Safe to share for the same reasons as ``Lane``.
 final class LaneGroup: @unchecked Sendable, Scheduled {
-    /// The number of attempts in progress in all lanes, without those of pulled subscriptions.
+    /// The number of attempts in progress in all lanes, without the attempts of pulled subscriptions.
     var attemptsUnderWay = 0
     /// The lanes, ordered by the time of their next possible attempt. The scheduler skips an app that uses its share of
     /// the capacity with one check, regardless of the number of lanes.

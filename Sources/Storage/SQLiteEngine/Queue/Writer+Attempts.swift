@@ -2,9 +2,9 @@ import ChatModel
 import SQLite
 
 extension Writer {
-    /// Records the outcomes of attempts. Returns for each attempt whether it was recorded. It is not recorded when its
-    /// key is nil because the lease was lost, when its delivery no longer exists, or when another attempt was recorded
-    /// in the meantime.
+    /// Records the outcomes of attempts. Returns for each attempt whether it was recorded. An attempt is not recorded
+    /// when its key is nil (the lease was lost), when its delivery no longer exists, or when another attempt was
+    /// recorded in the meantime.
     func finish(
         _ attempts: [(lease: Lease, outcome: DeliveryOutcome)], _ keys: [DeliveryKey?], scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> [Bool] {
@@ -32,8 +32,8 @@ extension Writer {
         return recorded
     }
 
-    /// Stores the request bodies that are about to be sent, if the stored body still equals the body in the lease.
-    /// Returns the stored body of each delivery after that.
+    /// Stores the request bodies that are about to be sent. A body is stored only if the stored one still equals the
+    /// body in the lease. Returns the body that is then stored for each delivery; nil when there is none.
     func keep(
         _ bodies: [(lease: Lease, body: [UInt8])], _ keys: [DeliveryKey?]
     ) throws(SQLiteFailure) -> [[UInt8]?] {
@@ -86,7 +86,7 @@ extension Writer {
     ///
     /// - Parameters:
     ///   - isFirst: true when the caller knows of no earlier attempt.
-    ///   - channel: the channel of the event. For a pulled subscription, the channel is read from the file instead.
+    ///   - channel: the channel of the event. For a pulled subscription, the channel is read from the database instead.
     /// - Returns: the new state of the delivery, or nil when it no longer exists; and the chain whose next delivery may
     ///   become due.
     private func finish(

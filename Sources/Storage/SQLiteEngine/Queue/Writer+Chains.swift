@@ -7,15 +7,15 @@ struct Chain: Hashable, Sendable {
     let subscriber: Int64
     let number: Int64
 
-    /// Returns nil when the deliveries are unordered. Channels with the same hash share a chain, which preserves the
-    /// order of each channel.
+    /// Creates the chain of a subscriber's deliveries on a channel; nil when the deliveries are unordered. Channels
+    /// with the same hash share a chain, which preserves the order of each channel.
     init?(_ ordering: DeliveryOrdering, subscriber: Int64, channel: String) {
         self.subscriber = subscriber
         switch ordering {
         case .none: return nil
         case .strict: number = 0
         case .perChannel:
-            // FNV-1a is used because the number is stored in the file and must be the same in every process.
+            // FNV-1a is used because the number is stored in the database and must be the same in every process.
             let hash = channel.utf8.reduce(14_695_981_039_346_656_037 as UInt64) { hash, byte in
                 (hash ^ UInt64(byte)) &* 1_099_511_628_211
             }

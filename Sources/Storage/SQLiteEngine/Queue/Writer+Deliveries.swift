@@ -62,8 +62,8 @@ extension Writer {
     }
 
     /// Returns the maximum number of waiting deliveries of a subscriber. The limit of an open subscriber is ten times
-    /// that of a paused one, so that no delivery is lost during an outage of the receiver. The limit also applies to
-    /// pulled subscriptions, whose consumer may never pull.
+    /// the limit of a paused subscriber, so that no delivery is lost during an outage of the receiver. The limit also
+    /// applies to pulled subscriptions, whose consumer may never pull.
     func mostWaiting(_ lane: DeliveryScheduler.LaneSnapshot) -> Int {
         engineState.limits.deliveriesHeld * (lane.state == .open ? 10 : 1)
     }
@@ -171,12 +171,12 @@ extension Writer {
         return isMoreLeft
     }
 
-    /// Reads a subscriber's earliest due deliveries from the file into memory.
+    /// Reads a subscriber's earliest due deliveries from the database into memory.
     func fetchLane(_ number: Int64, scheduler: DeliveryScheduler) throws(SQLiteFailure) {
         let find = statements.deliveries.findDue
         find.bind(number, at: 1)
-        // The limit is raised by the number of leased deliveries, which are among the earliest in the file but are not
-        // added to memory.
+        // The limit is raised by the number of leased deliveries, which are among the earliest in the database but are
+        // not added to memory.
         let most = Lane.capacity + (scheduler.snapshot(of: number)?.leaseCount ?? 0)
         find.bind(most, at: 2)
         var items: [DueItem] = []

@@ -43,7 +43,7 @@ extension Writer {
         return (revival.count, next)
     }
 
-    /// Stores new deliveries, and makes existing finished ones due again. Stops at the first delivery whose
+    /// Stores new deliveries, and makes existing finished deliveries due again. Stops at the first delivery whose
     /// subscriber's queue is full.
     func enqueue(
         _ items: ArraySlice<PlannedDelivery>, scheduler: DeliveryScheduler
@@ -86,7 +86,7 @@ extension Writer {
     }
 
     /// Marks as dead one batch of the waiting deliveries after the event `after`, up to and including `event`. Returns
-    /// their number, and the event from which to continue or nil.
+    /// their number, and the event after which the next batch continues; nil when there is no further batch.
     func skip(
         _ number: Int64, after: UInt64, through event: UInt64, scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> (count: Int, next: UInt64?) {
@@ -114,8 +114,8 @@ extension Writer {
         return try abandon(events, of: number, because: "held_too_long", scheduler) == Self.turnRows
     }
 
-    /// Marks waiting deliveries as dead, unless they are being attempted, and makes the deliveries due that have waited
-    /// for them. Returns the number of deliveries that were marked.
+    /// Marks waiting deliveries as dead, except those that are being attempted. Makes the deliveries due that have
+    /// waited for the marked deliveries. Returns the number of deliveries that were marked.
     private func abandon(
         _ events: [UInt64], of number: Int64, because reason: String, _ scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> Int {

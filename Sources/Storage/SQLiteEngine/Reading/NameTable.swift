@@ -53,7 +53,7 @@ final class NameTable {
     }
 
     /// Returns the channel with this number. Throws if there is none, because rows and names are written together and a
-    /// missing name means that the file is damaged.
+    /// missing name means that the database is damaged.
     func channel(_ id: Int64) throws(SQLiteFailure) -> ChannelID {
         if let known = channels.value(of: id) { return known }
         findChannelByID.bind(id, at: 1)

@@ -102,9 +102,9 @@ private struct RowFilter {
     private let user: [UInt8]?
     private let isOutsideThreads: Bool
     private let now: Timetoken
-    /// Caches for each event type whether it matches the patterns.
+    /// A cache that contains, for each event type, whether the type matches the patterns.
     private var verdicts: [Int64: Bool] = [:]
-    /// True for each type seen so far that is included whatever its kind.
+    /// For each event type seen so far: true when its events are included regardless of their kind.
     private var isOfAnyKind: [Int64: Bool] = [:]
 
     init(_ request: HistoryRequest, now: Timetoken) {

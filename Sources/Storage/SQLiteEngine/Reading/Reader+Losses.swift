@@ -8,7 +8,7 @@ struct LossQuery: Sendable {
     let channels: ChannelSet
     let types: [NamePattern]
     let after: Timetoken
-    /// The position up to which the events hidden by retention have been removed from the file.
+    /// The position up to which the events hidden by retention have been removed from the database.
     let swept: Timetoken
     /// The position up to which all events are hidden by retention.
     let hidden: Timetoken
@@ -32,7 +32,8 @@ struct LossStatements {
 }
 
 extension Reader {
-    /// The maximum number of rows scanned. After that number, the result is that events may have been lost.
+    /// The maximum number of rows that a query scans. If more rows would have to be scanned, the query reports that
+    /// events may have been lost.
     private static let lookedAt = 20_000
 
     /// Returns the timetoken of the newest event of these channels and types, after the position, that retention has

@@ -16,14 +16,14 @@ final class Reader {
         statements = try ReaderStatements(database)
     }
 
-    /// Opens a read-only connection to a file.
+    /// Opens a read-only connection to a database file.
     convenience init(path: String) throws(SQLiteFailure) {
         let database = try Database(path: path, mode: .readOnly)
         try database.execute(Schema.connectionPragmas + Schema.readerPragmas)
         try self.init(database: database)
     }
 
-    /// Runs `body` in a read transaction, so that all its statements read the same snapshot of the file.
+    /// Runs `body` in a read transaction, so that all its statements read the same snapshot of the database.
     func inSnapshot<Value>(_ body: () throws(SQLiteFailure) -> Value) throws(SQLiteFailure) -> Value {
         // For a store in memory, this runs on the writer's thread between its transactions, so no data can change
         // during `body`.

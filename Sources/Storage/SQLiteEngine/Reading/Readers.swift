@@ -3,7 +3,7 @@ import Locking
 import Logging
 import SQLite
 
-/// The threads that read the file, so that no read blocks the cooperative pool. Each thread has its own connection.
+/// The threads that read the database, so that no read blocks the cooperative pool. Each thread has its own connection.
 final class Readers: Sendable {
     /// The thread on which the jobs run.
     private enum Place: Sendable {

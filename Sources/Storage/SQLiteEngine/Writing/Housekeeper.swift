@@ -2,16 +2,16 @@ import ChatModel
 import Locking
 import SQLite
 
-/// Removes expired data on the writer's thread, in short transactions called turns. Between two turns, waiting requests
-/// run first, unless the next turn has been due for more than ``longestWait``.
+/// Removes expired data on the writer's thread, in batches. Each batch is one short transaction. Between two batches,
+/// waiting requests run first, unless the next batch has been due for more than ``longestWait``.
 final class Housekeeper {
     /// The kinds of removal, in the order in which a round performs them.
     private enum RemovalKind: CaseIterable { case outlived, expired, repeats, held, finished }
 
-    /// The uptime in nanoseconds at which the next turn is due.
+    /// The uptime in nanoseconds at which the next batch is due.
     private(set) var nextTurn: UInt64
-    /// The maximum time that a due turn waits for other requests (1 s). After this time, the turn runs first, so that a
-    /// store that is always busy also removes its expired data.
+    /// The maximum time that a due batch waits for other requests (1 s). After this time, the batch runs first, so that
+    /// a store that is always busy also removes its expired data.
     let longestWait: UInt64 = 1_000_000_000
 
     private let interval: UInt64
@@ -34,7 +34,7 @@ final class Housekeeper {
         nextTurn = 0
     }
 
-    /// Runs one turn: removes one batch of one kind of data.
+    /// Removes one batch of one kind of data, and sets the time of the next batch.
     func turn(on writer: Writer) {
         guard let removalKind = left.first else { return rest(.success(())) }
         if left.count == RemovalKind.allCases.count {
@@ -74,7 +74,7 @@ final class Housekeeper {
     }
 }
 
-/// The statements for removing data. Each removes at most the rows of one turn.
+/// The statements for removing data. Each removes at most ``Writer/turnRows`` rows.
 struct HousekeepingStatements {
     private let strideEnd: Statement
     private let removeOutlived: Statement

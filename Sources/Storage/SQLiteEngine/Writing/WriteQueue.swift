@@ -11,9 +11,8 @@ final class WriteQueue: Sendable {
     fileprivate static let batchBytes = 4 * 1024 * 1024
     /// The maximum time that the writer waits for more requests before it begins a batch (200 µs). After a batch, many
     /// of its callers immediately send their next request. If the writer committed only the first of these requests,
-    /// the others would wait for two commits. The writer therefore waits until the number of requests is three quarters
-    /// of the number of callers that it had answered or that were waiting when the last batch ended. A single caller
-    /// never waits.
+    /// the others would wait for two commits. The writer therefore waits for about three quarters of the requests that
+    /// were in the last batch or in the queue at the end of that batch. A single caller never waits.
     private static let gatherNanoseconds: UInt64 = 200_000
 
     fileprivate struct State: Sendable {
@@ -90,7 +89,7 @@ final class WriteQueue: Sendable {
         return refusal
     }
 
-    /// From now on, rejects new requests. The writer receives `.drained` when all accepted requests are completed.
+    /// Begins to reject new requests. The writer receives `.drained` when all accepted requests are completed.
     func drain() {
         monitor.withLock { if $0.phase == .open { $0.phase = .draining } }
         monitor.wakeOne()
@@ -107,8 +106,8 @@ final class WriteQueue: Sendable {
     /// Waits until there is a task for the writer and returns it. Requests come before housekeeping, unless
     /// housekeeping is overdue.
     ///
-    /// - Parameter housekeepingAt: the uptime in nanoseconds at which the next housekeeping turn is due. If it is
-    ///   overdue by more than `patience` nanoseconds, the turn comes before requests.
+    /// - Parameter housekeepingAt: the uptime in nanoseconds at which the next batch of housekeeping (the removal of
+    ///   expired data) is due. If the batch is overdue by more than `patience` nanoseconds, it comes before requests.
     func next(housekeepingAt: UInt64, patience: UInt64) -> WriterTask {
         monitor.wait { state in
             let now = MonotonicTime.now.nanoseconds
@@ -147,8 +146,8 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// Called when a batch is committed, before its callers are answered. Counts the callers, to estimate how many
-    /// requests will arrive for the next batch.
+    /// Called when a batch is committed, before its callers receive their results. Counts the callers, to estimate how
+    /// many requests will arrive for the next batch.
     func countCallers() {
         monitor.withLock { state in
             state.enough = ((state.flight?.requests.count ?? 0) + state.requests.count) * 3 / 4

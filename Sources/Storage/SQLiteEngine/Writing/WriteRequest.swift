@@ -13,11 +13,11 @@ protocol WriteRequest: AnyObject, Sendable {
     var since: UInt64 { get }
     /// False when the request changes only memory. A batch of such requests needs no transaction.
     var needsTransaction: Bool { get }
-    /// Performs the request inside the batch's transaction. Adds the answer to `writer.answers`, which run after the
-    /// commit. May be called twice: if one request makes the batch fail, the batch is rolled back, and each of its
-    /// requests runs alone.
+    /// Performs the request inside the batch's transaction. Adds a closure to `writer.answers`, which returns the
+    /// result to the caller after the commit. May be called twice: if one request makes the batch fail, the batch is
+    /// rolled back, and each of its requests runs alone.
     func perform(on writer: Writer) throws(SQLiteFailure)
-    /// Answers the request with an error, unless it was already answered.
+    /// Fails the request with an error, unless the caller already has a result.
     func fail(_ error: ChatError)
 }
 
@@ -130,7 +130,8 @@ extension WriterHandle {
     }
 }
 
-/// A result that one caller awaits. Both the writer and the deadline thread may answer. Only the first answer is used.
+/// A result that one caller awaits. Both the writer and the deadline thread may set the result. Only the first one is
+/// used.
 ///
 /// Because this type ensures that the continuation is resumed only once, it uses an unsafe continuation. A checked one
 /// would allocate an object for each append.

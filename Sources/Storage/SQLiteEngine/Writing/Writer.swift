@@ -2,11 +2,11 @@ import ChatModel
 import Logging
 import SQLite
 
-/// The only connection that writes, on its own thread. Each turn runs all waiting requests, a batch, in one
+/// The only connection that writes, on its own thread. All waiting requests form a batch, which runs in one
 /// transaction. While a commit waits for the disk, the requests of the next batch accumulate. A busy store therefore
 /// waits for the disk once per batch (group commit).
 final class Writer {
-    /// The range of timetokens that is reserved in the file in advance (one second). Because of the reservation, no
+    /// The range of timetokens that is reserved in the database in advance (one second). Because of the reservation, no
     /// timetoken is assigned twice, even after a crash if the clock was set back.
     private static let reservedAhead = Timetoken.ticksPerSecond
 
@@ -22,28 +22,28 @@ final class Writer {
     /// The last assigned and the last reserved timetoken. Valid only while the writer has reserved the allocator.
     var mark: TimetokenAllocator.Mark
     private var isAllocatorHeld = false
-    /// True when this turn must move the watermark (the position up to which events are visible) even without a new
+    /// True when this batch must move the watermark (the position up to which events are visible) even without a new
     /// event.
     private var showsEnd = false
     private let logPages: SQLiteEngineSettings.LogPages
     /// The length of the write-ahead log in pages when a checkpoint last failed because of readers; zero when none has
     /// failed.
     private var pagesWhenBusy = 0
-    /// The last directory revision, including the uncommitted revisions of this turn.
+    /// The last directory revision, including the uncommitted revisions of this batch.
     var revision: Revision
 
-    // MARK: State of one turn
+    // MARK: State of one batch
 
-    /// The time of this turn. The clock is read once per turn.
+    /// The time of this batch. The clock is read once per batch.
     private(set) var now: Timetoken = .zero
-    /// The new events of this turn, in the order of their timetokens.
+    /// The new events of this batch, in the order of their timetokens.
     private(set) var events: [Event] = []
-    /// The record changes of this turn, in order. They are published after the commit, before its events become
-    /// visible.
+    /// The record changes of this batch, in order. They are published after the commit, before the batch's events
+    /// become visible.
     var changed: [RecordChanges] = []
     /// The changes of state in memory, which run in order after the commit and before any caller is answered.
     var effects: [() -> Void] = []
-    /// The closures that answer the callers. They run last, after the commit.
+    /// The closures that return the results to the callers. They run last, after the commit.
     var answers: [() -> Void] = []
 
     init(
@@ -93,7 +93,8 @@ final class Writer {
         checkpointIfLong()
     }
 
-    /// Runs the requests and then makes their effects visible. Uses one transaction if any of the requests needs one.
+    /// Runs the requests of one batch and then makes their effects visible. Uses one transaction if any of the requests
+    /// needs one.
     func turn(_ requests: [any WriteRequest]) throws(TurnFailure) {
         begin()
         let drafts = requests.reduce(0) { $0 + $1.draftCount }
@@ -171,7 +172,7 @@ final class Writer {
         condition.set(.works)
     }
 
-    /// Rolls back the transaction and the changes of this object's state in this turn.
+    /// Rolls back the transaction and the changes of this object's state in this batch.
     private func abandon() {
         database.rollback()
         names.forget()
@@ -191,7 +192,7 @@ final class Writer {
         changed = []
     }
 
-    /// Handles a failed turn. If the store has failed, all requests fail. If a single request may have caused the
+    /// Handles a failed batch. If the store has failed, all requests fail. If a single request may have caused the
     /// failure (for instance with a value that is too large), each request runs again alone, so that only the faulty
     /// one fails.
     private func recover(from failure: TurnFailure, _ requests: [any WriteRequest]) {
@@ -229,8 +230,9 @@ final class Writer {
         engineState.allocator.release(mark, showing: events, evenNone: evenNone, now: now)
     }
 
-    /// Assigns a timetoken without an event and makes this turn move the watermark to it, so that imported events
-    /// before it become visible. Call it only while the writer has reserved the allocator. Returns the timetoken.
+    /// Assigns a timetoken without an event and makes this batch move the watermark to that timetoken, so that imported
+    /// events before it become visible. Call it only while the writer has reserved the allocator. Returns the
+    /// timetoken.
     func endMovingOn() -> Timetoken {
         showsEnd = true
         return Timetoken(mark.next(now: now))
@@ -241,8 +243,8 @@ final class Writer {
     /// The timetoken of the next event. Valid only while the writer has reserved the allocator.
     var nextPlace: Timetoken { Timetoken(max(mark.last + 1, now.rawValue)) }
 
-    /// Reserves this number of further timetokens in the file. Needed for requests that determine the number of their
-    /// events only when they run.
+    /// Reserves this number of further timetokens in the database. Needed for requests that determine the number of
+    /// their events only when they run.
     func reserve(for drafts: Int) throws(SQLiteFailure) {
         let mayReach = nextPlace.rawValue + UInt64(drafts)
         if mayReach > mark.reserved { try reserve(upTo: mayReach + Self.reservedAhead) }
@@ -253,14 +255,14 @@ final class Writer {
         mark.reserved = bound
     }
 
-    /// Stores the last used or reserved value of a numbering in the file.
+    /// Stores the last used or reserved value of a numbering in the database.
     func setHead(of numbering: Numbering, to value: UInt64) throws(SQLiteFailure) {
         statements.setHead.bind(Int64(value), at: 1)
         statements.setHead.bind(numbering.rawValue, at: 2)
         try statements.setHead.run()
     }
 
-    /// The numberings that a file contains: timetokens of the log and revisions of the directory.
+    /// The numberings in the database: timetokens of the log and revisions of the directory.
     enum Numbering: Int { case log = 0, directory = -1 }
 
     /// Stores the last assigned timetoken as the writer's final step, so that the next start continues after it and not
@@ -311,9 +313,9 @@ final class Writer {
     }
 }
 
-/// The error of a turn whose changes were not stored.
+/// The error of a batch whose changes were not stored.
 struct TurnFailure: Error, CustomStringConvertible {
-    /// The error that the callers of the turn receive.
+    /// The error that the callers of the batch receive.
     let answer: ChatError
     let isCausedByRequest: Bool
     let description: String

@@ -13,7 +13,7 @@ public struct DeclarationResult: Sendable, Equatable {
 
 extension EventTypes {
     /// Applies the declarations of files to an app's event types. If a declaration is rejected, none is applied.
-    /// Repeating the call changes nothing more.
+    /// Repeating the call has no further effect.
     ///
     /// Types that no file declares are not changed. A type whose file was deleted also stays.
     ///
