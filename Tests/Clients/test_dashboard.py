@@ -121,7 +121,7 @@ def test_emit_see_it_break_a_webhook_replay_and_trace(pages, gateway, moody):
     moody.status = 200
     pages.open(f"webhooks/{hook}")
     Select(pages.find("#replay select")).select_by_value("dead")
-    pages.press("Count only")
+    pages.press("Count the deliveries")
     pages.text("Deliveries to send: 1.")
     pages.press("Replay")
     pages.wait.until(lambda _: len(moody.bodies) == 3)

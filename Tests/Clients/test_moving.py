@@ -127,10 +127,10 @@ def test_a_keyset_arrives_as_it_was(source, target, secret):
     assert "refuses (403)" in subprocess.run(
         [BINARY, "export", "pubnub", *options(source)], capture_output=True, text=True, timeout=60).stderr
     told = parley(target, "import", "pubnub", *options(source, *keys, "--replace"))
-    assert told == "1 channel, 1 group, 2 memberships, 66 messages, 1 restriction, 2 users, 1 already present, 0 refused\n"
+    assert told == "1 channel, 1 group, 2 memberships, 66 messages, 1 restriction, 2 users, 1 already present, 0 rejected\n"
     assert (target.records(), [target.history(channel) for channel in channels]) == before
     again = parley(target, "import", "pubnub", *options(source, *keys))
-    assert again == "nothing new, 74 already present, 0 refused\n"
+    assert again == "nothing new, 74 already present, 0 rejected\n"
     assert [target.history(channel) for channel in channels] == before[1]
 
 
@@ -140,7 +140,7 @@ def test_a_move_in_two_steps_by_a_file_and_back(source, target, tmp_path):
     assert all(json.loads(line)["record"] for line in lines.splitlines())
     file = tmp_path / "chat.ndjson"
     file.write_text(lines)
-    assert "66 messages, 1 restriction, 2 users, 0 already present, 0 refused" in parley(target, "import", "file", str(file))
+    assert "66 messages, 1 restriction, 2 users, 0 already present, 0 rejected" in parley(target, "import", "file", str(file))
     assert [target.history(channel) for channel in channels] == [source.history(channel) for channel in channels]
     # And out of the gateway again, as it went in.
     back = parley(target, "export", "pubnub", *options(target, "--channel", "named only"))
@@ -155,7 +155,7 @@ def test_a_later_run_moves_what_has_come_since(source, target, tmp_path):
     source.act("room.1", texts[2], "reactions", "-1", "bob")
     told = parley(target, "import", "pubnub", *options(source, *state, "--without", "users", "--without", "memberships",
                                                        "--without", "groups", "--without", "channels"))
-    assert told.startswith("1 message, ") and "(1 attached to existing messages), 0 refused" in told
+    assert told.startswith("1 message, ") and "(1 attached to existing messages), 0 rejected" in told
     assert target.history("room.1") == source.history("room.1")
 
 

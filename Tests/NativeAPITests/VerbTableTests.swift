@@ -386,10 +386,10 @@ import YAML
                 let refused = await api.call(.patch, address, change)
                 #expect(refused.status == 400 && refused.code == "bad_member", "\(refused.text)")
                 let detail = refused["errors"]?[0]?["detail"]?.string ?? ""
-                #expect(detail.contains("leave it out, or ") && detail.contains(operation), "\(refused.text)")
+                #expect(detail.contains("leave the member out, or ") && detail.contains(operation), "\(refused.text)")
             }
             let other = await api.call(.patch, "/v1/channels/crew", #"{"member_count":1,"created_by":"x"}"#)
-            #expect(other["errors"]?[0]?["detail"]?.string?.hasSuffix("leave it out") == true, "\(other.text)")
+            #expect(other["errors"]?[0]?["detail"]?.string?.hasSuffix("leave the member out") == true, "\(other.text)")
         }
     }
 

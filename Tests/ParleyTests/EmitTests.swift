@@ -227,7 +227,7 @@ import Testing
         let input = (Array(repeating: line, count: 40) + [tooLong, "1"]).joined(separator: "\n")
         let run = try await parley("emit", "a", "-", at: gateway, input: input)
         #expect(run.code == 1)
-        #expect(run.errors.contains("line 41: longer than a request may be"))
+        #expect(run.errors.contains("line 41: longer than the maximum size of a request"))
         #expect(run.errors.contains("41 emitted, 1 failed"))
         #expect(gateway.requests.value.allSatisfy { $0.body.count <= 1024 * 1024 })
         #expect(gateway.requests.value.count == 3)

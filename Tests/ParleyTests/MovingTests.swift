@@ -63,7 +63,7 @@ private final class Move: Sendable {
         let run = try await move.run()
         #expect(run.code == 0, "\(run.errors)")
         #expect(Set(move.arrived) == Set((1...110).map(String.init)) && move.arrived.count == 110)
-        #expect(run.output == "110 messages, 0 already present, 0 refused\n")
+        #expect(run.output == "110 messages, 0 already present, 0 rejected\n")
     }
 
     @Test("continues where it was interrupted, and then where it ended")
@@ -79,7 +79,7 @@ private final class Move: Sendable {
         #expect(try await move.run("--state", state).code == 0)
         #expect(Set(move.arrived) == Set((1...110).map(String.init)))
         #expect(move.arrived.count == 110, "nothing is read twice")
-        #expect(try await move.run("--state", state).output == "nothing new, 0 already present, 0 refused\n")
+        #expect(try await move.run("--state", state).output == "nothing new, 0 already present, 0 rejected\n")
         let other = try await parley(
             "export", "pubnub", "--origin", move.server.baseURL, "--subscribe-key", "other", "--state", state,
             at: move.server)
@@ -143,7 +143,7 @@ private final class Move: Sendable {
         let run = try await parley(
             "import", "file", "-", "--replace", at: gateway, input: lines.joined(separator: "\n"))
         #expect(run.code == 1)
-        #expect(run.output == "1 user, 0 already present, 2 refused\n")
+        #expect(run.output == "1 user, 0 already present, 2 rejected\n")
         #expect(run.errors.contains("line 2: not JSON") && run.errors.contains("line 4: Refused"))
         #expect(gateway.requests.value.allSatisfy { $0.text.hasPrefix(#"{"replace":true,"#) })
     }

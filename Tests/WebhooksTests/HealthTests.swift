@@ -107,7 +107,7 @@ import Testing
         #expect(fail(2).isEmpty)
         #expect(health.recordSuccess().isEmpty)
         #expect(fail(2).isEmpty && fail(0).isEmpty)
-        let expected = [WebhookFailureState.Effect.disable(reason: "3 consecutive deliveries were given up")]
+        let expected = [WebhookFailureState.Effect.disable(reason: "3 consecutive deliveries became dead")]
         #expect(fail(1) == expected)
     }
 

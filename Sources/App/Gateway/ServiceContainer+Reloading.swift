@@ -6,7 +6,7 @@ import Logging
 
 /// The handling of SIGHUP: the settings are loaded again while the gateway runs.
 extension ServiceContainer {
-    static let notReloaded = "cannot reload the settings; the current ones stay in effect"
+    static let notReloaded = "cannot reload the settings; the current settings stay in effect"
 
     /// Applies the reloadable settings, either all or none. Logs the changed settings that need a restart.
     ///

@@ -149,7 +149,7 @@ extension ChatError {
         return .over(
             .tooLarge,
             "\(count) events in one request exceed the rate '\(name)', which allows \(policy.quantity) in \(window) s; "
-                + "send fewer at once",
+                + "send fewer events in one request",
             slug: "too_many_events", limit: policy.quantity)
     }
 

@@ -36,14 +36,14 @@ extension OutboundFailure {
         case .connectRefused: "nothing answers at \(url)"
         case .dns: "the host name of \(url) cannot be resolved"
         case .connectTimeout: "\(url) did not accept the connection in time"
-        case .timeout: "\(url) did not answer in time"
-        case .reset: "\(url) closed the connection before its answer was complete"
+        case .timeout: "\(url) did not respond in time"
+        case .reset: "\(url) closed the connection before the response was complete"
         case .tls: "no secure connection to \(url) could be established: \(detail)"
         case .responseInvalid: "the server at \(url) does not speak HTTP"
         case .requestInvalid: "the request to \(url) cannot be sent: \(detail)"
         case .blockedAddress: "connections to \(url) are not allowed"
         case .cancelled: "the request to \(url) was cancelled"
-        case .overloaded: "too many requests are waiting in this process; send fewer at once"
+        case .overloaded: "too many requests are waiting in this process; reduce the number of concurrent requests"
         }
     }
 }

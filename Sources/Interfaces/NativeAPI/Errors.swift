@@ -170,7 +170,7 @@ extension ChatError.Code {
         case .unauthorized: "A valid credential is needed"
         case .forbidden: "The credential does not allow this"
         case .notFound: "Not found"
-        case .conflict: "The present state does not allow this"
+        case .conflict: "The current state does not allow the request"
         case .gone: "The resource was permanently deleted"
         case .stale: "The resource has changed since it was read"
         case .tooLarge: "The request body is too large"

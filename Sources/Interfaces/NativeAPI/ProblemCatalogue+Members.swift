@@ -8,7 +8,7 @@ extension ProblemCatalogue {
         Entry(
             code: "not_self", status: 403, title: "The record belongs to another user",
             cause:
-                "Only the user whom the record belongs to may make this request, and the credential is another user's.",
+                "Only the user to whom the record belongs may make this request. The credential belongs to another user.",
             remedy: "Use the credential of that user, or one with the scope 'manage'."),
         Entry(
             code: "not_operator", status: 403, title: "The request needs an operator of the channel",
@@ -39,9 +39,9 @@ extension ProblemCatalogue {
             cause: "The user has already joined the channel, so the invitation can no longer be declined.",
             remedy: "Leave the channel instead."),
         Entry(
-            code: "kind_fixed", status: 409, title: "The channel's kind cannot be changed to this kind",
+            code: "kind_fixed", status: 409, title: "The channel's kind cannot be changed as requested",
             cause:
-                "The channel's kind cannot be changed to this one: only 'group' and 'public' can replace each "
+                "The channel's kind cannot be changed as requested: only 'group' and 'public' can replace each "
                 + "other.",
             remedy: "Create another channel."),
         Entry(
@@ -57,8 +57,8 @@ extension ProblemCatalogue {
             cause: "The request names the same user as the blocking and the blocked user.",
             remedy: "Name another user to block."),
         Entry(
-            code: "too_many_users", status: 422, title: "Too many users in one call",
-            cause: "The request names more users than are accepted at once. 'limit' gives the maximum.",
+            code: "too_many_users", status: 422, title: "Too many users in one request",
+            cause: "The request names more users than one request may. 'limit' gives the maximum.",
             remedy: "Send the remaining users in further requests."),
         Entry(
             code: "too_many_operators", status: 422, title: "The channel has too many operators",

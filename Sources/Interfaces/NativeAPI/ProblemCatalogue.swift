@@ -25,7 +25,7 @@ enum ProblemCatalogue {
             code: "malformed_request", status: 400, title: "The request is malformed",
             cause:
                 "The request line, path, query, header or body cannot be parsed. For JSON, 'line' and "
-                + "'column' say where.",
+                + "'column' give the place.",
             remedy: "Correct the syntax that the detail names and send the request again."),
         Entry(
             code: "unexpected_body", status: 400, title: "The request takes no body",
@@ -119,7 +119,7 @@ enum ProblemCatalogue {
             cause: "The Content-Type is application/x-www-form-urlencoded, but the body is not a form.",
             remedy: "Encode the body as a form, or send its real Content-Type."),
         Entry(
-            code: "url_refused", status: 400, title: "The URL is refused",
+            code: "url_refused", status: 400, title: "The URL is not allowed",
             cause:
                 "The gateway does not send to this URL: its address is private, its port is not allowed, or it is not https.",
             remedy: "Use a public https URL, or ask the operator of the gateway to allow the address in webhook.allow."),
@@ -222,7 +222,7 @@ enum ProblemCatalogue {
             remedy: "Compare the path with the routes that /docs and /openapi.yaml describe."),
         Entry(
             code: "no_restriction", status: 404, title: "The user is not restricted in the channel",
-            cause: "The user is neither banned nor muted in the channel, or no longer.",
+            cause: "The user is not banned or muted in the channel, or the restriction has ended.",
             remedy: "No action is needed."),
         Entry(
             code: "method_not_allowed", status: 405, title: "Method not allowed",
@@ -230,16 +230,16 @@ enum ProblemCatalogue {
             remedy: "Use a method that the header Allow lists."),
         Entry(
             code: "not_acceptable", status: 406, title: "None of the accepted formats is available",
-            cause: "The route cannot answer in any of the formats that Accept lists.",
+            cause: "The route cannot respond in any of the formats that Accept lists.",
             remedy: "For streams accept text/event-stream or application/x-ndjson."),
         Entry(
             code: "request_timeout", status: 408, title: "The request took too long to arrive",
             cause: "The header or the body did not arrive within its deadline.",
             remedy: "Send the request again over a faster or steadier connection."),
         Entry(
-            code: "conflict", status: 409, title: "The present state does not allow this",
-            cause: "The present state does not allow the change. The detail gives the reason.",
-            remedy: "Read the present state, and change the request accordingly."),
+            code: "conflict", status: 409, title: "The current state does not allow the request",
+            cause: "The current state of the resource does not allow the request. The detail gives the reason.",
+            remedy: "Read the current state of the resource, and change the request accordingly."),
         Entry(
             code: "idempotency_key_running", status: 409, title: "The same request is still running",
             cause: "A request with the same Idempotency-Key is still running.",
@@ -249,7 +249,7 @@ enum ProblemCatalogue {
             cause:
                 "A request with this Idempotency-Key was started, but its response was not stored: the gateway "
                 + "stopped before it responded, or the response was too large.",
-            remedy: "Check which changes were stored, and send the missing ones with another key."),
+            remedy: "Check which changes were stored, and send the missing changes with another key."),
         Entry(
             code: "incompatible_schema", status: 409, title: "The schema breaks an earlier version",
             cause:
@@ -262,7 +262,7 @@ enum ProblemCatalogue {
             code: "event_type_in_use", status: 409, title: "The event type has versions",
             cause: "The event type has versions of its schema, and stored events may refer to them.",
             remedy:
-                "Set the mode of the type to off. To delete the type nevertheless, send DELETE with its ETag in If-Match."
+                "Set the mode of the type to off. To delete the type nevertheless, send DELETE with the type's ETag in If-Match."
         ),
         Entry(
             code: "gone", status: 410, title: "The resource was permanently deleted",
@@ -270,24 +270,24 @@ enum ProblemCatalogue {
             remedy: "Do not request it again."),
         Entry(
             code: "outlived", status: 410, title: "The event is older than the app's retention",
-            cause: "The imported event is older than the app's retention, so it would be deleted at once.",
+            cause: "The imported event is older than the app's retention, so it would be deleted immediately.",
             remedy: "Increase the app's retention_hours, then import the event again."),
         Entry(
             code: "precondition_failed", status: 412, title: "The resource has changed since it was read",
-            cause: "The version that If-Match, 'etag' or 'updated_at' names is not the present one.",
+            cause: "The version in If-Match, 'etag' or 'updated_at' is not the current version of the resource.",
             remedy: "Read the resource again, and repeat the change with its new version."),
         Entry(
             code: "content_too_large", status: 413, title: "The request body is too large",
-            cause: "The body, or a part of it, is larger than accepted. 'limit_bytes' gives the maximum.",
+            cause: "The body, or a part of it, is larger than the gateway accepts. 'limit_bytes' gives the maximum.",
             remedy: "Send less data, or ask the operator of the gateway to raise the limit."),
         Entry(
             code: "mapping_too_costly", status: 413, title: "Applying the mapping to the post takes too much work",
             cause:
                 "Applying the source's mapping to this post exceeds the limit on the work of a mapping, usually because of nested `each` lists. Nothing was stored.",
-            remedy: "Nest fewer `each` lists in the mapping, or let the sender post fewer items at once."),
+            remedy: "Nest fewer `each` lists in the mapping, or let the sender post fewer items in one request."),
         Entry(
             code: "too_many_events", status: 413, title: "Too many events in one request",
-            cause: "The request has more events or records than accepted. 'limit' gives the maximum.",
+            cause: "The request has more events or records than the gateway accepts. 'limit' gives the maximum.",
             remedy: "Send the events or records in several requests."),
         Entry(
             code: "target_too_long", status: 414, title: "The request line is too long",
@@ -304,7 +304,7 @@ enum ProblemCatalogue {
         Entry(
             code: "misdirected_request", status: 421, title: "The request is for another host",
             cause:
-                "The Host header names another host. In dev mode the gateway answers to localhost, 127.0.0.1, "
+                "The Host header names another host. In dev mode the gateway accepts only requests for localhost, 127.0.0.1, "
                 + "[::1] and the host of public_url.",
             remedy: "Send the request to one of these hosts, or set public_url."),
         Entry(
@@ -336,7 +336,7 @@ enum ProblemCatalogue {
             code: "not_composed", status: 422, title: "The event cannot be written in the webhook's format",
             cause:
                 "The event cannot be written in the webhook's format: the template refers to a value that the "
-                + "event does not have, or its result is too large.",
+                + "event does not have, or the template's result is too large.",
             remedy: "Change the webhook's template, or its format."),
         Entry(
             code: "verification_failed", status: 422, title: "The webhook's receiver has not consented",
@@ -405,7 +405,7 @@ enum ProblemCatalogue {
             remedy: "Close streams, or follow several channels with one stream."),
         Entry(
             code: "headers_too_large", status: 431, title: "The request header is too large",
-            cause: "The header fields together are larger than accepted.",
+            cause: "The header fields together are larger than the gateway accepts.",
             remedy: "Send fewer or shorter fields."),
         Entry(
             code: "internal_error", status: 500, title: "Internal error",

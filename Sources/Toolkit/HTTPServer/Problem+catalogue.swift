@@ -73,7 +73,8 @@ extension Problem {
         Problem(
             status: 421, code: "misdirected_request", title: "The request is for another host",
             detail:
-                "This gateway answers to 'localhost', '127.0.0.1' and '[::1]'; send one of them as Host, not '\(host)'")
+                "This gateway accepts only requests for 'localhost', '127.0.0.1' and '[::1]'; send one of them as Host, not '\(host)'"
+        )
     }
 
     /// 431: the header fields together are too large.

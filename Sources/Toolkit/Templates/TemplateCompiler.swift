@@ -57,7 +57,7 @@ public struct TemplateCompiler {
             guard let members = object.rawMembers(), !members.isEmpty else {
                 fault(
                     place, "type",
-                    "a condition must be an object of references with their required values, or a list of such objects")
+                    "a condition must be an object that maps references to required values, or a list of such objects")
                 continue
             }
             alternatives.append(

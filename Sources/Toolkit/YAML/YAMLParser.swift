@@ -125,7 +125,7 @@ private struct YAMLParser {
         guard anchor == nil else { throw isAlias }
     }
 
-    private var isAlias: YAMLError { failure("anchors and aliases are not supported; write the value out") }
+    private var isAlias: YAMLError { failure("anchors and aliases are not supported; write the value in full") }
 
     private mutating func descend() throws(YAMLError) {
         depth += 1

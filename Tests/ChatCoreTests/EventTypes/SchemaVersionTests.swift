@@ -181,7 +181,7 @@ import Testing
             }
             #expect(error.code == .conflict)
             #expect(error.slug == "incompatible_schema")
-            #expect(error.message.contains("version 2 and earlier ones within 0 seconds"))
+            #expect(error.message.contains("version 2 and earlier versions within 0 seconds"))
             #expect(Dictionary(uniqueKeysWithValues: error.members)["compared_with"] == json("2"))
             let narrower = try await refusal {
                 _ = try await chat.addVersion(proposal("false", rule: "backward_transitive"), to: "t")

@@ -92,7 +92,7 @@ private let dearData = "[\"\(String(repeating: "a", count: 40))\"]"
         try await withDearType { chat in
             let error = try await refusal { try await chat.emit(orderPaid(dearData, type: "re.x")) }
             #expect(error.slug == "schema_violation")
-            #expect(error.message.contains("send fewer events at once"))
+            #expect(error.message.contains("send fewer events in one request"))
             #expect(chat.service.eventTypes.validationQueue.waitingCount == 0)
             #expect(try await chat.emit(orderPaid(#"{"amount":1}"#)).event.draft.schema?.version == 1)
         }

@@ -63,7 +63,7 @@ extension Bench {
         // A body that is not JSON contains no id.
         guard answer.status == 201, let document = try? JSONDocument(answer.body), let id = document.root["id"]?.string
         else {
-            throw BenchFailure("a webhook could not be registered; the server answered with \(answer.status)")
+            throw BenchFailure("a webhook could not be registered; the server responded with \(answer.status)")
         }
         return id
     }

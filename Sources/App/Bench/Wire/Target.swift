@@ -150,6 +150,6 @@ struct ControlRequests {
             if let found { return found }
             guard count > 0 else { break }
         }
-        throw BenchFailure("\(target.authority) did not answer")
+        throw BenchFailure("\(target.authority) did not respond")
     }
 }

@@ -109,7 +109,7 @@ package final class GatewayAccess: Sendable {
             default: return .final(told)
             }
         }
-        guard let status = result.status else { return .final(CommandFailure("\(url) did not answer")) }
+        guard let status = result.status else { return .final(CommandFailure("\(url) did not respond")) }
         hasAnswered.store(true, ordering: .relaxed)
         let isAnswer =
             (200..<300).contains(status) || call.accepted.contains(status)
@@ -120,9 +120,9 @@ package final class GatewayAccess: Sendable {
         do {
             return .answer(try GatewayResponse(result))
         } catch .tooLarge {
-            return .final(CommandFailure("the answer is larger than \(Self.answerLimit) bytes"))
+            return .final(CommandFailure("the response is larger than \(Self.answerLimit) bytes"))
         } catch {
-            return .final(CommandFailure("the server at \(url) is not a Parley gateway: its answer is not JSON"))
+            return .final(CommandFailure("the server at \(url) is not a Parley gateway: the response is not JSON"))
         }
     }
 

@@ -13,8 +13,8 @@ struct LoginCommand: AsyncParsableCommand {
 
             The command asks for the key, or reads it from the first line of the standard input, because process lists \
             show arguments. It checks the key and saves it in $XDG_CONFIG_HOME/parley/profiles.json (by default below \
-            ~/.config), which only you can read. The profile 'default' is used if neither options nor PARLEY_URL and \
-            PARLEY_KEY give a gateway; --profile or PARLEY_PROFILE selects another one.
+            ~/.config), which only you can read. The profile 'default' is used unless an option or PARLEY_URL with \
+            PARLEY_KEY names a gateway; --profile or PARLEY_PROFILE selects another profile.
             """)
 
     @Option(help: ArgumentHelp("The name of the profile.", valueName: "name")) var profile = Profile.standard

@@ -44,10 +44,10 @@ package enum ProblemDescription {
 
     private static func foreign(_ status: Int, _ credential: String = "PARLEY_KEY") -> String {
         switch status {
-        case 300..<400: "the address answered with a redirect (\(status)); set PARLEY_URL to the gateway's own address"
+        case 300..<400: "the address responded with a redirect (\(status)); set PARLEY_URL to the gateway's own address"
         case 401: "the gateway does not accept the key (401); check \(credential)"
         case 404: "not found (404); check that PARLEY_URL is a Parley gateway"
-        default: "the gateway answered with status \(status) and gave no reason"
+        default: "the gateway responded with status \(status) and gave no reason"
         }
     }
 

@@ -41,7 +41,7 @@ struct BatchSender: Sendable {
     }
 
     private func event(_ line: InputLine) throws(CommandFailure) -> EnvelopeEvent {
-        guard let bytes = line.bytes else { throw CommandFailure("longer than a request may be") }
+        guard let bytes = line.bytes else { throw CommandFailure("longer than the maximum size of a request") }
         let document: JSONDocument
         do { document = try JSONDocument(bytes, numbers: .lenient) } catch {
             throw CommandFailure("not JSON: \(error.message) (column \(error.column))")

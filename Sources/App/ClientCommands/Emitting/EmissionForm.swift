@@ -67,7 +67,7 @@ struct EmissionForm: Sendable {
         let route = EnvelopeEvent.Route(type: envelope.root["type"]?.string)
         for name in named.keys.sorted() where !route.members.contains(name) && !Self.places.contains(name) {
             throw CommandFailure(
-                "not an event: the member '\(name)' is unknown" + (route == .events ? "" : " for its type"))
+                "not an event: the member '\(name)' is unknown" + (route == .events ? "" : " in events of this type"))
         }
         let wasEphemeral = named["ephemeral"] ?? JSONText(trusted: Array("false".utf8))
         guard ["true", "false"].contains(wasEphemeral.description) else {

@@ -14,11 +14,11 @@ struct EmitCommand: AsyncParsableCommand {
             With '-' every line is the data of one event, or with --envelopes an event with type, user, data, meta, \
             custom_type, store and ttl_hours; the new event has its own channel, id and time. Messages and signals \
             take one request each, so --parallel helps. Rejected lines are reported with their number and do not stop \
-            the others. No event is emitted twice when a connection breaks, because each request carries an \
+            other lines. No event is emitted twice when a connection breaks, because each request carries an \
             idempotency key.
             """)
 
-    @Argument(help: "The channel.")
+    @Argument(help: "The channel's id.")
     var channel: String
 
     @Argument(
@@ -36,7 +36,7 @@ struct EmitCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("ttl-hours"),
-        help: ArgumentHelp("Hours for which the event is stored; 0: for as long as other events.", valueName: "hours")
+        help: ArgumentHelp("Hours for which the event is stored; 0: the normal retention applies.", valueName: "hours")
     )
     var ttlHours: Int?
 
@@ -61,7 +61,9 @@ struct EmitCommand: AsyncParsableCommand {
         guard !channel.isEmpty else { throw ValidationError("The channel must not be empty.") }
         guard (1...32).contains(parallel) else { throw ValidationError("--parallel must be from 1 to 32.") }
         if let ttlHours, ttlHours < 0 { throw ValidationError("--ttl-hours must be at least 0.") }
-        if envelopes, json != "-" { throw ValidationError("--envelopes reads lines of the standard input; give '-'.") }
+        if envelopes, json != "-" {
+            throw ValidationError("--envelopes requires '-', the lines of the standard input.")
+        }
     }
 
     func run() async throws {

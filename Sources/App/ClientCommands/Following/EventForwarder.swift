@@ -50,7 +50,7 @@ struct EventForwarder: Sendable {
 
 extension EventForwarder.Outcome {
     func text(_ style: Style) -> String {
-        let mark = status.map(String.init) ?? failure ?? "no answer"
+        let mark = status.map(String.init) ?? failure ?? "no response"
         let broken = status != nil ? failure.map { " \($0)" } ?? "" : ""
         return [
             isGood ? style.good(mark) : style.bad(mark + broken), "\(milliseconds) ms",

@@ -137,7 +137,7 @@ struct HistoryCommand: AsyncParsableCommand, ReadOnlyCommand {
             parley history orders.eu --all --json > orders.ndjson
             """)
 
-    @Argument(help: "The channel.")
+    @Argument(help: "The channel's id.")
     var channel: String
 
     @OptionGroup var selection: EventOptions

@@ -12,21 +12,21 @@ struct LoadCommand: ParsableCommand {
             parley bench rate --rate 200 --json
 
             Scenarios:
-              strict    one event at a time: the next is sent when every stream has received the last one
+              strict    one event at a time: the next event is sent when every stream has received the previous event
               burst     many events at the same time
               channels  many channels with two streams each
               rate      a fixed rate of events that does not wait for responses
               publish   events without listeners
               idle      the memory of streams without events
-              storm     all streams but some are cut at once and reconnect with their cursors
+              storm     most streams are cut at the same time and reconnect with their cursors
               soak      'channels' for ten minutes, with memory use
               slow      one stream that reads one byte per second, among normal streams
               webhooks  deliveries to a receiver in this process
 
             Each payload has a number, with which every stream checks its events. If an event is lost, repeated or out \
             of order on a stream, the exit code is 1. Times are in milliseconds, from the moment when an event was due \
-            to the moment when it was read. With --pid, CPU time is that of these \
-            processes, from the first measured event to the last delivery; memory is their proportional share (PSS).
+            to the moment when it was read. With --pid, the CPU time of these processes is measured from the first \
+            measured event to the last delivery; their memory is the proportional share (PSS).
 
             The command works with any server that publishes by POST and streams server-sent events: paths and the \
             body are templates. The API key is PARLEY_KEY (default 'dev', for a loopback address only). The command \
@@ -99,7 +99,7 @@ struct LoadSize: ParsableArguments {
     @Option(help: "The total number of streams, distributed over the channels.")
     var streams: Int?
 
-    @Option(help: "Channels.")
+    @Option(help: "The number of channels.")
     var channels: Int?
 
     @Option(help: "The number of publishing connections, each with one request at a time.")
@@ -108,14 +108,16 @@ struct LoadSize: ParsableArguments {
     @Option(
         name: .customLong("in-flight"),
         help: ArgumentHelp(
-            "The maximum number of published events that some stream has not received; 0: wait only for responses.",
+            "The maximum number of published events that not all streams have received; 0: wait only for responses.",
             valueName: "n"))
     var inFlight: Int?
 
-    @Option(help: ArgumentHelp("Events per second in total; 0: the next event follows each response.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp(
+            "Events per second in total; 0: a publisher sends the next event after each response.", valueName: "n"))
     var rate: Int?
 
-    @Option(help: ArgumentHelp("The duration of the measurement.", valueName: "n"))
+    @Option(help: ArgumentHelp("The duration of the measurement in seconds.", valueName: "n"))
     var seconds: Int?
 
     @Option(

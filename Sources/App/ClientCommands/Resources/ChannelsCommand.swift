@@ -37,7 +37,7 @@ struct ChannelsCommand: AsyncParsableCommand {
     struct Get: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(abstract: "Show a channel's record.")
 
-        @Argument(help: "The channel.") var id: String
+        @Argument(help: "The channel's id.") var id: String
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws { try await gateway.get(ChannelsCommand.path(id)) }
@@ -46,7 +46,7 @@ struct ChannelsCommand: AsyncParsableCommand {
     struct Members: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(abstract: "List a channel's members.")
 
-        @Argument(help: "The channel.") var id: String
+        @Argument(help: "The channel's id.") var id: String
         @OptionGroup var records: RecordListOptions
         @OptionGroup var gateway: GatewayOptions
 
@@ -98,7 +98,7 @@ struct ChannelsCommand: AsyncParsableCommand {
             commandName: "set", abstract: "Change the given values of a channel's record; other values stay unchanged.",
             discussion: "parley channels set crew --name 'The crew' --custom '{\"floor\":3}'")
 
-        @Argument(help: "The channel.") var id: String
+        @Argument(help: "The channel's id.") var id: String
         @OptionGroup var settings: ChannelOptions
         @OptionGroup var gateway: GatewayOptions
 
@@ -113,7 +113,7 @@ struct ChannelsCommand: AsyncParsableCommand {
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Delete a channel's record with its memberships.")
 
-        @Argument(help: "The channel.") var id: String
+        @Argument(help: "The channel's id.") var id: String
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws { try await gateway.delete(id, ChannelsCommand.path(id)) }

@@ -20,7 +20,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
         @Option(help: ArgumentHelp("Only deliveries of this event.", valueName: "event-id"))
         var event: String?
 
-        @Option(help: "Only elements with this status; may be repeated.")
+        @Option(help: "Only deliveries with this status; may be repeated.")
         var status: [Status] = []
 
         @Option(
@@ -123,7 +123,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
         @Argument(help: ArgumentHelp("Only deliveries of this webhook.", valueName: "webhook"))
         var webhook: String?
 
-        @Flag(help: "Delete all dead deliveries, if no other option selects some of them.")
+        @Flag(help: "Delete all dead deliveries; required if no other option selects deliveries.")
         var all = false
 
         @OptionGroup var scope: ScopeOptions

@@ -12,7 +12,7 @@ struct JobsCommand: AsyncParsableCommand {
 
         enum State: String, ExpressibleByArgument, CaseIterable { case running, paused, done, cancelled, failed }
 
-        @Option(help: "Only elements with this status; may be repeated.")
+        @Option(help: "Only jobs with this status; may be repeated.")
         var state: [State] = []
 
         @OptionGroup var list: ListOptions

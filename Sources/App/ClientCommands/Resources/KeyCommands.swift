@@ -71,7 +71,7 @@ enum KeyCommands {
 
         @Option(
             help: ArgumentHelp(
-                "A public key in PEM format, which verifies tokens of users that another service signs; the new key then has no text. Requires --algorithm.",
+                "A public key in PEM format, which verifies tokens of users that another service signs. The new key then has no text of its own. Requires --algorithm.",
                 valueName: "file"))
         var publicKey: String?
 

@@ -17,7 +17,7 @@ struct MessagesCommand: AsyncParsableCommand {
             abstract: "List a channel's messages, the newest first.",
             discussion: "parley messages list room.1 --user ana --limit 10")
 
-        @Argument(help: "The channel.") var channel: String
+        @Argument(help: "The channel's id.") var channel: String
         @Option(help: "Only messages that this user sent.") var user: String?
         @Option(help: ArgumentHelp("Only messages after this timetoken.", valueName: "timetoken")) var after: String?
         @Option(help: ArgumentHelp("Only messages before this timetoken.", valueName: "timetoken")) var before: String?
@@ -49,9 +49,9 @@ struct MessagesCommand: AsyncParsableCommand {
 
     struct Get: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show a message in its present state, with edits and reactions.")
+            abstract: "Show a message in its current state, with edits and reactions.")
 
-        @Argument(help: "The channel.") var channel: String
+        @Argument(help: "The channel's id.") var channel: String
         @Argument(help: "The message's timetoken.") var timetoken: String
         @OptionGroup var gateway: GatewayOptions
 
@@ -68,8 +68,8 @@ struct MessagesCommand: AsyncParsableCommand {
                 A message with other data is an event: parley emit room.1 '{"text":"hi"}' --type message.created --user ana
                 """)
 
-        @Argument(help: "The channel.") var channel: String
-        @Argument(help: "The text.") var text: String
+        @Argument(help: "The channel's id.") var channel: String
+        @Argument(help: "The text of the message.") var text: String
         @Option(help: "The user who sends the message; required with an API key.") var user: String?
         @Option(help: ArgumentHelp("The message to which this message replies.", valueName: "timetoken")) var threadOf:
             String?
@@ -96,7 +96,7 @@ struct MessagesCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete a message. Without --hard, the message is only marked as deleted and can be restored.")
 
-        @Argument(help: "The channel.") var channel: String
+        @Argument(help: "The channel's id.") var channel: String
         @Argument(help: "The message's timetoken.") var timetoken: String
         @Flag(help: "Remove the message permanently.") var hard = false
         @Option(help: ArgumentHelp("The user who deletes the message; only with an API key.", valueName: "user"))

@@ -8,7 +8,7 @@ extension SubscriptionsCommand {
             abstract: "Print deliveries as they arrive, one per line.",
             discussion: """
                 With --json each line is {"ack_id", "attempt", "event"}. A delivery that is not acknowledged, by --ack \
-                or by 'parley subscriptions ack', is handed out again after the subscription's deadline.
+                or by 'parley subscriptions ack', is delivered again after the subscription's deadline.
                 """)
 
         /// The wait of one pull in seconds. It is shorter than the gateway's maximum wait and the client's timeout.
@@ -72,7 +72,7 @@ extension SubscriptionsCommand {
 
     struct Ack: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Acknowledge deliveries; fails if the deadline of one has passed.")
+            abstract: "Acknowledge deliveries; fails if the deadline of a delivery has passed.")
 
         @Argument(help: "The subscription's id.") var id: String
         @Argument(help: "The ack_id that 'pull --json' printed.") var ackIDs: [String]
@@ -85,7 +85,8 @@ extension SubscriptionsCommand {
 
     struct Nack: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Return deliveries, so that they are delivered again; fails if the deadline of one has passed.")
+            abstract:
+                "Return deliveries, so that they are delivered again; fails if the deadline of a delivery has passed.")
 
         @Argument(help: "The subscription's id.") var id: String
         @Argument(help: "The ack_id that 'pull --json' printed.") var ackIDs: [String]
@@ -99,7 +100,7 @@ extension SubscriptionsCommand {
 
     struct Extend: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Extend the deadlines of deliveries; fails if the deadline of one has passed.")
+            abstract: "Extend the deadlines of deliveries; fails if the deadline of a delivery has passed.")
 
         @Argument(help: "The subscription's id.") var id: String
         @Argument(help: "The ack_id that 'pull --json' printed.") var ackIDs: [String]

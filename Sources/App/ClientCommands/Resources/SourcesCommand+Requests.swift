@@ -126,7 +126,7 @@ extension SourcesCommand {
 
     struct Replay: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Process a logged request again, with the source's present mapping.")
+            abstract: "Process a logged request again, with the source's current mapping.")
 
         @Argument(help: "The source's id.") var id: String
         @Argument(help: "The request's id.") var request: String
@@ -154,7 +154,8 @@ extension SourcesCommand {
                 output.show(
                     try await access.send(Call("GET", RequestPath("sources", id, "mappings"))), tabulating: "data",
                     as: [
-                        Column("version"), Column("created_at", title: "created"), Column("created_by", title: "by"),
+                        Column("version"), Column("created_at", title: "created"),
+                        Column("created_by", title: "created by"),
                         Column("mapping"),
                     ])
             }

@@ -57,7 +57,8 @@ struct SourcesCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create a source, or replace its settings.",
             discussion: """
-                Settings that are left out get their defaults, except that secrets stay the same if the scheme does.
+                Settings that are left out get their defaults, except that the secrets stay the same if the \
+                scheme stays the same.
 
                 parley sources put github-main --scheme github --secret "$SECRET" --mapping @mapping.json
                 parley sources put shop --scheme generic --option header=X-Sig --secret @secret.txt --mapping @mapping.json

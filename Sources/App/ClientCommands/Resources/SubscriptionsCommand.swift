@@ -78,7 +78,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete a subscription; its waiting deliveries are given up.")
+            abstract: "Delete a subscription; its waiting deliveries become dead.")
 
         @Argument(help: "The subscription's id.") var id: String
         @OptionGroup var gateway: GatewayOptions
@@ -127,7 +127,9 @@ struct SubscriptionOptions: ParsableArguments {
     @Option(help: "The order of deliveries: none, per_channel or strict.")
     var ordering: String?
 
-    @Option(help: ArgumentHelp("The number of times a delivery is delivered before it is given up.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp(
+            "The maximum number of attempts of a delivery, after which the delivery becomes dead.", valueName: "n"))
     var maxAttempts: Int?
 
     var document: JSONText {

@@ -136,7 +136,7 @@ struct WebhookOptions: ParsableArguments {
 /// The options for the events of a webhook or subscription. Only the given settings are sent.
 struct SelectionOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("An event type or pattern; may be repeated. Default: all types but those of high volume."))
+        help: ArgumentHelp("An event type or pattern; may be repeated. Default: all types except high-volume types."))
     var type: [String] = []
 
     @Option(help: ArgumentHelp("A channel or pattern; may be repeated. Default: all channels."))

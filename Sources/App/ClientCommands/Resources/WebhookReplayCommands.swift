@@ -14,11 +14,11 @@ extension WebhooksCommand {
 
         @Option(
             help:
-                "The deliveries to send: failed (failed and dead ones), dead, or all (every stored event that the webhook matches now)."
+                "The deliveries to send: failed (failed and dead deliveries), dead, or all (every stored event that the webhook matches now)."
         )
         var only: Only = .failed
 
-        @Flag(help: "Only events that are newer than the newest delivered one.")
+        @Flag(help: "Only events that are newer than the newest delivered event.")
         var sinceLastSuccess = false
 
         @OptionGroup var scope: ScopeOptions

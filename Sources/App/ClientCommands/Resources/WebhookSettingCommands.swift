@@ -33,7 +33,7 @@ extension WebhooksCommand {
             discussion: "parley webhooks update wh_… --type 'order.*' --ordering per_channel")
 
         @Argument(help: "The webhook's id.") var id: String
-        @Option(help: ArgumentHelp("The new address.", valueName: "target")) var target: String?
+        @Option(help: ArgumentHelp("The new address of the receiver.", valueName: "target")) var target: String?
         @OptionGroup var settings: WebhookOptions
         @OptionGroup var gateway: GatewayOptions
 
@@ -63,12 +63,12 @@ extension WebhooksCommand {
     struct RotateSecret: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "rotate-secret",
-            abstract: "Create a new secret, which is shown only once; the present secret also signs for a while.")
+            abstract: "Create a new secret, which is shown only once; the current secret also signs for a while.")
 
         @Argument(help: "The webhook's id.") var id: String
         @Option(
             help: ArgumentHelp(
-                "Seconds for which the present secret or key also signs; default: 86400.", valueName: "seconds"))
+                "Seconds for which the current secret or key also signs; default: 86400.", valueName: "seconds"))
         var overlap: Int?
         @Option(
             help: ArgumentHelp("Your own secret, whsec_…; @FILE keeps it out of process lists.", valueName: "text")
@@ -94,11 +94,11 @@ extension WebhooksCommand {
     struct RotateSigningKey: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "rotate-signing-key",
-            abstract: "Create a new key for standard_ed25519 signatures; the present key also signs for a while.")
+            abstract: "Create a new key for standard_ed25519 signatures; the current key also signs for a while.")
 
         @Option(
             help: ArgumentHelp(
-                "Seconds for which the present secret or key also signs; default: 86400.", valueName: "seconds"))
+                "Seconds for which the current secret or key also signs; default: 86400.", valueName: "seconds"))
         var overlap: Int?
         @OptionGroup var gateway: GatewayOptions
 

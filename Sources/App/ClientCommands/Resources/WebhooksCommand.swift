@@ -81,7 +81,8 @@ struct WebhooksCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Enable a webhook, and send its held deliveries.")
 
         @Argument(help: "The webhook's id.") var id: String
-        @Flag(help: "Give up the held deliveries instead of sending them; they can be replayed.") var discard = false
+        @Flag(help: "Mark the held deliveries as dead instead of sending them; a replay can send them later.")
+        var discard = false
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {

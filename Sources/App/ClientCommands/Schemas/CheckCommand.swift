@@ -8,7 +8,7 @@ extension SchemaCommand {
             abstract: "Check whether a document is a valid schema.",
             discussion: "parley schema check --schema order.json --remotes shared=https://example.com/schemas/")
 
-        @Option(help: ArgumentHelp("The schema.", valueName: "file"))
+        @Option(help: ArgumentHelp("The file with the schema.", valueName: "file"))
         var schema: String
 
         @OptionGroup var reading: SchemaInputOptions

@@ -13,10 +13,10 @@ extension SchemaCommand {
                 backward: the new version accepts every document that the old one accepts. forward: the reverse. full: both.
                 """)
 
-        @Option(help: ArgumentHelp("The present version.", valueName: "file"))
+        @Option(help: ArgumentHelp("The file with the current version of the schema.", valueName: "file"))
         var old: String
 
-        @Option(help: ArgumentHelp("The new version.", valueName: "file"))
+        @Option(help: ArgumentHelp("The file with the new version of the schema.", valueName: "file"))
         var new: String
 
         @Option(help: "The compatibility to check.")

@@ -15,7 +15,7 @@ struct SchemaInputOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A folder of schemas to which others refer, by their path below BASE (default: the folder's file: URI) or by their $id; may be repeated.",
+            "A folder of schemas that other schemas refer to, by their path below BASE (default: the folder's file: URI) or by their $id; may be repeated.",
             valueName: "dir[=base]"))
     var remotes: [String] = []
 
@@ -23,7 +23,8 @@ struct SchemaInputOptions: ParsableArguments {
     var numbers = Numbers.strict
 
     @Option(
-        name: .customLong("json-access"), help: "The way to read the parser's values; 'auto' chooses the faster one.")
+        name: .customLong("json-access"),
+        help: "The way in which values of parsed JSON are read; 'auto' chooses the faster way.")
     var access = NodeAccessChoice.automatic
 
     @Flag(name: .customLong("json"), help: "Print JSON for programs.")

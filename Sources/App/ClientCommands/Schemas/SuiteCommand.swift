@@ -12,7 +12,7 @@ extension SchemaCommand {
                 parley schema suite --tests tests/draft2020-12 --remotes remotes --dialect 2020-12
 
                 Without --formats, formats are asserted in files below optional/format and are annotations everywhere \
-                else. Contents are asserted in optional/content.json. The official suite intends both.
+                else. Contents are asserted in optional/content.json. The official test suite expects both.
                 """)
 
         @Option(help: ArgumentHelp("A test file, or a folder that is searched recursively.", valueName: "path"))

@@ -15,7 +15,7 @@ extension SchemaCommand {
 
         enum Output: String, ExpressibleByArgument, CaseIterable { case flag, basic, problem }
 
-        @Option(help: ArgumentHelp("The schema.", valueName: "file"))
+        @Option(help: ArgumentHelp("The file with the schema.", valueName: "file"))
         var schema: String
 
         @Option(help: ArgumentHelp("The documents, one on each line.", valueName: "file"))
@@ -23,7 +23,7 @@ extension SchemaCommand {
 
         @Option(
             help: ArgumentHelp(
-                "The output for an invalid document: none, the standard's basic units, or the gateway's response."
+                "The output for an invalid document: none, the basic output of JSON Schema, or the gateway's response."
             ))
         var output = Output.problem
 
@@ -170,7 +170,7 @@ extension SchemaCommand {
                 parley history orders.eu --all --json | jq -c .data > orders.jsonl
                 parley schema infer --instances orders.jsonl > order.json
 
-                The schema accepts every one of the documents and guesses little more; review it before you declare it.
+                The schema accepts all the documents and little else. Review the schema before you declare it.
                 """)
 
         @Option(help: ArgumentHelp("The documents, one on each line.", valueName: "file"))

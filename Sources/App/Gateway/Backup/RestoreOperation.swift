@@ -67,7 +67,7 @@ public struct RestoreOperation {
             throw BackupFailure(
                 names.contains(DataDirectory.unfinishedName)
                     ? "a restore into '\(data.path)' did not finish: empty the directory, then restore again"
-                    : "'\(data.path)' is not empty: use a new directory, or empty this one")
+                    : "'\(data.path)' is not empty: use a new directory, or empty this directory")
         }
         try data.require(file.bytes)
         return isNew

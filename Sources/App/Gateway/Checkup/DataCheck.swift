@@ -28,7 +28,8 @@ struct DataCheck {
             return [
                 CheckResult(
                     "data", .warning, "the directory '\(path)' does not exist",
-                    advice: "the first start creates it; if the data is in another directory, pass that one with --data"
+                    advice:
+                        "the first start creates it; if the data is in another directory, pass that directory with --data"
                 )
             ]
         }
@@ -39,7 +40,7 @@ struct DataCheck {
         if directory.st_mode & 0o077 != 0 {
             return CheckResult(
                 "data", .warning, "'\(path)' is accessible to other accounts of this machine",
-                advice: "the database holds keys and payloads: chmod 700 \(path)")
+                advice: "the database contains keys and payloads: chmod 700 \(path)")
         }
         var file = stat()
         if stat(database, &file) == 0, file.st_uid != directory.st_uid {

@@ -47,7 +47,7 @@ struct LibraryCheck {
         return [
             CheckResult(
                 "sqlite_sharing", .ok,
-                "SQLite \(version) may damage a database that two programs write at the same time; Parley alone is safe",
+                "SQLite \(version) may damage a database that two programs write at the same time; there is no danger while only Parley uses the database",
                 advice: "do not open parley.db with another program, such as the sqlite3 shell, while a gateway runs")
         ]
     }

@@ -43,7 +43,9 @@ struct StoreCheck {
     }
 
     private func schema(_ version: Int) -> CheckResult {
-        guard version < StoreFile.knownVersion else { return CheckResult("schema", .ok, "version \(version)") }
+        guard version < StoreFile.knownVersion else {
+            return CheckResult("schema", .ok, "the database has schema version \(version)")
+        }
         return CheckResult(
             "schema", .ok,
             "the database has schema version \(version); the next start upgrades it to \(StoreFile.knownVersion)",
@@ -84,27 +86,27 @@ struct StoreCheck {
             "secrets", .failure,
             "stored secrets are encrypted with the key \(missing), which is not configured: the gateway cannot start",
             advice:
-                "restore the key in secrets_key or secrets_key_file; to replace a key, put the new one before the old one"
+                "restore the key in secrets_key or secrets_key_file; to replace a key, put the new key before the old key"
         )
     }
 
     private func queue(_ queue: StoreQueue) -> [CheckResult] {
-        [CheckResult("deliveries", .ok, "\(queue.waiting) waiting"), disabled(queue), dead(queue)]
+        [CheckResult("deliveries", .ok, "\(queue.waiting) deliveries are waiting"), disabled(queue), dead(queue)]
     }
 
     private func disabled(_ queue: StoreQueue) -> CheckResult {
         guard !queue.disabled.isEmpty else { return CheckResult("webhooks", .ok, "no webhook is disabled") }
         let names = queue.disabled.prefix(5).joined(separator: ", ") + (queue.disabled.count > 5 ? ", …" : "")
         return CheckResult(
-            "webhooks", .warning, "\(queue.disabled.count) disabled: \(names)",
+            "webhooks", .warning, "\(queue.disabled.count) webhooks are disabled: \(names)",
             advice:
                 "'parley webhooks get ID' shows the reason; repair the receiver, then run 'parley webhooks enable ID'")
     }
 
     private func dead(_ queue: StoreQueue) -> CheckResult {
-        guard queue.dead > 0 else { return CheckResult("dead_letters", .ok, "none") }
+        guard queue.dead > 0 else { return CheckResult("dead_letters", .ok, "no deliveries are dead") }
         return CheckResult(
-            "dead_letters", .warning, "\(queue.dead) deliveries were given up",
+            "dead_letters", .warning, "\(queue.dead) deliveries are dead and are not attempted again",
             advice: "'parley deliveries list --status dead' shows them; 'parley deliveries redrive' sends them again")
     }
 }

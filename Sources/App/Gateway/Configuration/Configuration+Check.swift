@@ -44,7 +44,7 @@ extension Configuration {
         guard isVisible, adminKey.utf8.count >= Self.adminKeyLeast else {
             throw SettingError(
                 "admin_key must be at least \(Self.adminKeyLeast) ASCII characters without spaces; "
-                    + "leave it empty to generate one")
+                    + "leave it empty to generate a key")
         }
     }
 

@@ -47,7 +47,7 @@ public enum Settings {
             .reloadable,
         .integer(
             "webhook.connections", \.webhookConnections, in: 16...65_536, unit: "connections",
-            "maximum number of concurrent requests to receivers of webhooks; a quarter of it applies to each host; at most a quarter of the allowed open files"
+            "maximum number of concurrent requests to receivers of webhooks, of which a quarter may go to one host; never more than a quarter of the allowed open files"
         ),
         webhookVerification,
         .list(
@@ -71,7 +71,7 @@ public enum Settings {
         logFormat,
         .integer(
             "connections", \.connections, in: 1...1_000_000, unit: "connections",
-            "maximum number of open connections, not counting streams; further ones wait or are rejected"),
+            "maximum number of open connections, not counting streams; further connections wait or are rejected"),
         .integer(
             "connections_per_address", \.connectionsPerAddress, in: 0...1_000_000, unit: "connections",
             "maximum number of open connections of one client address; 0: no limit"),
@@ -119,7 +119,7 @@ public enum Settings {
         ).reloadable,
         .integer(
             "limits.filter_steps", \.limits.filterSteps, in: 16_384...16_777_216, unit: "steps",
-            "maximum work of one filter for one event, about one step per byte; beyond it, the filter does not match"
+            "maximum work of one filter for one event, about one step per byte; a filter that exceeds the limit does not match"
         ).reloadable,
         .integer(
             "limits.emit_body_bytes", \.limits.emitBodyBytes, in: 1024...67_108_864, unit: "bytes",
@@ -188,11 +188,11 @@ public enum Settings {
         ).reloadable,
         .integer(
             "limits.feed_bytes", \.limits.feedBytes, in: 65_536...268_435_456, unit: "bytes",
-            "maximum amount of unsent data of a stream; a slower stream is closed"
+            "maximum amount of unsent data of a stream; a stream with more unsent data is closed"
         ).reloadable,
         .integer(
             "limits.all_feeds_bytes", \.limits.allFeedsBytes, in: 1_048_576...1_099_511_627_776, unit: "bytes",
-            "unsent data of all streams together above which slow streams are closed earlier"
+            "total unsent data of all streams, above which slow streams are closed earlier"
         ).reloadable,
         .seconds(
             "limits.passing_seconds", \.limits.passingAge, in: 10...3600,
@@ -217,7 +217,7 @@ public enum Settings {
             "maximum time for which a shutdown waits for requests in progress"),
         .integer(
             "limits.delivery_attempts", \.limits.deliveryAttempts, in: 1...50, unit: "attempts",
-            "maximum number of attempts of a delivery, after which it is dead"),
+            "maximum number of attempts of a delivery, after which the delivery becomes dead"),
         .integer(
             "limits.delivery_concurrency", \.limits.deliveryConcurrency, in: 1...1000, unit: "requests",
             "maximum number of concurrent requests to one webhook"),
@@ -227,7 +227,7 @@ public enum Settings {
         ).reloadable,
         .integer(
             "limits.deliveries_held", \.limits.deliveriesHeld, in: 100...10_000_000, unit: "deliveries",
-            "maximum number of deliveries held for one disabled webhook; further ones are dead"),
+            "maximum number of deliveries held for one disabled webhook; further deliveries become dead"),
         .seconds(
             "limits.deliveries_kept_seconds", \.limits.deliveriesKept, in: 3600...31_536_000,
             "time for which delivered and dead deliveries are stored"),
@@ -256,7 +256,7 @@ public enum Settings {
             "time for which a user stays present after the user's stream broke"),
         .seconds(
             "limits.typing_seconds", \.limits.typingAge, in: 1...300,
-            "time after which a user no longer counts as typing, unless the client repeats it"
+            "time after which a user no longer counts as typing, unless the client reports typing again"
         ).reloadable,
         .integer(
             "limits.announced_occupants", \.limits.announcedOccupants, in: 0...100_000, unit: "users",
@@ -285,7 +285,7 @@ public enum Settings {
         ).reloadable,
         .integer(
             "limits.channel_values", \.limits.valuesPerChannel, in: 1...1000, unit: "keys",
-            "maximum number of metadata keys of a channel, and of its counters"
+            "maximum number of metadata keys, and of counters, of a channel"
         ).reloadable,
         .integer(
             "limits.key_requests_per_second", \.limits.keyRequestsPerSecond, in: 0...1_000_000, unit: "requests",
@@ -305,7 +305,7 @@ public enum Settings {
         ).reloadable,
         .integer(
             "limits.audit_entries", \.limits.auditEntries, in: 100...10_000_000, unit: "entries",
-            "maximum number of entries in one app's audit log; the oldest are deleted, those on refusals and tokens first"
+            "maximum number of entries in one app's audit log; the oldest entries are deleted, entries about rejections and tokens first"
         ).reloadable,
         .integer(
             "limits.event_types", \.limits.typesPerApp, in: 1...100_000, unit: "types",
@@ -324,7 +324,7 @@ public enum Settings {
         ).reloadable,
         .integer(
             "limits.schema_examples", \.limits.schemaExamples, in: 0...10_000, unit: "examples",
-            "maximum number of examples of one schema version, and of its counter-examples"
+            "maximum number of examples, and of counter-examples, of one schema version"
         ).reloadable,
         .seconds(
             "limits.schema_comparison_seconds", \.limits.schemaComparison, in: 1...300,
@@ -391,7 +391,7 @@ public enum Settings {
         return Setting(
             name: "webhook.verification", unit: kinds.joined(separator: "|"),
             summary:
-                "consent that receivers must give before webhooks are sent to them; a webhook may require a stricter one",
+                "consent that receivers must give before webhooks are sent to them; a webhook may require stricter consent",
             read: { (configuration, text) throws(SettingError) in
                 guard kinds.contains(text) else {
                     throw SettingError(

@@ -46,13 +46,13 @@ struct TraceExporter: Sendable {
         for attempt in 1...Self.attempts {
             let result = await client.send(request)
             if let status = result.status, (200..<300).contains(status) { return }
-            cause = result.status.map { "status \($0)" } ?? result.failure.map { "\($0.reason)" } ?? "no answer"
+            cause = result.status.map { "status \($0)" } ?? result.failure.map { "\($0.reason)" } ?? "no response"
             guard isPassing(result), attempt < Self.attempts, !Task.isCancelled else { break }
             try? await Task.sleep(for: .seconds(attempt))
         }
         tracer.countDropped(spans.count)
         logger.warning(
-            "cannot export spans; they are lost", metadata: ["spans": "\(spans.count)", "cause": "\(cause)"])
+            "cannot export spans; the spans are lost", metadata: ["spans": "\(spans.count)", "cause": "\(cause)"])
     }
 
     /// True when OTLP permits a retry of the request.

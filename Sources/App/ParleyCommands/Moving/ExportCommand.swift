@@ -15,9 +15,9 @@ struct ExportCommand: AsyncParsableCommand {
                 parley export pubnub --subscribe-key sub-c-1 --publish-key pub-c-1 --secret-key @secret.txt > chat.ndjson
 
                 Exports users, channels, memberships, restrictions, groups, and the history of every channel that \
-                these name, with the actions attached to its messages. Nothing in the keyset is changed. A keyset \
+                these records name, with the actions attached to its messages. Nothing in the keyset is changed. A keyset \
                 cannot list channels that have no metadata, no members and no group: name them with --channel or \
-                --channels-from. With --state a later run writes only what is new.
+                --channels-from. With --state, a later run writes only new data.
                 """)
 
         @OptionGroup var keyset: KeysetOptions

@@ -20,7 +20,7 @@ struct ImportCommand: AsyncParsableCommand {
                 parley import pubnub --subscribe-key sub-c-1 --publish-key pub-c-1 --secret-key @secret.txt --state move.json
 
                 Works like 'parley export pubnub', but writes directly into the gateway. Run it again with the same \
-                --state to import what is new since then.
+                --state to import the data that is new since then.
                 """)
 
         @OptionGroup var keyset: KeysetOptions
@@ -45,7 +45,7 @@ struct ImportCommand: AsyncParsableCommand {
                 convert archive.csv | parley import file -
 
                 The input has one JSON object per line; docs/pubnub-migration.md describes them. Rejected lines are \
-                reported with their number and do not stop the others.
+                reported with their number and do not stop the other lines.
                 """)
 
         @Argument(help: ArgumentHelp("The file; - for the standard input.", valueName: "file")) var file: String
@@ -76,7 +76,7 @@ struct ImportCommand: AsyncParsableCommand {
                 if let bytes = line.bytes, let document = try? JSONDocument(bytes, numbers: .lenient) {
                     lines.append((line.number, document.text))
                 } else {
-                    let reason = line.bytes == nil ? "longer than a request may be" : "not JSON"
+                    let reason = line.bytes == nil ? "longer than the maximum size of a request" : "not JSON"
                     sender.refuse("line \(line.number)", reason, &bar)
                 }
             }

@@ -84,7 +84,7 @@ struct ImportTally: ProgressLine {
         let parts = new.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)\($0.value == 1 ? "" : "s")" }
         let taken = parts.isEmpty ? "nothing new" : parts.joined(separator: ", ")
         let late = attached > 0 ? " (\(attached) attached to existing messages)" : ""
-        return taken + ", \(known) already present\(late), \(refused) refused"
+        return taken + ", \(known) already present\(late), \(refused) rejected"
     }
 
     /// The numbers as JSON.

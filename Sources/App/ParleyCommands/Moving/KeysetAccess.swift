@@ -89,7 +89,7 @@ final class KeysetAccess: Sendable {
         let advice =
             status == 403 && secretKey == nil && token == nil
             ? "; the keyset requires authorization: pass --secret-key and --publish-key, or --token" : ""
-        return CommandFailure("\(origin) refuses (\(status)): \(said)\(advice)")
+        return CommandFailure("\(origin) rejected the request (\(status)): \(said)\(advice)")
     }
 
     /// Returns the path with the caller's credentials and its signature. The signature covers all parameters, sorted by

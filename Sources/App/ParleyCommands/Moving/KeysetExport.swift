@@ -53,7 +53,7 @@ struct KeysetExport<Sink: ExportSink> {
             throw CommandFailure(
                 failure.message,
                 details: failure.details + [
-                    "the export of \(counts.doing) failed; to leave them out, add --without \(counts.doing)"
+                    "the export of \(counts.doing) failed; to leave this part out, add --without \(counts.doing)"
                 ])
         }
     }

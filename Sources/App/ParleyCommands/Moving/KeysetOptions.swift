@@ -33,13 +33,13 @@ struct KeysetOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A channel to export in addition to those that the keyset lists; may be repeated.",
+            "A channel to export in addition to the channels that the keyset lists; may be repeated.",
             valueName: "name"))
     var channel: [String] = []
 
     @Option(
         name: .customLong("channels-from"),
-        help: ArgumentHelp("A file with channels to export in addition, one per line.", valueName: "file"))
+        help: ArgumentHelp("A file with additional channels to export, one per line.", valueName: "file"))
     var channelsFrom: String?
 
     @Option(

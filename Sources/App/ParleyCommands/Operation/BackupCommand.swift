@@ -10,7 +10,7 @@ struct BackupCommand: ParsableCommand {
         discussion: """
             parley backup --data /var/lib/parley /backup/parley-monday
 
-            The copy has the data of one moment, and is verified after it is written. The key that encrypts stored \
+            The copy is a consistent snapshot, and is verified after it is written. The key that encrypts stored \
             secrets (secrets_key) and the settings are not part of the copy: store them elsewhere.
             """)
 

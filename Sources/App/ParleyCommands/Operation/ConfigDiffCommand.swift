@@ -7,12 +7,12 @@ import JSON
 struct ConfigDiffCommand: ParsableCommand, ReadOnlyCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
-        abstract: "Print the settings that differ from the defaults, or from those of another file.",
+        abstract: "Print the settings that differ from the defaults, or from the settings of another file.",
         discussion: """
             parley config diff --config /etc/parley.yaml
             parley config diff --config /etc/parley.yaml --against new.yaml
 
-            With --against it prints what would change if the gateway read that file instead, and whether a reload \
+            With --against, the command prints the settings that the other file would change, and whether a reload \
             (SIGHUP) is enough or a restart is needed. Environment variables and flags apply to both files.
             """)
 

@@ -47,7 +47,7 @@ struct ChannelValues<Value: Equatable & Sendable>: Sendable {
         change.removed = remove(removing)
         guard values.count <= most else {
             throw .over(
-                .tooMany, "a channel may have at most \(most) keys; this change would make \(values.count)",
+                .tooMany, "a channel may have at most \(most) keys; this change would result in \(values.count)",
                 name: "limit",
                 limit: most)
         }

@@ -186,7 +186,8 @@ extension ChatAccess {
         let pair = try distinct(users + (users.count == 1 ? actor.user.map { [$0] } ?? [] : []))
         guard pair.count == 2 else {
             throw ChatError(
-                .malformed, "a direct channel has two different users; name both, or the user other than 'by'",
+                .malformed,
+                "a direct channel has two different users; name both users, or only the user other than 'by'",
                 slug: "bad_member", field: "users")
         }
         if let maker = actor.user, !pair.contains(where: { ExactText($0) == ExactText(maker) }) {

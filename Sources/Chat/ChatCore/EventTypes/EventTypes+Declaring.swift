@@ -175,7 +175,7 @@ extension EventTypes {
             throw ChatError(
                 .invalid,
                 "this schema needs about \(schema.keptBytes) bytes of memory, and the app's other schemas use \(kept) of "
-                    + "\(limits.schemaMemoryBytes): make the schema smaller, or delete types that are not used",
+                    + "\(limits.schemaMemoryBytes) bytes: make the schema smaller, or delete types that are not used",
                 slug: "schema_memory_full")
         }
     }

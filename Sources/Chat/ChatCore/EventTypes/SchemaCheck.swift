@@ -79,7 +79,7 @@ struct SchemaCheck: Sendable {
             let place = "#/\(member)/\(index)"
             guard example.count <= limits.dataBytes else {
                 throw ChatError(
-                    .tooLarge, "\(place) is larger than an event's data may be, which is \(limits.dataBytes) bytes")
+                    .tooLarge, "\(place) is larger than the maximum size of an event's data, \(limits.dataBytes) bytes")
             }
             faults += Self.faults(
                 of: example, at: place, on: schema, wanted: wanted, depth: limits.jsonDepth, within: &work)

@@ -96,7 +96,7 @@ final class SchemaValidator: Sendable {
         case .valid: return nil
         case .invalid(let report):
             let faults = report.violations.map { ChatError.FieldError($0) }
-            let first = faults.first.map { "\($0.place): \($0.detail)" } ?? "it is refused"
+            let first = faults.first.map { "\($0.place): \($0.detail)" } ?? "the schema rejects the data"
             let more = report.isTruncated ? " (and more)" : faults.count > 1 ? " (and \(faults.count - 1) more)" : ""
             return error(
                 "data does not match version \(reference.version) of '\(reference.type)': \(first)\(more)", faults)

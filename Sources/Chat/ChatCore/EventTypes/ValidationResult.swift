@@ -44,9 +44,9 @@ extension Verdict.Budget {
     var sentence: String {
         switch self {
         case .steps:
-            "checking the data takes more steps than one request may use; send fewer events at once, or simplify the schema"
+            "checking the data takes more steps than one request may use; send fewer events in one request, or simplify the schema"
         case .patternSteps:
-            "matching patterns takes more steps than one request may use; send fewer events at once, or simplify the patterns"
+            "matching patterns takes more steps than one request may use; send fewer events in one request, or simplify the patterns"
         case .depth: "the data or the schema is nested too deeply"
         case .members: "an object has too many members to be checked"
         case .memory: "the check needs too much memory"

@@ -27,7 +27,7 @@ struct VersionComparison {
     /// Returns the error for a comparison that ran out of time before it reached version `earlier`.
     func unfinished(at earlier: Int, limit: Duration) -> ChatError {
         undecided(
-            "version \(number) of '\(type)' could not be compared with version \(earlier) and earlier ones within "
+            "version \(number) of '\(type)' could not be compared with version \(earlier) and earlier versions within "
                 + "\(limit.components.seconds) seconds", earlier)
     }
 

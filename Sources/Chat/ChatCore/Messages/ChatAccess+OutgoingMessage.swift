@@ -189,7 +189,8 @@ extension ChatAccess {
         guard root.deletion == nil else { throw ChatError(.gone, "the message \(root.timetoken) is deleted") }
         guard root.threadOf == .zero else {
             throw ChatError(
-                .conflict, "a reply cannot be replied to; set 'thread_of' to its parent message, \(root.threadOf)")
+                .conflict,
+                "a message cannot reply to a reply; set 'thread_of' to the reply's parent message, \(root.threadOf)")
         }
         root.thread.root = event.user
         root.thread.add(by: post.draft.user, at: snapshot.next)

@@ -250,5 +250,5 @@ extension ChatError {
     fileprivate static let presenceStopped = ChatError(
         .unavailable, "the gateway is stopping", retryAfter: .seconds(1))
     fileprivate static let presenceOverloaded = ChatError(
-        .overloaded, "too many users join and leave at once; try again", retryAfter: .seconds(1))
+        .overloaded, "too many users join and leave at the same time; try again", retryAfter: .seconds(1))
 }

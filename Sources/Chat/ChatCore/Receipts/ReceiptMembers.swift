@@ -56,7 +56,7 @@ struct ReceiptMembers: Sendable {
         guard let joined else { return nil }
         let (name, app) = (channel.name, channel.app)
         guard MemberCounts(snapshot[MemberCounts.key(name, in: app)]).joined == joined else {
-            throw ChatError(.conflict, "the members changed during the request; send it again")
+            throw ChatError(.conflict, "the members changed during the request; send the request again")
         }
         return lagging.count { member in
             guard MembershipRecord.key(member.user, name, in: app) != own,

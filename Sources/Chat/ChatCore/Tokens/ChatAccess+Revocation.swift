@@ -43,7 +43,8 @@ extension ChatAccess {
         try Names.check(user: user)
         if let before, before > service.clock.now {
             throw ChatError(
-                .malformed, "'before' must not be in the future; leave it out to use the present time", field: "before")
+                .malformed, "'before' must not be in the future; leave 'before' out to use the current time",
+                field: "before")
         }
         let key = UserRevocation.key(UserID(user, in: app))
         let decided = try await decide([key]) { snapshot throws(ChatError) in

@@ -11,7 +11,7 @@ extension ChatAccess {
         _ other: String, for user: String, by named: String? = nil
     ) async throws(ChatError) -> Written<BlockRecord> {
         guard ExactText(other) != ExactText(user) else {
-            throw ChatError(.invalid, "a user cannot block itself; name another user", slug: "own_block")
+            throw ChatError(.invalid, "users cannot block themselves; name another user", slug: "own_block")
         }
         return try await setBlock(user, other, by: named) { present, now in
             if let present { return (present, nil) }

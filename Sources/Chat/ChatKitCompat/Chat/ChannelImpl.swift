@@ -187,7 +187,7 @@ extension ChannelImpl {
     ///   the invitation has already ended; the errors common to all calls (see ``ChatImpl``).
     public func invite(user: UserImpl) async throws -> MembershipImpl {
         guard let membership = try await inviteMultiple(users: [user]).first else {
-            throw PubNubError(.resourceNotFound, details: ["the invitation of '\(user.id)' has ended already"])
+            throw PubNubError(.resourceNotFound, details: ["the invitation of '\(user.id)' no longer exists"])
         }
         return membership
     }

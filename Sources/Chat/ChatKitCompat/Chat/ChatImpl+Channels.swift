@@ -95,8 +95,8 @@ extension ChatImpl {
                 throw PubNubError(
                     .invalidArguments,
                     details: [
-                        "the other fields are changed; '\(id)' stays a \(channel.type) channel, because the kind of a "
-                            + "channel never changes"
+                        "'type' cannot be changed: '\(id)' stays a \(channel.type) channel, because the kind of a "
+                            + "channel never changes; the other fields were changed"
                     ])
             }
             return ChannelImpl(self, channel)
@@ -190,7 +190,9 @@ extension ChatImpl {
         if let channelId, channelId != made.channel.id {
             throw PubNubError(
                 .invalidArguments,
-                details: ["the id of a direct conversation is derived from its users: '\(made.channel.id)' exists now"])
+                details: [
+                    "the id of a direct conversation is derived from its users; the conversation now exists as '\(made.channel.id)'"
+                ])
         }
         guard let invitee = made.inviteeMemberships.first else {
             throw PubNubError(.resourceNotFound, details: ["the user '\(invitedUser.id)' has left the conversation"])

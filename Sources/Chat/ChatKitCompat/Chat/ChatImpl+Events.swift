@@ -162,7 +162,7 @@ extension ChatImpl {
     /// - Returns: the timetoken of the published event; 0 when another call was made instead.
     /// - Throws: `invalidArguments` for a content of another class; `jsonDataEncodingFailure` for an additional member
     ///   that cannot be encoded; otherwise the error of the call.
-    @available(*, deprecated, message: "use ChannelImpl.emitCustomEvent, or the call of the same effect")
+    @available(*, deprecated, message: "use ChannelImpl.emitCustomEvent, or the method with the same effect")
     @discardableResult
     public func emitEvent(
         channelId: String, payload: EventContent, mergePayloadWith otherPayload: [String: any JSONCodable]? = nil
@@ -228,7 +228,7 @@ extension ChatImpl {
                     mergePayloadWith: ["type": "moderation"].merging(extra ?? [:]) { $1 }
                 ).rawValue
             default:
-                throw PubNubError(.invalidArguments, details: ["a content without a class of its own cannot be sent"])
+                throw PubNubError(.invalidArguments, details: ["this class of event content cannot be sent"])
             }
         }
     }
@@ -236,7 +236,7 @@ extension ChatImpl {
     /// Sends an event in the form of the older Chat SDKs; see ``emitEvent(channelId:payload:mergePayloadWith:)``.
     ///
     /// - Parameter completion: receives the timetoken of the published event; 0 when another call was made instead.
-    @available(*, deprecated, message: "use ChannelImpl.emitCustomEvent, or the call of the same effect")
+    @available(*, deprecated, message: "use ChannelImpl.emitCustomEvent, or the method with the same effect")
     public func emitEvent(
         channelId: String, payload: EventContent, mergePayloadWith otherPayload: [String: any JSONCodable]? = nil,
         completion: ChatCompletion<Timetoken>?

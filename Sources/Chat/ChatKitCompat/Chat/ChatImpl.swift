@@ -246,7 +246,7 @@ extension ChatImpl {
         let (listener, callback) = (MainQueueListener(self), Handover(callback))
         listener.start {
             guard let values = try values() else {
-                throw PubNubError(.invalidArguments, details: ["there is nothing to listen to"])
+                throw PubNubError(.invalidArguments, details: ["the list of objects to listen to is empty"])
             }
             return values.listen { [weak listener] element in
                 // An element whose value cannot be read is skipped.

@@ -312,7 +312,7 @@ extension MessageImpl {
         guard try await chat.call({ _ in try await self.refreshed() })?.hasThread == true else {
             throw PubNubError(
                 .resourceNotFound,
-                details: ["the message \(timetoken) has no thread; createThread(text:params:) begins one"])
+                details: ["the message \(timetoken) has no thread; createThread(text:params:) creates a thread"])
         }
         return ThreadChannelImpl(self)
     }

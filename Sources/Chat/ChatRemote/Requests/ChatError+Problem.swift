@@ -14,9 +14,10 @@ extension ChatError {
             self.init(code, problem.detail ?? title, slug: problem.code)
             faults = problem.faults
         } else if code == .notFound {
-            self.init(.unavailable, "the address is not a Parley gateway: it answered 404 without a problem document")
+            self.init(
+                .unavailable, "the address is not a Parley gateway: the response was 404 without a problem document")
         } else {
-            self.init(code, "the gateway answered \(status) without a problem document")
+            self.init(code, "the gateway responded with \(status) without a problem document")
         }
         self.retryAfter = retryAfter
         if let retryAfter, retryAfter > Backoff.longestRetrying {

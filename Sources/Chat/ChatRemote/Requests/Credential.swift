@@ -95,7 +95,8 @@ actor Credential {
     }
 
     private static var timeoutError: ChatError {
-        ChatError(.unavailable, "the function that supplies tokens returned none within \(limit)", slug: "token_late")
+        ChatError(
+            .unavailable, "the function that supplies tokens returned no token within \(limit)", slug: "token_late")
     }
 
     /// Returns the claims of a user's token, whose signature is not checked; nil for any other text.

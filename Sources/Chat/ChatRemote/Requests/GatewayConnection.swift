@@ -109,7 +109,7 @@ final class GatewayConnection: Sendable {
         do throws(ChatError) {
             let result = await client.send(OutboundRequest(call, url: url, token: token, id: id))
             if let failure = result.failure { throw ChatError(failure, url: url, mayBeDone: !call.isRepeatable) }
-            guard let status = result.status else { throw ChatError(.unavailable, "\(url) did not answer") }
+            guard let status = result.status else { throw ChatError(.unavailable, "\(url) did not respond") }
             guard (200..<300).contains(status) else {
                 throw ChatError(problem: result.body, status: status, retryAfter: retryAfter(result.headers))
             }

@@ -91,7 +91,7 @@ extension ChatError {
     init(_ fault: GatewayResponse.Fault) {
         switch fault {
         case .tooLarge: self.init(.tooLarge, "the gateway's response is too large; request fewer elements")
-        case .notJSON: self.init(.unavailable, "the server is not a Parley gateway: its answer is not JSON")
+        case .notJSON: self.init(.unavailable, "the server is not a Parley gateway: the response is not JSON")
         }
     }
 }

@@ -186,7 +186,7 @@ async function show() {
     fill(
       main,
       head(route ? route.title ?? "Event" : "Not found"),
-      error.status === 404 ? blank("This does not exist, or it was deleted.") : fault(error),
+      error.status === 404 ? blank("The object does not exist, or it was deleted.") : fault(error),
     );
   }
   const title = main.querySelector("h1");

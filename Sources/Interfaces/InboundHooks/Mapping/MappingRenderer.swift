@@ -176,7 +176,7 @@ extension ChatError {
         case .tooMuchWork:
             self.init(
                 .tooLarge,
-                "applying the mapping to this post takes too much work: it has too many elements, or its body is too large",
+                "applying the mapping to this post takes too much work: the post has too many elements, or its body is too large",
                 slug: "mapping_too_costly")
         }
     }

@@ -68,7 +68,7 @@ final class Claims: Sendable {
         case .lost:
             throw ChatError(
                 .conflict,
-                "the response of the first request was not stored; check which changes were stored, and send the missing ones with another key",
+                "the response of the first request was not stored; check which changes were stored, and send the missing changes with another key",
                 slug: "idempotency_answer_lost")
         case .answered(let answer):
             return Response(

@@ -133,7 +133,7 @@ extension AsyncAPIDocument {
         "timetoken":{"type":"string","description":"Units of 100 ns since 1970; the event's position in its channel."},
         "channel":{"type":"string"},
         "user":{"type":"string","description":"The user who caused the event; absent for the gateway and for operators."},
-        "meta":{"description":"The publisher's metadata; absent if none."},
+        "meta":{"description":"The publisher's metadata; absent if there is none."},
         "custom_type":{"type":"string"},
         "schema":{"type":"object","description":"The declared schema that accepted the event.",
         "required":["type","version"],"properties":{"type":{"type":"string"},"version":{"type":"integer"}}},

@@ -141,7 +141,8 @@ extension NativeAPI {
         text.single("parley_streams", .gauge, "Open streams.", streams.open)
         text.single("parley_streams_opened_total", .counter, "Streams opened.", streams.opened)
         text.single(
-            "parley_streams_catching_up", .gauge, "Streams that still read stored events, before they follow new ones.",
+            "parley_streams_catching_up", .gauge,
+            "Streams that still read stored events, before they follow new events.",
             streams.catchUpsNow)
         text.single(
             "parley_stream_log_bytes", .gauge, "Bytes of memory that hold recent events for streams.", streams.logBytes)
@@ -149,7 +150,8 @@ extension NativeAPI {
             "parley_streams_lagged_total", .counter, "Streams closed because their client read too slowly.",
             streams.slowCloses)
         text.single(
-            "parley_stream_gaps_total", .counter, "Streams and polls that were told that events may be missing.",
+            "parley_stream_gaps_total", .counter,
+            "Streams and polls that received a report that events may be missing.",
             streams.gaps)
         text.single(
             "parley_stream_frames_total", .counter, "Events encoded for streams, once for all streams of a format.",
@@ -165,7 +167,7 @@ extension NativeAPI {
             await service.hub.feedCount)
         text.single(
             "parley_filters_exhausted_total", .counter,
-            "Events that a filter did not match because it would have taken more than limits.filter_steps.",
+            "Events that a filter did not match because the check would have exceeded limits.filter_steps.",
             FilterStatistics.exhaustedCount)
     }
 
@@ -184,7 +186,8 @@ extension NativeAPI {
             webhooks.planned)
         text.single(
             "parley_webhook_deliveries_dead_total", .counter,
-            "Deliveries given up, because every attempt failed or too many deliveries were waiting.", webhooks.dead)
+            "Deliveries that became dead, because every attempt failed or too many deliveries were waiting.",
+            webhooks.dead)
         text.single(
             "parley_webhook_planner_lag_seconds", .gauge,
             "Seconds between the newest stored event and the newest event whose deliveries are queued.",

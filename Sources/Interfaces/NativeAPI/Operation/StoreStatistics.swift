@@ -59,14 +59,14 @@ extension NativeAPI {
     func printOperation(to text: inout MetricsText) {
         text.single(
             "parley_http_too_many_requests_total", .counter,
-            "Requests answered with 429, because of a rate or a limit of streams.", metrics.requests.tooMany)
+            "Requests rejected with 429, because of a rate or a limit of streams.", metrics.requests.tooMany)
         text.single(
             "parley_audit_entries_lost_total", .counter,
-            "Entries that the audit log lacks, because there were too many or the store rejected them.",
+            "Audit log entries that were not stored, because there were too many entries or the store rejected them.",
             service.audit.lostEntries)
         text.single(
             "parley_idempotency_answers_lost_total", .counter,
-            "Responses not stored for a repeat with the same Idempotency-Key; such a repeat gets 409.",
+            "Responses that were not stored for repeated requests with the same Idempotency-Key; a repeated request gets 409.",
             service.answers.lostAnswers)
         guard let tracer = service.tracer else { return }
         text.single("parley_trace_spans_total", .counter, "Trace spans recorded.", tracer.counts.recorded)
@@ -81,7 +81,7 @@ extension NativeAPI {
             worst.lagBytes)
         text.single(
             "parley_stream_worst_catch_up_seconds", .gauge,
-            "Seconds that the stream furthest behind has still to catch up; 0 if no stream catches up.",
+            "Seconds between the newest event and the position of the stream that is furthest behind in reading stored events; 0 if no stream is behind.",
             Double(worst.catchUpTicks) / Double(Timetoken.ticksPerSecond))
     }
 }

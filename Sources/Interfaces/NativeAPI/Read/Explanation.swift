@@ -79,7 +79,7 @@ extension NativeAPI {
         writer.beginArray()
         for delivery in deliveries {
             print(
-                delivery.subscriber.name, isMatch: true, "the event was sent to it, and is no longer stored",
+                delivery.subscriber.name, isMatch: true, "the event was sent to this webhook, and is no longer stored",
                 delivery, to: &writer)
         }
         writer.endArray()

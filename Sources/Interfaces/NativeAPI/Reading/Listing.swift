@@ -170,7 +170,7 @@ extension ChatError {
         case .stream:
             ChatError(
                 .malformed,
-                "the cursor is a position for /v1/stream and /v1/poll, not a page of this list; send the 'next_cursor' "
+                "the cursor names a position for /v1/stream and /v1/poll, not a page of this list; send the 'next_cursor' "
                     + "of another page",
                 slug: "bad_cursor", field: "cursor")
         case nil: foreignCursor

@@ -98,6 +98,6 @@ extension Parameters {
 
 extension CursorKind {
     static let pageInsteadOfStream =
-        "the cursor is the page of a list, not a position of a stream; send a position: a timetoken, such as "
+        "the cursor names a page of a list, not a position of a stream; send a position: a timetoken, such as "
         + "the 'stream_cursor' of a page, 'earliest' or 'latest'"
 }

@@ -94,7 +94,7 @@ extension NativeAPI {
                 faults.append(
                     ChatError.FieldError(
                         pointer: "#/\(member.name)", keyword: "readOnly",
-                        detail: "is read-only, and the sent value differs from the present one; leave it out"
+                        detail: "is read-only, and the sent value differs from the current value; leave the member out"
                             + (remedies[member.name].map { ", or " + $0 } ?? "")
                             + (member.name == "user" && writable.contains(ActorName.parameter)
                                 ? ". The user who acts is '\(ActorName.parameter)'" : "")))

@@ -111,7 +111,7 @@ extension NativeAPI {
             guard cursor != "earliest", position.map({ $0 >= ticket.start }) ?? true else {
                 throw ChatError(
                     .malformed,
-                    "'cursor' is before the start position of the ticket; send it to POST /v1/stream-tickets instead",
+                    "'cursor' is before the start position of the ticket; send 'cursor' to POST /v1/stream-tickets instead",
                     slug: "bad_cursor", field: "cursor")
             }
         }

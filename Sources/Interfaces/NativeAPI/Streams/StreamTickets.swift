@@ -89,7 +89,8 @@ final class StreamTickets: Sendable {
             nonce: StreamTicket.Nonce(random), expires: service.clock.now.adding(StreamTicket.lifetime))
         let text = ticket.text(sealedBy: service.keyring.seal(for: StreamTicket.sealPurpose))
         guard text.utf8.count <= StreamTicket.textBytes else {
-            throw ChatError(.malformed, "the ticket would have too many or too long channel names; use patterns")
+            throw ChatError(
+                .malformed, "the ticket would have too many channel names, or names that are too long; use patterns")
         }
         return (text, ticket.expires)
     }
@@ -194,7 +195,7 @@ final class StreamTickets: Sendable {
 
     private static let refusal = ChatError(
         .unauthorized,
-        "the ticket is unknown, was already used, or has expired; get a new one from POST /v1/stream-tickets",
+        "the ticket is unknown, was already used, or has expired; get a new ticket from POST /v1/stream-tickets",
         slug: "ticket_invalid")
 
     /// True when the ticket's stream may have been sent an event: the event matches the stream's selection and lies

@@ -54,7 +54,7 @@ final class UserTokens: Sendable {
         let token = known.token
         let now = service.clock.now
         guard now < token.end else {
-            throw ChatError(.unauthorized, "the token has expired; get a new one", slug: "token_expired")
+            throw ChatError(.unauthorized, "the token has expired; get a new token", slug: "token_expired")
         }
         if let start = token.notBefore, now < start.adding(.zero - UserToken.skew) {
             throw Self.refusal("it is not valid before the time in 'nbf'")
@@ -77,7 +77,7 @@ final class UserTokens: Sendable {
             caller.expires = [caller.expires, secret.until].compactMap(\.self).min()
         }
         guard !service.isRevoked(caller) else {
-            throw Self.refusal("the tokens of its user were revoked; get a new one")
+            throw Self.refusal("the tokens of the user were revoked; get a new token")
         }
         service.keyring.recordUse(ofKey: known.credential, in: known.app)
         return caller
@@ -143,7 +143,7 @@ final class UserTokens: Sendable {
         .unauthorized, "the API key or token is unknown or has expired", slug: "credential_invalid")
 
     private static func refusal(_ reason: String) -> ChatError {
-        ChatError(.unauthorized, "the token is signed, but \(reason)", slug: "token_invalid")
+        ChatError(.unauthorized, "the token's signature is valid, but \(reason)", slug: "token_invalid")
     }
 
     // MARK: - Creation
@@ -164,7 +164,8 @@ final class UserTokens: Sendable {
             id: SystemRandomSource().identifier(prefix: "tok_"))
         let text = WebToken.text(claims: claims.bytes, secret: Secret(text: app.secretKey))
         guard text.utf8.count <= UserToken.textBytes else {
-            throw ChatError(.malformed, "the token would have too many or too long channel names; use patterns")
+            throw ChatError(
+                .malformed, "the token would have too many channel names, or names that are too long; use patterns")
         }
         return text
     }

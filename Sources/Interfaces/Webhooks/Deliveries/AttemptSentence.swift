@@ -7,7 +7,7 @@ extension DeliveryAttempt {
         guard let error else { return nil }
         switch (error, status) {
         case ("redirect", let status?):
-            return "The receiver answered with a redirect (\(status)), which the gateway does not follow."
+            return "The receiver responded with a redirect (\(status)), which the gateway does not follow."
         case (_, 410?): return "The receiver answered that it is permanently gone (410)."
         case (_, 429?): return "The receiver answered that there are too many requests (429)."
         case (_, let status?) where status >= 500: return "The receiver failed with an internal error (\(status))."
@@ -30,13 +30,13 @@ extension DeliveryAttempt {
         "tls": "The TLS handshake failed, or the receiver's certificate is not trusted.",
         "blocked_address":
             "The gateway does not connect to the receiver's address, because it is private; see webhook.allow.",
-        "timeout": "The receiver did not answer in time.",
-        "reset": "The receiver closed the connection before it answered.",
-        "response_invalid": "The receiver's answer is not HTTP, or its header is too large.",
-        "cancelled": "The delivery was given up without another attempt.",
+        "timeout": "The receiver did not respond in time.",
+        "reset": "The receiver closed the connection before it responded.",
+        "response_invalid": "The receiver's response is not HTTP, or the response header is too large.",
+        "cancelled": "The delivery became dead without another attempt.",
         "request_invalid": "The request could not be made, because the webhook's settings are not valid in HTTP.",
         "overloaded": "The gateway had no free connection to send the request.",
         "ack_deadline": "The consumer did not acknowledge the delivery before its deadline.",
-        "nack": "The consumer returned the delivery to be handed out again.",
+        "nack": "The consumer returned the delivery, so that it is delivered again.",
     ]
 }

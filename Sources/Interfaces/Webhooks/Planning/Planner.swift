@@ -184,7 +184,7 @@ final class Planner: Sendable {
     private func reportLoss(of count: Int, by subscriber: SubscriberID) async {
         guard let lost = registry.runtime(of: subscriber)?.addLost(count, at: service.clock.now) else { return }
         logger.error(
-            "deliveries given up at once: too many are waiting",
+            "too many deliveries are waiting; new deliveries become dead without an attempt",
             metadata: ["app": "\(subscriber.app)", "webhook": "\(subscriber.name)", "count": "\(lost)"])
         let data = WebhookRegistry.notice("webhook.overflowing", of: subscriber) { $0.member("dead", lost) }.data
         do throws(ChatError) {

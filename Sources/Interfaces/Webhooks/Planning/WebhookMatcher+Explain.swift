@@ -20,7 +20,8 @@ extension WebhookMatcher {
             let why = obstacle ?? Self.way(entry, event, isFrequent)
             return WebhookMatch(
                 webhook: entry.id, matches: obstacle == nil,
-                why: isChanged ? why + "; this is by its present settings, which changed after the event" : why)
+                why: isChanged
+                    ? why + "; this applies the webhook's current settings, which changed after the event" : why)
         }
     }
 

@@ -135,7 +135,7 @@ extension WebhookRegistry {
             guard page.items.allSatisfy(caller.reaches), seen < Self.mostLookedAt || page.cursor == nil else {
                 throw ChatError(
                     .forbidden,
-                    "this credential has no access to every waiting delivery of this webhook, or too many deliveries wait to check this"
+                    "this credential does not have access to all waiting deliveries of this webhook, or too many deliveries wait for their access to be checked"
                 )
             }
             query.cursor = page.cursor

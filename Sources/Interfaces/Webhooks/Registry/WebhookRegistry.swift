@@ -175,7 +175,8 @@ public final class WebhookRegistry: Sendable {
             guard hasConsent(present) else {
                 throw ChatError(
                     .conflict,
-                    "the receiver has not consented yet, and no delivery has been given up; verify the webhook first")
+                    "the receiver has not consented yet, so no held delivery was marked as dead; verify the webhook first"
+                )
             }
             let now = try await service.engine.log.watermark(of: caller.app)
             try await waitUntilPlanned(caller.app, through: now)

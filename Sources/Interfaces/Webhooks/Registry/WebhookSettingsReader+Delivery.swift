@@ -58,7 +58,8 @@ extension WebhookSettingsReader {
         if settings.batch.map({ $0.events > 1 }) == true, single.contains(where: { $0.rawValue == settings.format }) {
             fault(
                 "batch", "format",
-                "the format '\(settings.format)' sends one event in each post; use cloudevents_batch for several")
+                "the format '\(settings.format)' sends one event in each post; use cloudevents_batch for several events"
+            )
         }
         if settings.auth != nil, settings.headers.contains(where: { $0.name.lowercased() == "authorization" }) {
             fault("headers", "auth", "the header 'authorization' must not be set here, because 'auth' sets it")

@@ -75,7 +75,7 @@ struct AttemptRecorder: Sendable {
         } catch {
             // The leases end without a result, so the attempts are repeated.
             logger.warning(
-                "cannot record attempts; they will be made again",
+                "cannot record attempts; the attempts will be made again",
                 metadata: ["count": "\(ended.joined().count)", "error": "\(error.message)"])
             return
         }

@@ -150,7 +150,7 @@ final class PostTokens: Sendable {
             result = await client.send(request)
         }
         guard let status = result.status else {
-            let failure = result.failure ?? OutboundFailure(.reset, detail: "no answer")
+            let failure = result.failure ?? OutboundFailure(.reset, detail: "no response")
             return (Self.failure(failure.reason, "did not answer: \(failure.reason.rawValue)", failure.detail), .zero)
         }
         let root = (try? JSONDocument(result.body))?.root  // A response that is not JSON has no token.

@@ -340,7 +340,7 @@ final class Sender: Sendable {
             at: service.clock.now, status: nil, error: "cancelled", durationMilliseconds: 0, isManual: lease.isManual)
         _ = try await queue.finish(lease, DeliveryOutcome(.dead(reason: reason), attempt: attempt))
         logger.warning(
-            "delivery given up; its status is dead",
+            "delivery became dead and is not attempted again",
             metadata: ["delivery": "\(lease.delivery.id)", "reason": "\(reason)"])
     }
 }

@@ -66,7 +66,7 @@ struct WebhookFailureState: Sendable {
         let isOut = now >= since.adding(Self.disableAge) && isConfirmed
         if isOut { return undone + [.disable(reason: "failing since \(since.timestamp)")] }
         if deadOnEnd >= deadTolerated {
-            return undone + [.disable(reason: "\(deadOnEnd) consecutive deliveries were given up")]
+            return undone + [.disable(reason: "\(deadOnEnd) consecutive deliveries became dead")]
         }
         return undone
     }

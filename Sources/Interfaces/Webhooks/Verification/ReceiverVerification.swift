@@ -22,7 +22,8 @@ public struct ReceiverVerification: Sendable {
         let allowed = try await registry.manualPosts.pass(webhook.subscriber) { () async throws(ChatError) -> Int? in
             switch registry.options.verification(of: webhook.settings) {
             case .none:
-                throw ChatError(.conflict, "the verification of this webhook is 'none'; nothing is to be verified")
+                throw ChatError(
+                    .conflict, "the verification of this webhook is 'none', so the webhook needs no verification")
             case .echo:
                 try await requestEcho(from: webhook)
                 return nil
@@ -103,6 +104,6 @@ public struct ReceiverVerification: Sendable {
     /// The error for a missing response. It contains only the class of the failure. Details about internal addresses
     /// are logged and not returned.
     private static func unanswered(_ result: OutboundResult) -> ChatError {
-        refused("the receiver did not answer (\(result.failure?.reason.rawValue ?? "reset"))")
+        refused("the receiver did not respond (\(result.failure?.reason.rawValue ?? "reset"))")
     }
 }

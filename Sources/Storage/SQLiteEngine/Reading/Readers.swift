@@ -101,7 +101,7 @@ final class Readers: Sendable {
             return .success(try body(reader))
         } catch {
             reader.database.rollback()
-            logger.error("read failed; its request is answered with an error", metadata: ["failure": "\(error)"])
+            logger.error("read failed; the request receives an error", metadata: ["failure": "\(error)"])
             return .failure(ChatError(error))
         }
     }

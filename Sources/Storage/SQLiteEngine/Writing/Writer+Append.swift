@@ -17,7 +17,8 @@ extension Writer {
             let keys = drafts.reduce(into: Set<RecordKey>()) { $0.formUnion($1.rightsKeys) }
             guard try !haveChanged(keys, since: revision) else {
                 return .failure(
-                    ChatError(.stale, "the permissions of the channel changed during the request; send it again"))
+                    ChatError(
+                        .stale, "the permissions of the channel changed during the request; send the request again"))
             }
         }
         if drafts.contains(where: { $0.past != nil }) {

@@ -212,7 +212,7 @@ final class Writer {
     }
 
     private func report(_ failure: TurnFailure) {
-        logger.error("commit failed; its requests are answered with an error", metadata: ["failure": "\(failure)"])
+        logger.error("commit failed; the requests in this commit receive an error", metadata: ["failure": "\(failure)"])
         condition.set(.failed(failure.answer))
     }
 

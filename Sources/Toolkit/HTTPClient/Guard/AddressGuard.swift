@@ -130,7 +130,8 @@ public struct URLRefusal: Error, Sendable, Equatable {
         case .userinfo: "The URL must not contain a user name or password"
         case .fragment: "The URL must not contain a fragment (#)"
         case .host: "The host must be a DNS name or an IP address in its usual form"
-        case .port: "The port must be 443, 80 or above 1023, and not a usual port of databases, mail or remote shells"
+        case .port:
+            "The port must be 443, 80 or above 1023, and not a well-known port of databases, mail or remote shells"
         case .address:
             "The address is private or reserved; the operator of the gateway can allow it in webhook.allow"
         }

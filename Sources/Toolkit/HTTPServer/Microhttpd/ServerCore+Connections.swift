@@ -80,7 +80,8 @@ extension ServerCore {
         if let lastExhaustion, now < lastExhaustion + .seconds(10) { return }
         lastExhaustion = now
         logger.error(
-            "cannot accept connections; idle ones are closed", metadata: ["reason": "\(ServerError.text(of: code))"])
+            "cannot accept connections; idle connections are closed",
+            metadata: ["reason": "\(ServerError.text(of: code))"])
     }
 
     func connectionStarted(_ connection: OpaquePointer) -> HTTPConnection? {

@@ -161,7 +161,7 @@ extension SchemaLibrary {
             if count == 0 { break }
             bytes += buffer[..<count]
             guard bytes.count <= limit else {
-                throw SchemaLibraryError("\(path) is larger than the \(limit) bytes left for it")
+                throw SchemaLibraryError("\(path) is larger than the remaining limit of \(limit) bytes")
             }
         }
         guard ferror(file) == 0 else { throw failure(path) }

@@ -5,7 +5,7 @@ import JSONSchema
 extension SchemaCommand {
     struct Bench: ParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Measure how long it takes to parse documents and to validate them.",
+            abstract: "Measure the time needed to parse and to validate documents.",
             discussion: """
                 parley schema bench --schema order.json --instances orders.jsonl
 
@@ -13,7 +13,7 @@ extension SchemaCommand {
                 annotations unless --formats says otherwise.
                 """)
 
-        @Option(help: ArgumentHelp("The schema.", valueName: "file"))
+        @Option(help: ArgumentHelp("The file with the schema.", valueName: "file"))
         var schema: String
 
         @Option(help: ArgumentHelp("The documents, one on each line.", valueName: "file"))

@@ -55,7 +55,7 @@ struct DoctorCommand: AsyncParsableCommand, ReadOnlyCommand {
         let development =
             loaded.configuration.isDevelopment ? ["dev mode uses well-known keys; do not use --dev in production"] : []
         let notes = development + loaded.warnings + loaded.unknownVariables
-        guard !notes.isEmpty else { return CheckResult("settings", .ok, "valid") }
+        guard !notes.isEmpty else { return CheckResult("settings", .ok, "the settings are valid") }
         return CheckResult(
             "settings", .warning, notes.joined(separator: "; "), advice: "'parley config print' shows every setting")
     }

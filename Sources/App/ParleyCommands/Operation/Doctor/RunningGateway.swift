@@ -38,14 +38,14 @@ struct RunningGateway {
     private func answer(_ result: OutboundResult, at url: String) -> CheckResult {
         guard let status = result.status else { return silence(result, at: url) }
         if status == 200 {
-            guard isServed == false else { return CheckResult("gateway", .ok, "ready at \(url)") }
+            guard isServed == false else { return CheckResult("gateway", .ok, "the gateway is ready at \(url)") }
             return CheckResult(
                 "gateway", .failure, "the gateway at \(url) does not use '\(configuration.dataDirectory)'",
                 advice: "use the settings and the data directory of that gateway, or stop it first")
         }
         let reason = (try? JSONDocument(result.body).root)?["detail"]?.string
         return CheckResult(
-            "gateway", .failure, "\(url)/readyz answers \(status): \(reason ?? "no reason given")",
+            "gateway", .failure, "\(url)/readyz responds with \(status): \(reason ?? "no reason given")",
             advice: reason == nil
                 ? "another program seems to listen at this address: change 'listen'" : "see the gateway's log")
     }
@@ -53,20 +53,20 @@ struct RunningGateway {
     private func silence(_ result: OutboundResult, at url: String) -> CheckResult {
         let isRefused = result.failure?.reason == .connectRefused
         if result.failure?.reason == .tls, isServed == true {
-            return CheckResult("gateway", .ok, "the gateway answers at \(url), with a certificate for another host")
+            return CheckResult("gateway", .ok, "the gateway responds at \(url), with a certificate for another host")
         }
         if isServed == true {
             return CheckResult(
                 "gateway", .failure,
-                "a running gateway uses '\(configuration.dataDirectory)', but no gateway answers at \(url)",
+                "a running gateway uses '\(configuration.dataDirectory)', but no gateway responds at \(url)",
                 advice:
                     "compare these settings with those of the running gateway; its log shows the address ('listening on')"
             )
         }
         guard !isRefused else { return CheckResult("gateway", .ok, "no gateway is running; \(url) is free") }
         return CheckResult(
-            "gateway", .failure, "\(url) cannot be reached: \(result.failure.map { "\($0.reason)" } ?? "no answer")",
-            advice: "another program may listen at this address without answering: change 'listen'")
+            "gateway", .failure, "\(url) cannot be reached: \(result.failure.map { "\($0.reason)" } ?? "no response")",
+            advice: "another program may listen at this address without responding: change 'listen'")
     }
 
     private func work(_ metrics: MetricsText) -> [CheckResult] {
@@ -79,7 +79,7 @@ struct RunningGateway {
                     "planner", .warning, "webhook deliveries are queued \(Int(lag)) s late",
                     advice: "look for 'planning failed' in the log; if it is not there, the machine is overloaded"),
             open == 0
-                ? CheckResult("circuits", .ok, "deliveries to no webhook are paused")
+                ? CheckResult("circuits", .ok, "the deliveries of all webhooks proceed")
                 : CheckResult(
                     "circuits", .warning, "\(open) webhooks fail so often that their deliveries are paused",
                     advice: "'parley webhooks list' shows them; the deliveries resume automatically"),

@@ -11,16 +11,16 @@ extension BuiltInCatalogue {
                   "channels": {
                     "type": "array",
                     "minItems": 1,
-                    "description": "The channels whose number changed since the previous event of this type.",
+                    "description": "The channels whose number of users changed since the previous event of this type.",
                     "items": {
                       "type": "object",
                       "required": ["id", "participant_count"],
                       "properties": {
                         "id": {"type": "string", "minLength": 1, "description": "The channel's id."},
-                        "kind": {"enum": ["direct", "group", "public", "open"], "description": "The kind in the channel's record."},
-                        "name": {"type": ["string", "null"], "description": "The name to show."},
+                        "kind": {"enum": ["direct", "group", "public", "open"], "description": "The kind of the channel."},
+                        "name": {"type": ["string", "null"], "description": "The display name."},
                         "custom_type": {"type": ["string", "null"], "description": "A label for grouping channels."},
-                        "participant_count": {"$ref": "#/$defs/count", "description": "The number of users inside."}
+                        "participant_count": {"$ref": "#/$defs/count", "description": "The number of users inside the channel."}
                       }
                     }
                   }
@@ -38,14 +38,14 @@ extension BuiltInCatalogue {
                   "channels": {
                     "type": "array",
                     "minItems": 1,
-                    "description": "The channels whose number changed since the previous event of this type.",
+                    "description": "The channels whose number of members changed since the previous event of this type.",
                     "items": {
                       "type": "object",
                       "required": ["id", "kind", "member_count", "joined_member_count"],
                       "properties": {
                         "id": {"type": "string", "minLength": 1, "description": "The channel's id."},
-                        "kind": {"enum": ["direct", "group", "public", "open"], "description": "The kind in the channel's record."},
-                        "name": {"type": ["string", "null"], "description": "The name to show."},
+                        "kind": {"enum": ["direct", "group", "public", "open"], "description": "The kind of the channel."},
+                        "name": {"type": ["string", "null"], "description": "The display name."},
                         "custom_type": {"type": ["string", "null"], "description": "A label for grouping channels."},
                         "member_count": {"$ref": "#/$defs/count", "description": "The number of members, invited ones included."},
                         "joined_member_count": {"$ref": "#/$defs/count", "description": "The number of joined members."}
@@ -71,7 +71,7 @@ extension BuiltInCatalogue {
                   "by_custom_type": {
                     "type": "object",
                     "additionalProperties": {"$ref": "#/$defs/count"},
-                    "description": "The number for each custom type of channel; includes types that dropped to 0."
+                    "description": "The number of unread messages for each custom type of channel; includes types whose number dropped to 0."
                   },
                   "counted_timetoken": {"$ref": "#/$defs/timetoken", "description": "The position up to which messages are counted."},
                   "counted_at": {"$ref": "#/$defs/timestamp", "description": "The time of `counted_timetoken`, in RFC 3339 format."}
@@ -89,8 +89,8 @@ extension BuiltInCatalogue {
         BuiltInType(
             BuiltInTypes.channelActivity, .passing,
             """
-            A channel has a new last message (sent to its readers), or a user's number of unread messages in it changed (sent to \
-            that user). Sent at most once a second, and only to clients that request the type by name.
+            A channel has a new last message (sent to the channel's readers), or a user's number of unread messages in the channel \
+            changed (sent to that user). Sent at most once a second, and only to clients that request the type by name.
             """,
             members: """
                 "required": ["channel"],
@@ -101,21 +101,21 @@ extension BuiltInCatalogue {
                     "required": ["id"],
                     "properties": {
                       "id": {"type": "string", "minLength": 1, "description": "The channel's id."},
-                      "kind": {"enum": ["direct", "group", "public", "open"], "description": "The kind in the channel's record."},
-                      "name": {"type": ["string", "null"], "description": "The name to show."},
+                      "kind": {"enum": ["direct", "group", "public", "open"], "description": "The kind of the channel."},
+                      "name": {"type": ["string", "null"], "description": "The display name."},
                       "custom_type": {"type": ["string", "null"], "description": "A label for grouping channels."}
                     }
                   },
                   "last_message": {
                     "type": ["object", "null"],
-                    "description": "The message, as `GET /v1/channels/{channel}/messages/{timetoken}` shows it; null if it has \
-                been deleted since. Replies in threads are not reported.",
+                    "description": "The message, as `GET /v1/channels/{channel}/messages/{timetoken}` shows it; null if the \
+                message was deleted. Replies in threads are not reported.",
                     "required": ["timetoken"],
                     "properties": {
                       "id": {"type": "string", "description": "The id of the message's event."},
-                      "timetoken": {"$ref": "#/$defs/timetoken", "description": "The message."},
+                      "timetoken": {"$ref": "#/$defs/timetoken", "description": "The timetoken of the message."},
                       "user": {"type": ["string", "null"], "description": "The user who sent the message."},
-                      "data": {"description": "The content as sent, or as last edited."}
+                      "data": {"description": "The content of the message, as sent or as last edited."}
                     }
                   },
                   "unread_count": {"$ref": "#/$defs/count", "description": "The number of the channel's messages that the user has not read."}

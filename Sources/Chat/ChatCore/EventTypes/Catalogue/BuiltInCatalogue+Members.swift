@@ -19,7 +19,7 @@ extension BuiltInCatalogue {
                   },
                   "inviter": {
                     "anyOf": [{"$ref": "#/$defs/user"}, {"type": "null"}],
-                    "description": "The user who invited them; null for an operator of the app."
+                    "description": "The user who sent the invitations; null for an operator of the app."
                   },
                   "invitees": {"type": "array", "items": {"$ref": "#/$defs/user"}, "description": "The invited users."},
                   "memberships": {
@@ -131,7 +131,7 @@ extension BuiltInCatalogue {
                 "required": ["user"],
                 "properties": {
                   "user": {"$ref": "#/$defs/user", "description": "The user."},
-                  "participant_count": {"$ref": "#/$defs/count", "description": "The number of users inside after the event."},
+                  "participant_count": {"$ref": "#/$defs/count", "description": "The number of users inside the channel after the event."},
                   "\(moment)": {"$ref": "#/$defs/timestamp", "description": "Time of the event."},
                   "channel": {"$ref": "#/$defs/channel"}
                 }

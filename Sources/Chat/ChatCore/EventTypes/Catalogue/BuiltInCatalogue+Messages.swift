@@ -7,7 +7,7 @@ extension BuiltInCatalogue {
             anything: "message.created", .kept, "A message was sent. `data` is what the sender wrote.",
             accepts: [#"{"text":"hello"}"#, #"{"type":"text","text":"hello","files":[]}"#, #""hello""#, "42"]),
         BuiltInType(
-            "message.updated", .kept, "A message was edited, or an edit or a deletion of it was undone.",
+            "message.updated", .kept, "A message was edited, or an edit or deletion of the message was undone.",
             members: """
                 "required": ["message", "changes"],
                 "properties": {

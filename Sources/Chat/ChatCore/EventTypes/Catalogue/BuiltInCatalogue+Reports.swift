@@ -38,12 +38,12 @@ extension BuiltInCatalogue {
             accepts: [#"{"webhook":"wh_1"}"#], refuses: [#"{"webhook":null}"#, "{}"]),
         BuiltInType(
             "webhook.overflowing", .kept,
-            "Too many deliveries wait for a webhook or subscription; new ones are given up.",
+            "Too many deliveries wait for a webhook or subscription; new deliveries become dead without an attempt.",
             members: """
                 "required": ["webhook", "dead"],
                 "properties": {
                   "webhook": {"type": "string", "minLength": 1, "description": "The id of the webhook or subscription."},
-                  "dead": {"$ref": "#/$defs/count", "description": "The number of deliveries given up since the previous report on the webhook."}
+                  "dead": {"$ref": "#/$defs/count", "description": "The number of deliveries that became dead for this reason since the previous report on the webhook."}
                 }
                 """,
             accepts: [#"{"webhook":"wh_1","dead":17}"#], refuses: [#"{"webhook":"wh_1"}"#, #"{"dead":1}"#]),
@@ -80,12 +80,12 @@ extension BuiltInCatalogue {
                 "properties": {
                   "event_type": {"type": "string", "minLength": 1, "description": "The type of the events."},
                   "schema_version": {"$ref": "#/$defs/count", "description": "The version of the violated schema."},
-                  "count": {"$ref": "#/$defs/count", "description": "The number of such events since the previous report on the type."},
-                  "event": {"type": "string", "description": "The id of the last such event."},
-                  "channel": {"type": "string", "description": "The channel of the last such event."},
+                  "count": {"$ref": "#/$defs/count", "description": "The number of events that violated the schema since the previous report on the type."},
+                  "event": {"type": "string", "description": "The id of the last event that violated the schema."},
+                  "channel": {"type": "string", "description": "The channel of the last event that violated the schema."},
                   "errors": {
                     "type": "array",
-                    "description": "The violations in the last such event.",
+                    "description": "The violations in the last event that violated the schema.",
                     "items": {
                       "type": "object",
                       "required": ["pointer", "detail"],
@@ -134,9 +134,9 @@ extension BuiltInCatalogue {
             members: """
                 "required": ["count"],
                 "properties": {
-                  "count": {"type": "integer", "minimum": 1, "description": "The number of such streams since the previous report."},
-                  "stream": {"type": "string", "description": "The id of the last such stream."},
-                  "key": {"type": "string", "description": "The id of the key that opened the stream."}
+                  "count": {"type": "integer", "minimum": 1, "description": "The number of streams closed for this reason since the previous report."},
+                  "stream": {"type": "string", "description": "The id of the stream that was closed last."},
+                  "key": {"type": "string", "description": "The id of the key that opened this stream."}
                 }
                 """,
             accepts: [#"{"count":1,"stream":"str_7","key":"key_1"}"#],

@@ -33,7 +33,7 @@ extension BuiltInCatalogue {
                 "required": \(required),
                 "properties": {
                   "user": {
-                    "$ref": "#/$defs/user_record", "description": "The record after the event; for a deleted user, the last one."
+                    "$ref": "#/$defs/user_record", "description": "The record after the event; for a deleted user, the last record."
                   }\(more)
                 }
                 """,
@@ -87,7 +87,7 @@ extension BuiltInCatalogue {
                     "anyOf": [{"$ref": "#/$defs/user"}, {"type": "null"}],
                     "description": "The user who changed the restriction; null for an operator of the app."
                   },
-                  "channel": {"$ref": "#/$defs/channel", "description": "Absent if the channel has no record."}\(isSet ? "" : end)
+                  "channel": {"$ref": "#/$defs/channel", "description": "The channel; absent if the channel has no record."}\(isSet ? "" : end)
                 }
                 """,
             accepts: [

@@ -35,7 +35,7 @@ extension BuiltInCatalogue {
             "connection.reconnected", "A session was resumed.", state: "open",
             more: """
                 ,
-                  "gap": {"type": "boolean", "description": "True if events were lost in between, so that the client must fetch its data again."}
+                  "gap": {"type": "boolean", "description": "True if events were lost while the session had no stream; the client must then fetch its data again."}
                 """),
         session("connection.failed", "A session that lost its stream was not resumed in time.", state: "closed"),
         session("connection.canceled", "A session was closed by its user.", state: "closed"),
@@ -79,10 +79,10 @@ extension BuiltInCatalogue {
                   "joined": {
                     "type": "array",
                     "items": {"type": "string"},
-                    "description": "Users who joined since the previous event of this type, if included."
+                    "description": "Users who joined since the previous event of this type; absent if the lists are left out."
                   },
-                  "left": {"type": "array", "items": {"type": "string"}, "description": "Users who left since the previous event of this type, if included."},
-                  "timed_out": {"type": "array", "items": {"type": "string"}, "description": "Users who timed out since the previous event of this type, if included."},
+                  "left": {"type": "array", "items": {"type": "string"}, "description": "Users who left since the previous event of this type; absent if the lists are left out."},
+                  "timed_out": {"type": "array", "items": {"type": "string"}, "description": "Users who timed out since the previous event of this type; absent if the lists are left out."},
                   "here_now_refresh": {"type": "boolean", "description": "True if the lists are left out because they were too long; request the occupants instead."}
                 }
                 """,
@@ -105,7 +105,7 @@ extension BuiltInCatalogue {
             members: """
                 "required": [\(required)],
                 "properties": {
-                  "user": {"$ref": "#/$defs/user", "description": "The user, with only the id."},
+                  "user": {"$ref": "#/$defs/user", "description": "The user; contains only the id."},
                   "occupancy": {"$ref": "#/$defs/count", "description": "The number of users on the channel after the event."}\(state)
                 }
                 """,

@@ -62,8 +62,8 @@ enum SharedTerms {
         (
             "message_reference",
             """
-            "description": "The message, as `GET /v1/channels/{channel}/messages/{timetoken}` shows it. Without `etag` \
-            it is only a reference: the reader may not read the message yet, the message is not stored, or a PubNub SDK sent \
+            "description": "The message, as `GET /v1/channels/{channel}/messages/{timetoken}` shows it. Without `etag`, \
+            the object is only a reference: the reader may not read the message yet, the message is not stored, or a PubNub SDK sent \
             the event.",
             "type": "object",
             "required": ["timetoken", "channel"],
@@ -95,11 +95,11 @@ enum SharedTerms {
               "data": {"description": "The current content; null after a deletion."},
               "meta": {"description": "The metadata; null if there is none, and after a deletion."},
               "custom_type": {"type": ["string", "null"], "description": "The sender's label."},
-              "edited": {"anyOf": [{"$ref": "#/$defs/deed"}, {"type": "null"}], "description": "The newest edit."},
-              "deleted": {"anyOf": [{"$ref": "#/$defs/deed"}, {"type": "null"}], "description": "The deletion."},
+              "edited": {"anyOf": [{"$ref": "#/$defs/deed"}, {"type": "null"}], "description": "The newest edit; null if the message was not edited."},
+              "deleted": {"anyOf": [{"$ref": "#/$defs/deed"}, {"type": "null"}], "description": "The deletion; null if the message is not deleted."},
               "thread_of": {
                 "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
-                "description": "The message that this one replies to."
+                "description": "The message to which this message replies; null if it is not a reply."
               },
               "thread": {
                 "anyOf": [{"$ref": "#/$defs/thread"}, {"type": "null"}], "description": "The replies; null if there are none."
@@ -123,7 +123,7 @@ enum SharedTerms {
             "properties": {
               "id": {"type": "string", "minLength": 1, "description": "The id: `{message_timetoken}/{action_timetoken}`."},
               "channel": {"type": "string", "minLength": 1, "description": "The message's channel."},
-              "message_timetoken": {"$ref": "#/$defs/timetoken", "description": "The message."},
+              "message_timetoken": {"$ref": "#/$defs/timetoken", "description": "The timetoken of the message."},
               "type": {"type": "string", "minLength": 1, "description": "`reactions` for a reaction; otherwise the app's own type."},
               "value": {"type": "string", "minLength": 1, "description": "For a reaction, a key or an emoji; otherwise any text."},
               "user": {"type": "string", "description": "The user who attached the action."},
@@ -167,7 +167,7 @@ enum SharedTerms {
             "required": ["timetoken", "by"],
             "properties": {
               "timetoken": {"$ref": "#/$defs/timetoken", "description": "The position of the change."},
-              "by": {"type": ["string", "null"], "description": "The user who did this; null for an operator of the app."}
+              "by": {"type": ["string", "null"], "description": "The user who made the change; null for an operator of the app."}
             }
             """
         ),
@@ -189,7 +189,7 @@ enum SharedTerms {
               "inviter": {"type": ["string", "null"], "description": "The user who invited the member; null for an operator of the app."},
               "invited_timetoken": {
                 "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
-                "description": "Time of the invitation; null without one."
+                "description": "Time of the invitation; null without an invitation."
               },
               "joined_timetoken": {
                 "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
@@ -207,7 +207,7 @@ enum SharedTerms {
                 "description": "The newest message that a device of the member has received."
               },
               "hidden": {"type": ["object", "null"], "description": "The settings for hiding the channel; only in `channel.hidden`."},
-              "created_at": {"$ref": "#/$defs/timestamp", "description": "Time of the invitation, or of joining without one."},
+              "created_at": {"$ref": "#/$defs/timestamp", "description": "Time of the invitation, or of joining if there was no invitation."},
               "etag": {"type": "string", "description": "The record's version, for `If-Match`."},
               "updated_at": {"$ref": "#/$defs/timestamp", "description": "Time of the last change."}
             }
@@ -223,7 +223,7 @@ enum SharedTerms {
             ],
             "properties": {
               "id": {"type": "string", "minLength": 1, "description": "The user's id."},
-              "name": {"type": ["string", "null"], "description": "The name to show."},
+              "name": {"type": ["string", "null"], "description": "The display name."},
               "profile_url": {"type": ["string", "null"], "description": "The URL of the picture."},
               "email": {"type": ["string", "null"], "description": "The email address."},
               "external_id": {"type": ["string", "null"], "description": "The user's id in another system."},
@@ -231,9 +231,9 @@ enum SharedTerms {
               "status": {"type": ["string", "null"], "description": "A status that the app defines."},
               "custom": {"type": ["object", "null"], "description": "Values that the app defines."},
               "metadata": {"type": "object", "description": "Text values by key."},
-              "auto_accepts_invites": {"type": "boolean", "description": "True if an invitation makes the user a member at once."},
+              "auto_accepts_invites": {"type": "boolean", "description": "True if an invitation makes the user a member immediately."},
               "created_timetoken": {"$ref": "#/$defs/timetoken", "description": "Time when the record was created."},
-              "created_at": {"$ref": "#/$defs/timestamp", "description": "The time of the timetoken, in RFC 3339 format."},
+              "created_at": {"$ref": "#/$defs/timestamp", "description": "The time of `created_timetoken`, in RFC 3339 format."},
               "etag": {"type": "string", "description": "The record's version, for `If-Match`."},
               "updated_at": {"$ref": "#/$defs/timestamp", "description": "Time of the last change."}
             }
@@ -247,7 +247,7 @@ enum SharedTerms {
             "required": ["id"],
             "properties": {
               "id": {"type": "string", "minLength": 1, "description": "The user's id."},
-              "name": {"type": "string", "description": "The name to show; absent if there is none."},
+              "name": {"type": "string", "description": "The display name; absent if there is none."},
               "profile_url": {"type": "string", "description": "The URL of the picture; absent if there is none."}
             }
             """
@@ -256,7 +256,7 @@ enum SharedTerms {
             "restriction",
             """
             "description": "The restriction as `GET /v1/channels/{channel}/restrictions/{user}` shows it. A lifted restriction \
-            appears as it last was, but with the new values of `ban` and `mute`.",
+            has its last values, except for the new values of `ban` and `mute`.",
             "type": "object",
             "required": ["user", "channel", "ban", "mute", "reason"],
             "properties": {
@@ -296,7 +296,7 @@ enum SharedTerms {
               "user": {"type": "string", "minLength": 1, "description": "The user who blocks."},
               "blocked": {"type": "string", "minLength": 1, "description": "The user who is blocked."},
               "since_timetoken": {"$ref": "#/$defs/timetoken", "description": "The start of the block."},
-              "created_at": {"$ref": "#/$defs/timestamp", "description": "The time of the timetoken, in RFC 3339 format."}
+              "created_at": {"$ref": "#/$defs/timestamp", "description": "The time of `since_timetoken`, in RFC 3339 format."}
             }
             """
         ),
@@ -312,7 +312,7 @@ enum SharedTerms {
             "properties": {
               "id": {"type": "string", "minLength": 1, "description": "The channel's id."},
               "kind": {"enum": ["direct", "group", "public", "open"], "description": "Determines who may join and who receives the events."},
-              "name": {"type": ["string", "null"], "description": "The name to show."},
+              "name": {"type": ["string", "null"], "description": "The display name."},
               "description": {"type": ["string", "null"], "description": "The purpose of the channel."},
               "custom_type": {"type": ["string", "null"], "description": "A label for grouping channels."},
               "cover_url": {"type": ["string", "null"], "description": "The URL of the picture."},
@@ -331,7 +331,7 @@ enum SharedTerms {
                 "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
                 "description": "The pinned message; null if there is none."
               },
-              "created_by": {"type": ["string", "null"], "description": "The user who did this; null for an operator of the app."},
+              "created_by": {"type": ["string", "null"], "description": "The user who created the channel; null for an operator of the app."},
               "created_timetoken": {"$ref": "#/$defs/timetoken", "description": "Time when the record was created."},
               "member_count": {"$ref": "#/$defs/count", "description": "The number of members, invited ones included; absent for open channels."},
               "joined_member_count": {"$ref": "#/$defs/count", "description": "The number of joined members; absent for open channels."},

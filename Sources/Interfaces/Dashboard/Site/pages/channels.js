@@ -183,7 +183,7 @@ async function one(view, name) {
               ["Name", record.name],
               ["Description", record.description],
               ["Created by", record.created_by ?? "the app"],
-              ["Made", timeOf(record.created_timetoken)],
+              ["Created", timeOf(record.created_timetoken)],
               ["Operators", record.operators.length ? record.operators.map((user) => [toUser(user), " "]) : null],
               ["Members", record.member_count ?? undefined],
               ["Custom values", record.custom ? json(record.custom) : undefined],
@@ -196,7 +196,7 @@ async function one(view, name) {
           h("h2", {}, "Present now"),
           people(present, (row) => row.state && h("code", {}, JSON.stringify(row.state))),
         ),
-        inside && h("section", { class: "card" }, h("h2", {}, "Users inside"), people(inside, () => null)),
+        inside && h("section", { class: "card" }, h("h2", {}, "Users inside the channel"), people(inside, () => null)),
         record && !isOpen && await members(name, again),
       ),
     ),
@@ -233,7 +233,7 @@ async function members(name, again) {
       kind: "row",
       action: async ({ user }) => {
         await put(path`/v1/channels/${name}/members/${user}`);
-        notice("Added.");
+        notice("The user was added.");
         again();
       },
     }),

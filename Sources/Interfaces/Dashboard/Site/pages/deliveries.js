@@ -83,7 +83,7 @@ export const deliveryTable = (rows, receiver, openUntil) =>
       ...(receiver ? [["Subscriber", (row) => receiver(row.subscriber)]] : []),
       ["Status", (row) => status(row.status)],
       ["Attempts", (row) => row.attempts, "number"],
-      ["Next", (row) => receiver ? receiver.next(row) : nextAttempt(row, openUntil)],
+      ["Next attempt", (row) => receiver ? receiver.next(row) : nextAttempt(row, openUntil)],
       ["", (row) => link("#/deliveries/" + row.id, "show attempts")],
     ],
     rows,

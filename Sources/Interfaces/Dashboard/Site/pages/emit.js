@@ -83,12 +83,12 @@ async function forecast({ valid, errors, version, would_reach: reach }) {
   return h(
     "div",
     { class: "card" },
-    h("h2", {}, "What would happen"),
+    h("h2", {}, "Result of the test"),
     h(
       "p",
       {},
       badge(valid ? "accepted" : "rejected", valid ? "good" : "bad"),
-      version ? ` by version ${version} of its schema` : "",
+      version ? ` by version ${version} of the type's schema` : "",
     ),
     errors.length > 0 && h("ul", {}, errors.map((one) => h("li", {}, h("code", {}, one.pointer), " ", one.detail))),
     h("p", {}, `${reach.streams} open stream${reach.streams === 1 ? "" : "s"} would receive the event.`),

@@ -33,7 +33,7 @@ export default async function event({ rest: [id], reload }) {
             ["Request", event.cause ? h("code", {}, event.cause) : undefined],
             ["Received from", explained ? way(explained.origin) : undefined],
             [
-              "Other events of the request",
+              "Other events of the same request",
               siblings.length
                 ? siblings.map((one, index) => [index ? ", " : "", link("#/events/" + one.id, one.type)])
                 : undefined,
@@ -113,8 +113,8 @@ async function told({ webhooks, would_reach }) {
       h(
         "p",
         {},
-        `${would_reach.streams} open stream${would_reach.streams === 1 ? "" : "s"} would receive such an event now. `,
-        "The gateway does not record which streams received this event: each follows the log with its own cursor.",
+        `${would_reach.streams} open stream${would_reach.streams === 1 ? "" : "s"} would receive the same event now. `,
+        "The gateway does not record which streams received this event, because each stream has its own cursor.",
       ),
       table(
         [
@@ -130,7 +130,7 @@ async function told({ webhooks, would_reach }) {
                 ),
               ]
               : badge(row.match ? "none" : "not matched")],
-          ["Why", (row) => row.why],
+          ["Reason", (row) => row.why],
         ],
         webhooks,
         { label: "Webhooks and subscriptions", empty: "There are no webhooks and no subscriptions." },

@@ -22,9 +22,9 @@ import {
 
 const SCOPES = [
   ["emit", "emit events"],
-  ["read", "read and follow"],
-  ["manage", "manage webhooks, sources, types"],
-  ["admin", "everything, keys included"],
+  ["read", "read and follow events"],
+  ["manage", "manage webhooks, sources and types"],
+  ["admin", "everything, including keys"],
 ];
 const rate = (policy) => policy ? `${policy.quantity} in ${policy.window_seconds} s` : "–";
 
@@ -40,14 +40,14 @@ const list = (view) =>
         ["Name", (row) => [
           row.name || h("span", { class: "quiet" }, "no name"),
           row.id === view.who.credential && [" ", badge("signed in", "good")],
-          row.jwt && [" ", badge("for tokens")],
+          row.jwt && [" ", badge("verifies tokens")],
         ]],
         ["Id", (row) => h("code", {}, row.id)],
         ["Scopes", (row) => row.scopes.join(", ")],
         ["Channels", (row) => row.channels.join(", ")],
         ["Types", (row) => row.types.join(", ")],
         ["Request rate", (row) => rate(row.rate_limit)],
-        ["Made", (row) => time(row.created_at)],
+        ["Created", (row) => time(row.created_at)],
         ["Last used", (row) => row.last_used_at ? time(row.last_used_at) : "never"],
         ["Expires", (row) => row.expires_at ? time(row.expires_at) : "never"],
         ["", (row) => row.id !== view.who.credential && removing(row, view)],
@@ -58,7 +58,7 @@ const list = (view) =>
 
 const removing = (key, view) =>
   button("Delete", async () => {
-    const what = h("p", {}, "Programs that use the key lose access at once, and their streams are closed.");
+    const what = h("p", {}, "Programs that use the key lose access immediately, and their streams are closed.");
     if (!await confirmed(`Delete the key ${key.name || key.id}?`, "Delete", what)) return;
     await remove(path`/v1/keys/${key.id}`);
     view.reload();

@@ -60,7 +60,7 @@ export default function live({ follow, signal }) {
   const rates = figures(signal);
   const filters = h(
     "form",
-    { class: "row", "aria-label": "Which events" },
+    { class: "row", "aria-label": "Selection of events" },
     field("Channels", input("channels", { placeholder: "all; or orders.*, demo" })),
     field("Types", input("types", { placeholder: "all; or message.*" })),
     field("Filter", input("filter", { placeholder: "data.amount > 100" })),
@@ -134,7 +134,7 @@ const gist = ({ data }) => typeof data?.text === "string" ? data.text : undefine
 /** Charts of the events per second and of their delay. */
 function figures(signal) {
   const rate = chart("Events per second", (value) => value.toLocaleString());
-  const delay = chart("Delay until this page", (value) => `${Math.round(value)} ms`);
+  const delay = chart("Delay until the event reaches this page", (value) => `${Math.round(value)} ms`);
   let events = 0, delays = [], ahead = 0;
   const timer = setInterval(() => {
     rate.add(events);

@@ -61,7 +61,7 @@ export default async function sources(view) {
       [
         ["Source", (row) => link("#/sources/" + row.id, row.id)],
         ["Address", (row) => h("code", {}, row.path)],
-        ["Signed", (row) => row.scheme],
+        ["Signature scheme", (row) => row.scheme],
         ["Secrets", (row) => row.secret_count, "number"],
         ["Mapping", (row) => "version " + row.mapping_version],
         ["Description", (row) => row.description || "–"],
@@ -99,7 +99,7 @@ async function one(view, id) {
             [
               ["When", (row) => time(row.received_at)],
               ["Outcome", (row) => status(row.outcome)],
-              ["Became", (row) =>
+              ["Events, or reason for none", (row) =>
                 row.events.length
                   ? row.events.map((event) => [link("#/events/" + event, event), " "])
                   : row.reason ?? "–"],
@@ -173,10 +173,10 @@ function request(source, one, load) {
     "div",
     { class: "card" },
     h("h3", {}, one.id),
-    facts([["Outcome", [status(one.outcome), " ", one.reason]], ["Signed by secret", one.secret ?? undefined], [
+    facts([["Outcome", [status(one.outcome), " ", one.reason]], ["Signed with secret", one.secret ?? undefined], [
       "Mapping",
       "version " + one.mapping_version,
-    ], ["Repeats", one.replay_of ?? undefined]]),
+    ], ["Replay of", one.replay_of ?? undefined]]),
     one.errors.length > 0 &&
       h("ul", {}, one.errors.map((each) => h("li", {}, h("code", {}, each.pointer), " ", each.detail))),
     h(
@@ -200,7 +200,10 @@ function trying(id, source) {
   const element = form([
     field("Header fields, one per line", area("headers", "Content-Type: application/json", { rows: 3 })),
     field("Body", area("body", '{"user": "ana"}', { rows: 5 })),
-    field("Mapping to test instead", area("mapping", "", { rows: 4, placeholder: JSON.stringify(source.mapping) })),
+    field(
+      "Mapping to test instead of the saved one",
+      area("mapping", "", { rows: 4, placeholder: JSON.stringify(source.mapping) }),
+    ),
   ], {
     submit: "Test",
     action: async ({ headers, body, mapping }) => {

@@ -13,7 +13,7 @@ export default async function streams(view) {
     table(
       [
         [
-          "Follows",
+          "Channels and types",
           (row) => [
             row.channels.join(", "),
             row.types.join() !== "*" && ` · ${row.types.join(", ")}`,
@@ -21,22 +21,22 @@ export default async function streams(view) {
           ],
         ],
         [
-          "Who",
+          "User or service",
           (row) => [
             row.user ? link("#/users/" + encodeURIComponent(row.user), row.user) : "a service",
             row.device && ` (${row.device})`,
           ],
         ],
         ["State", (row) => status(row.state)],
-        ["Waiting to be sent", (row) => row.lag_bytes ? badge(bytes(row.lag_bytes), "warn") : "nothing", "number"],
-        ["Sent", (row) => bytes(row.bytes_sent), "number"],
-        ["Since", (row) => time(row.opened_at)],
+        ["Unsent data", (row) => row.lag_bytes ? badge(bytes(row.lag_bytes), "warn") : "nothing", "number"],
+        ["Data sent", (row) => bytes(row.bytes_sent), "number"],
+        ["Open since", (row) => time(row.opened_at)],
         ["Format", (row) => row.format],
-        ["From", (row) => row.remote],
+        ["Client address", (row) => row.remote],
         ["", (row) =>
-          button("Cut", async () => {
+          button("Close", async () => {
             await remove(path`/v1/streams/${row.id}`);
-            notice("Cut.");
+            notice("The stream was closed.");
             view.reload();
           }, "plain")],
       ],

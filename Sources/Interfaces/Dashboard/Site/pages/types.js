@@ -39,9 +39,9 @@ const RULES = [
   "full_lenient",
   "full_transitive_lenient",
 ];
-const MODES = [["enforce", "reject what does not match"], ["warn", "accept it and report it"], [
+const MODES = [["enforce", "reject the event"], ["warn", "accept the event and report the violation"], [
   "off",
-  "check nothing",
+  "do not check events",
 ]];
 
 export default async function types(view) {
@@ -98,7 +98,7 @@ function fresh() {
 const settings = (type) => [
   field("Description", input("description", { value: type.description ?? "" })),
   field("Owner", input("owner", { value: type.owner ?? "" })),
-  field("Events that do not match", choice("mode", MODES, type.mode ?? "enforce")),
+  field("Events that do not match the schema", choice("mode", MODES, type.mode ?? "enforce")),
   field(
     "Compatibility of new versions",
     choice("compatibility", RULES.map((rule) => [rule, rule.replaceAll("_", " ")]), type.compatibility ?? "backward"),
@@ -137,9 +137,9 @@ async function one(view, name) {
             "plain",
           ),
       ],
-      ["Rule", (row) => row.compatibility.replaceAll("_", " ")],
-      ["Since", (row) => time(row.created_at)],
-      ["Forced", (row) => row.forced ?? "no"],
+      ["Compatibility", (row) => row.compatibility.replaceAll("_", " ")],
+      ["Added", (row) => time(row.created_at)],
+      ["Reason if forced", (row) => row.forced ?? "not forced"],
     ],
     versions,
     { caption: "Versions", empty: "No schema yet: events are not checked." },
@@ -169,7 +169,7 @@ async function one(view, name) {
         ["Description", type.description],
         ["Owner", type.owner],
         ["Compatibility", type.compatibility.replaceAll("_", " ")],
-        ["Settings from", type.origin.replace("_", " ")],
+        ["Origin of the settings", type.origin.replace("_", " ")],
         ["Changed", time(type.updated_at)],
         ["Deprecated", type.deprecated ?? undefined],
       ]),
@@ -238,7 +238,7 @@ function proposing(name, newest, again) {
       }),
       button("Start a trial", async () => {
         await put(path`/v1/event-types/${name}/candidate`, { schema: parsed(schema.value, "The schema") });
-        notice("New events are now also checked against this schema.");
+        notice("New events are now also checked against the schema on trial.");
       }),
       button("Infer from events", async () => {
         schema.value = JSON.stringify((await post(path`/v1/event-types/${name}/infer`)).schema, null, 2);
@@ -310,7 +310,7 @@ function trial(name, again) {
             " ",
             one.error.detail,
             " ",
-            link("#/events/" + one.event, "first such event"),
+            link("#/events/" + one.event, "first event with this error"),
           )
         ),
       ),

@@ -127,8 +127,8 @@ async function one(view, id) {
               ["Name", record.name],
               ["Email", record.email],
               ["Type", record.type],
-              ["Elsewhere", record.external_id],
-              ["Since", timeOf(record.created_timetoken)],
+              ["Id in another system", record.external_id],
+              ["Created", timeOf(record.created_timetoken)],
               ["Unread messages", unread ? unread.unread_count : undefined],
               ["Custom values", record.custom ? json(record.custom) : undefined],
             ]),
@@ -138,7 +138,7 @@ async function one(view, id) {
           [
             ["Channel", (row) => toChannel(row.channel)],
             ["State", (row) => [status(row.state), row.role === "operator" && [" ", badge("operator")]]],
-            ["Since", (row) => timeOf(row.joined_timetoken ?? row.invited_timetoken)],
+            ["Joined or invited", (row) => timeOf(row.joined_timetoken ?? row.invited_timetoken)],
             ["Read up to", (row) => timeOf(row.read_timetoken)],
           ],
           places.data,
@@ -171,18 +171,18 @@ async function one(view, id) {
                 h("li", {}, toChannel(row.channel), " ", row.state && h("code", {}, JSON.stringify(row.state)))
               ),
             )
-            : h("p", { class: "quiet" }, "On no channel."),
+            : h("p", { class: "quiet" }, "The user is present on no channel."),
         ),
         table(
           [
             ["Device", (row) => row.device],
             ["State", (row) => status(row.state === "open" ? "live" : row.state)],
             ["Streams", (row) => row.streams, "number"],
-            ["Since", (row) => time(row.opened_at)],
+            ["Open since", (row) => time(row.opened_at)],
             ["", (row) =>
-              button("End", async () => {
+              button("End the session", async () => {
                 await remove(path`/v1/users/${id}/sessions/${row.id}`);
-                notice("Ended.");
+                notice("The session has ended.");
                 view.reload();
               }, "plain")],
           ],

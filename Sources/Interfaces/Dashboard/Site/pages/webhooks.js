@@ -132,7 +132,7 @@ async function one(view, id) {
       }),
       button("Delete", async () => {
         if (
-          !await confirmed("Delete this webhook?", "Delete", h("p", {}, "Its waiting deliveries are given up."))
+          !await confirmed("Delete this webhook?", "Delete", h("p", {}, "Its waiting deliveries become dead."))
         ) return;
         await remove(path`/v1/webhooks/${id}`);
         location.hash = "#/webhooks";
@@ -204,7 +204,7 @@ async function standing(id) {
 function health(hook, stats) {
   const counts = stats.deliveries;
   const count = (name) => (counts[name] >= stats.counted_up_to ? "≥ " : "") + counts[name].toLocaleString();
-  const span = { "5m": "5 minutes", "1h": "hour", "24h": "day" };
+  const span = { "5m": "last 5 minutes", "1h": "last hour", "24h": "last day" };
   return [
     hook.status_reason && h("p", { class: "fault" }, "Disabled: ", hook.status_reason),
     h(
@@ -213,7 +213,7 @@ function health(hook, stats) {
       h(
         "div",
         { class: "card" },
-        h("h2", { class: "small quiet" }, "By status"),
+        h("h2", { class: "small quiet" }, "Deliveries by status"),
         h("p", {}, h("span", { class: "figure" }, count("pending")), " pending, ", count("failed"), " to be retried"),
         h("p", {}, count("dead"), " dead, ", count("held"), " held, ", count("delivered"), " delivered"),
       ),
@@ -229,16 +229,16 @@ function health(hook, stats) {
       h(
         "div",
         { class: "card" },
-        h("h2", { class: "small quiet" }, "Latest"),
-        facts([["Success", time(stats.last_success_at)], ["Failure", time(stats.last_failure_at)], [
-          "Oldest waiting",
+        h("h2", { class: "small quiet" }, "Latest attempts"),
+        facts([["Last success", time(stats.last_success_at)], ["Last failure", time(stats.last_failure_at)], [
+          "Oldest waiting delivery",
           stats.oldest_waiting ? link("#/deliveries/" + stats.oldest_waiting.id, stats.oldest_waiting.event) : null,
         ]]),
       ),
     ),
     table(
       [
-        ["In the last", (row) => span[row[0]] ?? row[0]],
+        ["Period", (row) => span[row[0]] ?? row[0]],
         ["Attempts", (row) => row[1].attempts, "number"],
         ["Delivered", (row) => row[1].delivered, "number"],
         ["Failed", (row) => row[1].failed, "number"],
@@ -263,14 +263,14 @@ function replay(id, stats, onEnd) {
       ]], stats.deliveries.dead > 0 ? "dead" : "failed"),
     ),
     field("Types", input("types", { placeholder: "all" })),
-    field("Limit per second", input("rate", { type: "number", min: 1, max: 10000, placeholder: "no limit" })),
+    field("Deliveries per second", input("rate", { type: "number", min: 1, max: 10000, placeholder: "no limit" })),
   ], {
     submit: "Replay",
     action: async (values) => {
       const done = await post(path`/v1/webhooks/${id}/replay`, order(values));
       begun.replaceChildren(job(await get(path`/v1/jobs/${done.job}`), { onEnd }));
     },
-    more: [button("Count only", async (press) => {
+    more: [button("Count the deliveries", async (press) => {
       const values = Object.fromEntries(new FormData(press.closest("form")));
       const done = await post(path`/v1/webhooks/${id}/replay`, { ...order(values), dry_run: true });
       begun.replaceChildren(h("p", {}, `Deliveries to send: ${done.count_is_exact ? "" : "at least "}${done.count}.`));
@@ -293,7 +293,7 @@ function replay(id, stats, onEnd) {
 
 function previewing(id) {
   const element = form([
-    field("Event", input("event", { placeholder: "evt_…, or leave it empty" })),
+    field("Event", input("event", { placeholder: "evt_…; empty: the sample event below" })),
     field("Type of a sample event", input("type", { value: "order.paid" })),
     field("Data of the sample event", area("data", '{"amount": 1}', { rows: 3 })),
   ], {
@@ -335,7 +335,7 @@ function editor(hook, save, submit) {
       input("types", { value: hook.types?.join(", ") ?? "", placeholder: "all except high-volume types" }),
       "Names and patterns like order.*",
     ),
-    field("Channels", input("channels", { value: hook.channels?.join(", ") ?? "", placeholder: "all but $system" })),
+    field("Channels", input("channels", { value: hook.channels?.join(", ") ?? "", placeholder: "all except $system" })),
     field("Filter", input("filter", { value: hook.filter ?? "", placeholder: "data.amount > 100" })),
     field(
       "Format",
@@ -352,7 +352,7 @@ function editor(hook, save, submit) {
       "Order",
       choice("ordering", [["none", "as fast as possible"], ["per_channel", "in order, per channel"], [
         "strict",
-        "in order",
+        "in order across all channels",
       ]], hook.ordering ?? "none"),
     ),
     field("Description", input("description", { value: hook.description ?? "" })),
