@@ -107,10 +107,7 @@ extension Chat {
     /// - Parameter mergePayloadWith: additional members of the payload; nil for none.
     /// - Returns: the timetoken of a published event; zero for other contents.
     /// - Throws: `.malformed` for a content that cannot be sent; otherwise the error of the operation.
-    @available(
-        *, deprecated,
-        message: "use Channel.emitCustomEvent, or the method for the content, such as Message.report(reason:)"
-    )
+    @available(*, deprecated, message: "use Channel.emitCustomEvent, or a method such as Message.report(reason:)")
     @discardableResult
     public func emitEvent<Content: EventContent>(
         channelId: String, payload: Content, mergePayloadWith: [String: any JSONCodable]? = nil

@@ -79,7 +79,8 @@ private func parsed(_ text: String) throws -> JSONValue { try JSONDocument(Array
                 "'user.created' is a built-in event type; use a name of your own, such as 'acme.user.created'"
             ),
             ("membership.set", "built-in"), ("stream.x", "types beginning with 'stream.'"),
-            ("system.probed", "types beginning with 'system.'"), ("error", "'error' is an event name that a browser's EventSource"),
+            ("system.probed", "types beginning with 'system.'"),
+            ("error", "'error' is an event name that a browser's EventSource"),
             ("open", "'acme.open'"), ("message", "'acme.message'"),
             ("stream." + String(repeating: "x", count: 57), "'acme.report'"),
         ])
