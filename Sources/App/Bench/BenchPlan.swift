@@ -5,7 +5,8 @@
 public struct BenchPlan: Sendable {
     /// The kind of load on the server.
     public enum Scenario: String, CaseIterable, Sendable {
-        /// Publishes the next event once every stream has received the last one. Measures the cost of one delivery.
+        /// Publishes the next event once every stream has received the previous event. Measures the cost of one
+        /// delivery.
         case strict
         /// Publishes up to `inFlight` events before they are delivered. Measures the cost of a delivery when several
         /// events can be sent together.
@@ -18,8 +19,8 @@ public struct BenchPlan: Sendable {
         case publish
         /// Keeps streams open without publishing events. Measures the memory per stream.
         case idle
-        /// Disconnects most streams at once while events continue. The streams reconnect with their cursors; the
-        /// remaining streams show the effect.
+        /// Disconnects most streams at the same time while events continue. The streams reconnect with their cursors;
+        /// the remaining streams show the effect.
         case storm
         /// Runs the scenario `channels` for a long time.
         case soak
@@ -54,10 +55,10 @@ public struct BenchPlan: Sendable {
     public var streams = 2_000
     /// The number of channels, 1 to 100,000.
     public var channels = 1
-    /// The number of publishing connections. Each sends one request at a time.
+    /// The number of publishing connections. Each connection sends one request at a time.
     public var publishers = 16
-    /// The maximum number of events that were published but are not delivered to every stream. 0 selects the number of
-    /// publishers or, for webhooks, the number of events that makes a thousand deliveries.
+    /// The maximum number of events that were published and are not delivered to every stream yet. 0 selects the number
+    /// of publishers or, for webhooks, the number of events that results in a thousand deliveries.
     public var inFlight = 0
     /// The total number of events per second, sent without waiting for responses. 0 publishes as fast as responses
     /// arrive.
@@ -70,7 +71,7 @@ public struct BenchPlan: Sendable {
     public var payloadBytes = 150
     /// The number of webhooks that receive each event.
     public var webhooks = 1
-    /// The number of streams that stay connected while the others are disconnected.
+    /// The number of streams that stay connected while all other streams are disconnected.
     public var watchers = 200
     /// The number of seconds without any arriving event after which the missing events count as lost.
     var timeoutSeconds = 15

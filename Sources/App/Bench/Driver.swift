@@ -13,7 +13,7 @@ final class Driver {
     let meter: ProcessMeter
     /// A text in the names of this run's channels, which distinguishes them from the channels of other runs.
     let run: String
-    /// Called when a descriptor that a scenario has added is ready, with the tag of the descriptor.
+    /// Called with the tag of a descriptor that a scenario has added, when the descriptor is ready.
     var onOther: ((UInt64) -> Void)?
     private(set) var memory = MemorySamples()
 
@@ -27,10 +27,10 @@ final class Driver {
     /// The number of outstanding deliveries above which publishers wait.
     private let window: Int
 
-    /// The poller of the streams that are served before all others.
+    /// The poller of the streams that are served before all other streams; nil when there are no such streams.
     private var first: Poller?
 
-    /// The maximum number of sockets that are read in one turn of the loop. It limits the delay of reading a
+    /// The maximum number of sockets that are read in one iteration of the loop. It limits the delay of reading a
     /// publisher's response.
     private static let readsPerTurn = 64
     /// The tags of descriptors that are not streams.
@@ -42,7 +42,7 @@ final class Driver {
     /// The lowest tag of the descriptors for ``onOther``.
     static let otherTags: UInt64 = 1 << 32
 
-    /// - Parameter others: the number of descriptors that are not of streams or publishers.
+    /// - Parameter others: the number of descriptors that belong to neither streams nor publishers.
     init(
         _ plan: BenchPlan, streams count: Int? = nil, resumable: Range<Int> = 0..<0, hasPublishers: Bool = true,
         others: Int = 0
@@ -76,8 +76,8 @@ final class Driver {
 
     deinit { close(alarm) }
 
-    /// Serves the given open streams before all others. Otherwise the measured latency would include this program's
-    /// work on thousands of other streams.
+    /// Serves the given open streams before all other streams. Otherwise the measured latency would include this
+    /// program's work on thousands of other streams.
     func serveFirst(_ indices: Range<Int>) throws(BenchFailure) {
         let first = try Poller(capacity: Self.readsPerTurn)
         poller.add(first.descriptor, tag: Tag.first, events: EPOLLIN.rawValue)
@@ -92,7 +92,7 @@ final class Driver {
 // MARK: - Phases
 
 extension Driver {
-    /// Runs turns of the loop until `isDone` returns true.
+    /// Runs iterations of the loop until `isDone` returns true.
     func turn(until isDone: () throws(BenchFailure) -> Bool) throws(BenchFailure) {
         while !(try isDone()) {
             guard !InterruptSignal.isAsked else { throw BenchFailure("interrupted") }
@@ -227,11 +227,11 @@ extension Driver {
     func resetMemory() { memory.reset() }
 }
 
-/// The user's request to end the measurement (SIGINT or SIGTERM). The run then removes what it has created on the
-/// server.
+/// The user's request to end the measurement (SIGINT or SIGTERM). The run then removes the objects that it has created
+/// on the server.
 enum InterruptSignal {
-    // This variable is safe without a lock: a signal handler sets it once, and all other code only reads it. A read
-    // that is one turn late does no harm.
+    // This variable is safe without a lock: a signal handler sets it once, and all other code only reads it. Reading
+    // the new value one iteration late does no harm.
     private nonisolated(unsafe) static var isInterrupted: sig_atomic_t = 0
 
     static var isAsked: Bool { isInterrupted != 0 }

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import Locking
 
-/// Measures an interval of time: the published and delivered events, and the server's CPU time and memory.
+/// Measures one interval of time: the published and delivered events, and the server's CPU time and memory.
 struct Interval {
     private let driver: Driver
     private let cpu: UInt64

@@ -5,7 +5,7 @@ import Glibc
 struct ProcessMeter {
     let processes: [Int32]
 
-    /// The CPU time of the processes in nanoseconds: user and system time of all present and ended threads.
+    /// The CPU time of the processes in nanoseconds: user and system time of all current and ended threads.
     var cpuNanoseconds: UInt64 {
         processes.reduce(0) { $0 + Self.cpuNanoseconds(of: $1) }
     }

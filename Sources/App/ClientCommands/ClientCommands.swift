@@ -1,6 +1,7 @@
 package import ArgumentParser
 
-/// The commands that use no module of the server: the commands that call a running gateway, and those of `schema`.
+/// The commands that use no module of the server: the commands that call a running gateway, and the commands below
+/// `schema`.
 ///
 /// They are compiled in parallel with the server. `ParleyCommands` adds them to `parley`.
 package enum ClientCommands {
@@ -30,7 +31,8 @@ package enum ClientCommands {
     /// The command `parley bench`, which is listed among the gateway's commands.
     package static let bench: any ParsableCommand.Type = LoadCommand.self
 
-    /// Returns the exit code of wrong usage: 2. Below `schema` it is 1, because 2 means a rejected schema there.
+    /// Returns the exit code of wrong usage: 2. For commands below `schema` it is 1, because 2 means a rejected schema
+    /// there.
     package static func usageCode(for arguments: [String]) -> Int32 {
         arguments.first == SchemaCommand._commandName ? SchemaCommand.Answer.wrongUsage.rawValue : 2
     }

@@ -34,8 +34,9 @@ package enum CommandSuggestion {
         "status": "get", "get": "get", "ls": "list", "all": "list", "list": "list",
     ]
 
-    /// Returns the command to suggest for an unknown word. A suggestion must not cause an unintended change, so a
-    /// command that changes something is suggested only if exactly one letter, not the first, is wrong.
+    /// Returns the command to suggest for an unknown word; nil when no command is similar. A suggestion must not cause
+    /// an unintended change, so a command that changes something is suggested only if exactly one letter, not the
+    /// first, is wrong.
     package static func suggestion(for word: String, among commands: [any ParsableCommand.Type]) -> String? {
         let reading = commands.filter(isReading).map { $0._commandName }
         if let word = readingWords[word] { return reading.contains(word) ? word : nil }
@@ -46,7 +47,7 @@ package enum CommandSuggestion {
         return typo ?? similar?.name
     }
 
-    /// True when running the command changes nothing. A command with subcommands prints its help.
+    /// Returns true when running the command changes nothing. A command with subcommands prints its help.
     package static func isReading(_ command: any ParsableCommand.Type) -> Bool {
         command is any ReadOnlyCommand.Type || !command.configuration.subcommands.isEmpty
     }

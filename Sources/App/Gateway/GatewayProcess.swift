@@ -53,7 +53,7 @@ public enum GatewayProcess {
                     reloads.yield()
                 }
                 reloading.cancel()
-                // A second signal ends the process at once.
+                // A second signal ends the process immediately.
                 Glibc.signal(SIGTERM, SIG_DFL)
                 Glibc.signal(SIGINT, SIG_DFL)
             })
@@ -123,8 +123,8 @@ enum ProcessSignals {
 /// The pages are unmodified copies of files. The system would release them only when memory is short, and until then
 /// counts them as memory of the gateway. A released page that is needed later is loaded again from the page cache.
 enum StartupMemoryTrim {
-    /// Releases the pages that cannot have been written. A page that the loader has changed would be loaded again
-    /// without the change.
+    /// Releases only pages that are never written (executable mappings of files). A page that the loader has changed
+    /// would be loaded again without the change.
     static func release() {
         // If the table cannot be read, nothing is released, which does no harm.
         guard let table = try? DurableFile("/proc/self/maps").bytes(limit: 4 * 1024 * 1024) else { return }
@@ -134,7 +134,8 @@ enum StartupMemoryTrim {
         }
     }
 
-    /// Parses a line of the table, such as `7f00-7f10 r-xp 00000000 fe:00 1234 /usr/bin/parley`.
+    /// Parses a line of the table, such as `7f00-7f10 r-xp 00000000 fe:00 1234 /usr/bin/parley`. Nil for a line that is
+    /// not the code of a file.
     static func codeOfFile(_ line: Substring) -> (start: UInt, length: Int)? {
         let fields = line.split(separator: " ")
         guard fields.count > 5, fields[1] == "r-xp", fields[5].hasPrefix("/") else { return nil }
@@ -151,7 +152,7 @@ enum Terminal {
 
     static func printLine(_ line: String) {
         var line = line + "\n"
-        // Errors are ignored, because nobody can read a message about a closed terminal.
+        // Errors are ignored, because no user can read a message about a closed terminal.
         line.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }
     }
 }

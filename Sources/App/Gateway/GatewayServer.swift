@@ -39,7 +39,7 @@ public struct GatewayServer: Sendable {
 
     /// Applies the reloadable settings of a new configuration to the running gateway.
     typealias Reload = @Sendable (Configuration) async -> Void
-    /// Returns when the gateway must stop. It may call `reload` before.
+    /// The type of a function that returns when the gateway must stop. The function may call `reload` before.
     typealias Stop = @Sendable (_ reload: @escaping Reload) async -> Void
 
     func run(

@@ -15,7 +15,7 @@ struct InitialSetup {
     static let demoApp = "demo"
     static let demoKey = "dev"
 
-    /// Creates the first app. Returns the app and where its key is; nil when an app already exists.
+    /// Creates the first app. Returns the app and the location of its key; nil when an app already exists.
     func establish() async throws -> FirstApp? {
         guard keyring.apps.isEmpty else { return nil }
         let app = try app()
@@ -74,8 +74,8 @@ struct AdminKeyFile {
 
     /// Writes the key and a line end. The file is synchronized to disk, because its path is reported afterwards.
     ///
-    /// An existing file with this name is from an interrupted start or was not removed by the operator. Its key is no
-    /// longer valid and is replaced.
+    /// An existing file with the same name is from an interrupted start, or the operator has not removed it. Its key is
+    /// no longer valid and is replaced.
     func write(_ key: String) throws(SettingError) {
         guard unlink(path) == 0 || errno == ENOENT else { throw failure("replace") }
         // O_EXCL creates a new file or fails. It does not follow a symbolic link that another user may have created.

@@ -16,7 +16,7 @@ import Webhooks
 struct ServiceContainer: Sendable {
     /// The configuration with which the gateway was started.
     let configuration: Configuration
-    /// The present configuration, which a reload changes.
+    /// The current configuration, which a reload changes.
     let inForce: Lock<Configuration>
     let loop: Loop
     let service: ChatService

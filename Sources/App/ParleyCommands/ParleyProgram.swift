@@ -12,7 +12,8 @@ public enum ParleyProgram {
     }
 
     static func run(_ arguments: [String], in commandEnvironment: CommandEnvironment) async -> Int32 {
-        // `schema` has exit codes of its own: 2 means a rejected schema, and wrong usage is 1, as any failure.
+        // The commands below `schema` have exit codes of their own: 2 for a rejected schema, and 1 for wrong usage, as
+        // for any failure.
         let usageCode: Int32 = ClientCommands.usageCode(for: arguments)
         return await CommandEnvironment.$current.withValue(commandEnvironment) {
             do {
@@ -46,7 +47,7 @@ public enum ParleyProgram {
         let isPrefixed = text.hasPrefix(prefix)
         let rest = isPrefixed ? String(text.dropFirst(prefix.count)) : text
         if !rest.isEmpty { console.errors.line((isPrefixed ? console.errors.style.bad("error: ") : "") + rest) }
-        // argument-parser has 64 as the code of wrong usage (sysexits.h); the documented code is 2.
+        // For wrong usage, argument-parser returns 64 (sysexits.h). The documented code is 2.
         return code == .validationFailure ? usageCode : code.rawValue
     }
 }

@@ -12,8 +12,8 @@ struct Parley {
     }
 
     /// Makes jemalloc return unused memory to the system after about ten seconds, in a background thread. Without the
-    /// thread, jemalloc returns memory only during allocations, and a gateway with thousands of waiting clients makes
-    /// none. The thread sleeps while there is no memory to return.
+    /// thread, jemalloc returns memory only during allocations, and a gateway whose clients only wait allocates
+    /// nothing. The thread sleeps while there is no memory to return.
     private static func returnFreeMemory() {
         typealias Control =
             @convention(c) (

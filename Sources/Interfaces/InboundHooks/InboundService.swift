@@ -79,8 +79,8 @@ extension PostReceiver {
             return .none
         }
         do throws(SignatureRejection) {
-            // Settings are checked before they are stored, so this fails only for an invalid record. Its posts are
-            // never verified.
+            // Settings are checked before they are stored, so this fails only for an invalid record. Posts to such a
+            // source are never verified.
             let verifiers = try? source.settings.verifiers()
             guard let verifiers else { throw .mismatch }
             let proof = try SignatureProof(post.message, verifiers, at: seconds)
@@ -98,7 +98,8 @@ extension PostReceiver {
         return try Mapping(draft, at: "#/mapping")
     }
 
-    /// Renders the events even if the signature is invalid, because the owner of a source may test a body without one.
+    /// Renders the events even if the signature is invalid, because the owner of a source may test a body without a
+    /// signature.
     private func render(
         _ post: InboundPost, _ source: Source, _ mapping: Mapping, _ identity: DeliveryIdentity,
         _ trial: inout MappingTestResult

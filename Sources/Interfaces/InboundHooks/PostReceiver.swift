@@ -7,7 +7,7 @@ public import Signing
 import Text
 
 /// Receives posts of other services: verifies the signature, renders the mapping and emits the events. Every request to
-/// a known source is logged, whatever its outcome.
+/// a known source is logged, regardless of its outcome.
 public final class PostReceiver: Sendable {
     let registry: SourceRegistry
     private let logger: Logger
@@ -32,7 +32,7 @@ public final class PostReceiver: Sendable {
 
     /// Accepts a post. Its events are durable when this method returns.
     ///
-    /// - Parameter app: the app in the path; nil for the first app. The other methods have the same parameter.
+    /// - Parameter app: the app in the path; nil for the first app.
     /// - Throws: `.notFound` for an unknown source; `.unauthorized` with the slug `signature_invalid` for any invalid
     ///   signature, in which case no event is stored; `.tooLarge` when the body, the mapped data or the work of the
     ///   mapping exceeds its limit; `.malformed` for an invalid body; `.invalid` with the slug `mapping_failed` and one
@@ -84,9 +84,9 @@ public final class PostReceiver: Sendable {
         }
     }
 
-    /// Returns true, and logs the post, when it has a `Content-Encoding` and its source verifies signatures of the
-    /// body. Such a post must be rejected: the sender signed the encoded bytes, and only the decoded bytes are
-    /// available.
+    /// Returns true when the post must be rejected because of its `Content-Encoding`, and logs the post. This is the
+    /// case if the source verifies signatures of the body: the sender signed the encoded bytes, and only the decoded
+    /// bytes are available.
     public func refusesEncoding(of post: InboundPost, for source: String, in app: String? = nil) -> Bool {
         guard let source = registry.receiver(source, in: app)?.source, Self.isEncoded(post, for: source) else {
             return false
@@ -95,8 +95,8 @@ public final class PostReceiver: Sendable {
         return true
     }
 
-    /// Answers a handshake: a `GET` or `OPTIONS` request with which a provider verifies a URL. Returns nil when the
-    /// source has no such handshake, or the request is not a handshake.
+    /// Returns the response to a handshake: a `GET` or `OPTIONS` request with which a provider verifies a URL. Returns
+    /// nil when the source has no such handshake, or the request is not a handshake.
     ///
     /// - Throws: `.notFound` for an unknown source.
     public func answerChallenge(
@@ -117,7 +117,7 @@ public final class PostReceiver: Sendable {
     /// the requests contain complete posts.
     ///
     /// - Throws: `.notFound` for an unknown source; `.forbidden` when the caller's channels and types do not cover
-    ///   those of the source.
+    ///   the source's channels and types.
     public func requests(of source: String, by caller: Caller) async throws(ChatError) -> [InboundRequest] {
         registry.requests.requests(of: try await reached(source, by: caller).recordKey)
     }
@@ -125,7 +125,7 @@ public final class PostReceiver: Sendable {
     /// Returns a logged request of a source.
     ///
     /// - Throws: `.notFound` for an unknown source, and for a request that is no longer in the log; `.forbidden` when
-    ///   the caller's channels and types do not cover those of the source.
+    ///   the caller's channels and types do not cover the source's channels and types.
     public func request(
         _ id: String, of source: String, by caller: Caller
     ) async throws(ChatError) -> InboundRequest {
@@ -252,7 +252,7 @@ extension PostReceiver {
         return drafts
     }
 
-    /// The bodies of a post that are mapped separately. Only a batch of CloudEvents has more than one.
+    /// The bodies of a post that are mapped separately. Only a batch of CloudEvents has several bodies.
     func bodies(
         of post: InboundPost, _ source: Source, _ mapping: Mapping, _ identity: DeliveryIdentity
     ) throws(ChatError) -> [MappedPost] {
@@ -283,12 +283,12 @@ extension PostReceiver {
         _ drafts: [EventDraft], _ identity: DeliveryIdentity, _ body: PostBody, _ source: String
     ) -> [EventDraft] {
         guard let id = body.cloudEvent?.identity ?? id(identity, body), !id.isEmpty else { return drafts }
-        // An id may have any length, but the length of a key is limited.
+        // A delivery id may have any length, but the length of a deduplication key is limited.
         let short = id.utf8.count <= 128 ? id : Hex.encode(sha256(Array(id.utf8)))
         return drafts.enumerated().map { index, draft in
             var draft = draft
-            // The id is the last part. It may contain slashes, so in front of the index it would make the key
-            // ambiguous.
+            // The delivery id is the last part of the key. It may contain slashes, so in front of the index it would
+            // make the key ambiguous.
             draft.deduplicationKey = "in/\(source)/\(index)/\(short)"
             return draft
         }

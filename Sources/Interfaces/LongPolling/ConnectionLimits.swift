@@ -46,7 +46,7 @@ public final class ConnectionLimits: Sendable {
     private struct Entry {
         let owner: ConnectionOwner
         var count = 0
-        /// The time at which the credential ends, as far as it is known; nil for no end.
+        /// The earliest known time at which the credential ends; nil when no end is known.
         var expires: Timetoken?
     }
 
@@ -66,7 +66,7 @@ public final class ConnectionLimits: Sendable {
     private var limits: Limits { liveLimits.current }
     private let table = Lock(Table())
 
-    /// - Parameter limits: read at every check, so that reloaded settings apply at once.
+    /// - Parameter limits: read at every check, so that reloaded settings apply immediately.
     public init(limits: LiveLimits) { liveLimits = limits }
 
     /// The error for a caller that may not open another stream or poll; nil while no limit is reached.
@@ -154,7 +154,8 @@ public final class ConnectionLimits: Sendable {
         counts[key] = count > 1 ? count - 1 : nil
     }
 
-    /// Records a new end of a credential. Returns false when the credential has no open stream or poll.
+    /// Records the time at which a credential now ends; nil for no end. Returns false when the credential has no open
+    /// stream or poll.
     public func change(_ key: ConnectionOwner.Key, expires: Timetoken?) -> Bool {
         table.withLock { table in
             guard table.perKey[key] != nil else { return false }
@@ -229,7 +230,7 @@ struct Expiries {
         }
     }
 
-    /// Removes and returns the earliest entry, if it is no later than `end`.
+    /// Removes and returns the earliest entry. Returns nil and removes nothing when there is no entry up to `end`.
     mutating func removeFirst(upTo end: Timetoken) -> (owner: ConnectionOwner, expires: Timetoken)? {
         guard let first = heap.first, first.expires <= end else { return nil }
         heap.swapAt(0, heap.count - 1)

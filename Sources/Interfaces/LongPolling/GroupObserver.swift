@@ -59,7 +59,7 @@ public actor GroupObserver {
         wake(upTo: .max)
     }
 
-    /// Waits until the observers have processed all changes up to a revision. Returns at once while no group is
+    /// Waits until the observers have processed all changes up to a revision. Returns immediately while no group is
     /// followed.
     private func reach(_ revision: Revision) async {
         guard task != nil, seen < revision else { return }

@@ -21,14 +21,14 @@ public struct GroupSelection: Sendable {
     /// The keys of the groups' records.
     public func keys(in app: AppID) -> Set<RecordKey> { Set(names.map { GroupRecord.key($0, in: app) }) }
 
-    /// True when one of the groups is among the changed records.
+    /// Returns true when one of the groups is among the changed records.
     public func isAmong(_ changed: Set<RecordKey>, _ app: AppID) -> Bool {
         names.contains { changed.contains(GroupRecord.key($0, in: app)) }
     }
 }
 
 extension ChatService {
-    /// The present channels of groups, by the keys of the groups. A group that does not exist has no entry.
+    /// Returns the current channels of groups, by the keys of the groups. A group that does not exist has no entry.
     ///
     /// - Throws: the errors of the store.
     public func channels(ofGroups keys: Set<RecordKey>) async throws(ChatError) -> [RecordKey: [String]] {
@@ -44,8 +44,8 @@ extension ChatService {
 }
 
 extension ChatAccess {
-    /// Makes a selection of the channels that the request names and the channels of its groups, within the caller's
-    /// rights. Types and filter are those of `other`.
+    /// Creates a selection of the channels that the request names and the channels of its groups, within the caller's
+    /// rights. The types and the filter are copied from `other`.
     ///
     /// - Parameter isOfDevice: true for the stream or poll of a user's device.
     /// - Throws: `.malformed` when the groups have more channels than `Limits.groupChannelsPerRequest`; the errors of
@@ -59,10 +59,11 @@ extension ChatAccess {
             filter: other.filter, isOfUser: other.isOfUser)
     }
 
-    /// The channels that the request names and the channels of its groups, given the present contents of the groups.
+    /// Returns the channels that the request names and the channels of its groups, given the current contents of the
+    /// groups.
     ///
     /// A group's channel is left out if the credential does not cover it, or if its user may not read it. Channels that
-    /// the request names are not checked here; other code refuses the request.
+    /// the request names are not checked here, because other code checks them.
     ///
     /// - Throws: `.malformed` when the groups have too many channels.
     public func channels(

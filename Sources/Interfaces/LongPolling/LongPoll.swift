@@ -2,7 +2,7 @@ import ChatCore
 import ChatModel
 import HTTPServer
 
-/// A poll that waits for events. It is attached to the hub until the first events arrive, its time is over, its
+/// A poll that waits for events. It is attached to the hub until the first events arrive, its maximum wait is over, its
 /// credential ends, or its client disconnects.
 ///
 /// An actor on the loop, because the hub calls it there. `LongPollTable` manages the other state of the poll.
@@ -16,7 +16,7 @@ actor LongPoll: FeedSink {
     private var arrived: [Event] = []
     /// Events that have arrived and that the formatter has not examined yet, the oldest first.
     private var unseen: [Event] = []
-    /// The maximum number of unexamined events. When there are more, the poll ends, and the next poll reads the log.
+    /// The maximum number of unexamined events. Above this number, the poll ends, and the next poll reads the log.
     private static let unseenMost = 256
     private var reply: DeferredResponse?
     private var isOver = false
@@ -65,8 +65,8 @@ actor LongPoll: FeedSink {
         finish()
     }
 
-    /// Begins to wait with the client's response. Returns false when the response was sent at once, because events had
-    /// arrived in the meantime.
+    /// Holds the response until events arrive. Returns false when the response was sent immediately, because events had
+    /// already arrived.
     func wait(with reply: DeferredResponse) -> Bool {
         self.reply = reply
         guard arrived.isEmpty, !isOver else {

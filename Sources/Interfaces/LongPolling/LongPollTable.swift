@@ -3,7 +3,7 @@ public import ChatModel
 public import HTTPServer
 import Locking
 
-/// The polls that wait for events, each until the beat (second) at which it is due. All interfaces share one table.
+/// The polls that wait for events, each until the tick (second) at which it ends. All interfaces share one table.
 ///
 /// An actor on the streaming loop, on which the hub also runs.
 public actor LongPollTable {
@@ -15,7 +15,7 @@ public actor LongPollTable {
         let poll: LongPoll
         let owner: ConnectionOwner
         let address: RemoteAddress
-        /// The beat at which the poll must be answered.
+        /// The tick at which the poll gets its response, even without events.
         let due: UInt64
     }
 
@@ -23,7 +23,7 @@ public actor LongPollTable {
     public nonisolated let service: ChatService
     /// The streaming loop, on which the table runs.
     public nonisolated let loop: Loop
-    /// The timer that ends polls at their due beat.
+    /// The timer that ends polls at their last tick.
     public nonisolated let secondTimer: SecondTimer
     /// The counts of streams and polls, which have common limits.
     public nonisolated let owners: ConnectionLimits
@@ -33,7 +33,7 @@ public actor LongPollTable {
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private var waiting: [UInt64: Entry] = [:]
-    /// The numbers of the polls that are due at each beat.
+    /// The numbers of the polls that end at each tick.
     private var dueAt: [UInt64: Set<UInt64>] = [:]
     private var isDraining = false
     /// The polls with events that their formatters have not examined yet, in order.
@@ -41,7 +41,7 @@ public actor LongPollTable {
     /// The number of polls that had to wait, since the start.
     public private(set) var heldSinceStart: UInt64 = 0
 
-    /// - Parameter secondTimer: the source of the beats. Tests trigger the beats themselves.
+    /// - Parameter secondTimer: the source of the ticks. Tests trigger the ticks themselves.
     public init(service: ChatService, loop: Loop, secondTimer: SecondTimer.Source = .everySecond) {
         self.service = service
         self.loop = loop
@@ -77,7 +77,7 @@ public actor LongPollTable {
 
     func hubPosition(of app: AppID) -> Timetoken { service.hub.assumeIsolated { $0.position(of: app) } }
 
-    /// Answers all waiting polls. Later polls are refused.
+    /// Sends a response to every waiting poll. Later polls are rejected.
     public func drain() {
         isDraining = true
         for entry in waiting.values { entry.poll.assumeIsolated { $0.finish() } }
@@ -104,7 +104,8 @@ extension LongPollTable {
         }
     }
 
-    /// True when the poll's groups, or the channels that its user may read, have changed since they were looked up.
+    /// Returns true when the poll's groups, or the channels that its user may read, have changed since they were looked
+    /// up.
     private func isOutdated(_ order: PollRequest) -> Bool {
         if let followed = order.groups, followed.version != groups.assumeIsolated({ $0.changes }) { return true }
         guard let changes = order.audienceChanges else { return false }
@@ -132,7 +133,7 @@ extension LongPollTable {
     ///
     /// - Parameters:
     ///   - chat: the app with the rights of the request's caller.
-    ///   - waits: false for a poll that must be answered at once, because it reports a gap.
+    ///   - waits: false for a poll whose response must be sent immediately, because it reports a gap.
     /// - Throws: `.tooMany` when a limit is reached, `.unavailable` while the gateway starts or stops.
     public nonisolated func follow(
         _ order: PollRequest, in chat: ChatAccess, waits: Bool = true
@@ -196,8 +197,8 @@ extension LongPollTable {
         return ([], position)
     }
 
-    /// The hub's position at which a poll was attached, and the channels that the poll's device may read (nil for a
-    /// poll that is not a device's).
+    /// The hub's position at which a poll was attached, and the channels that the poll's device may read; nil for a
+    /// poll that does not belong to a device.
     struct Place {
         let position: Timetoken
         let audienceSnapshot: AudienceSnapshot?
@@ -254,7 +255,7 @@ extension LongPollTable {
         owners.leave(entry.owner, from: entry.address)
     }
 
-    /// Adds a poll to those whose formatters examine arrived events in one of the next turns of the loop.
+    /// Adds a poll to the polls whose formatters examine arrived events in one of the next iterations of the loop.
     func pollLater(_ poll: LongPoll) {
         looking.append(poll)
         if looking.count == 1 { postPoll() }
@@ -262,8 +263,8 @@ extension LongPollTable {
 
     private func postPoll() { loop.post { self.assumeIsolated { $0.poll() } } }
 
-    /// Lets formatters examine events for one turn. The clock is checked after each poll, because one may take two
-    /// milliseconds while all other work on the loop waits.
+    /// Lets formatters examine events in one iteration of the loop. The clock is checked after each poll, because one
+    /// poll may take two milliseconds while all other work on the loop waits.
     private func poll() {
         let deadline = ContinuousClock.now + service.limits.hubTurn
         var asked = 0
@@ -305,7 +306,7 @@ extension LongPollTable {
     static let endedCredential = ChatError(
         .unauthorized, "the API key is unknown or has expired", slug: "credential_invalid")
 
-    /// Answers the polls that are due. Returns true while polls wait.
+    /// Sends responses to the polls that end at this tick. Returns true while polls wait.
     private func tick(_ tick: UInt64) -> Bool {
         let ended = Set(owners.ended(at: service.clock.now).map { ObjectIdentifier($0) })
         if !ended.isEmpty { recheck { ended.contains(ObjectIdentifier($0)) } }

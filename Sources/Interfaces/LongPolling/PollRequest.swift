@@ -38,11 +38,11 @@ public struct PollRequest: Sendable {
 
 /// Formats poll responses for one interface. All methods are called on the loop, so they must not block.
 public protocol PollFormatter: Sendable {
-    /// True when the readers of the interface see the event. A poll does not end for other events.
+    /// Returns true when readers of the interface see the event. Other events do not end the poll.
     func shows(_ event: Event) -> Bool
-    /// True when `shows` may take long. The events of many polls are then examined in several turns of the loop.
+    /// True when `shows` may take long. The events of many polls are then examined in several iterations of the loop.
     var hasFilter: Bool { get }
-    /// True while the credential of the poll is valid and covers its selection.
+    /// Returns true while the credential of the poll is valid and covers the poll's selection.
     func isInForce(_ order: PollRequest) -> Bool
     /// True when the rights of the client must be checked again although its credential is valid. The poll then gets an
     /// empty response, and the next poll is checked.
@@ -51,7 +51,7 @@ public protocol PollFormatter: Sendable {
     func answer(_ batch: PollBatch, to reply: DeferredResponse)
     /// Sends an error as the response.
     func refuse(_ error: ChatError, to reply: DeferredResponse)
-    /// Called when the poll has ended: it was answered or refused, or its client disconnected.
+    /// Called when the poll has ended: a response or an error was sent, or the client disconnected.
     func ended()
 }
 

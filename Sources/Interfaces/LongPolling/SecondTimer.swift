@@ -2,12 +2,12 @@ public import HTTPServer
 import Locking
 import Synchronization
 
-/// A counter of seconds on the loop, for periodic work such as heartbeats, long polls and expiries. A step of the
-/// counter is called a beat.
+/// A counter of seconds on the loop, for periodic work such as heartbeats, long polls and expiries. Each step of the
+/// counter is called a tick.
 ///
 /// The timer runs only while an observer needs it.
 public final class SecondTimer: Sendable {
-    /// The source of the beats.
+    /// The source of the ticks.
     public enum Source: Sendable {
         case everySecond
         /// Calls of `tick()`, for tests.
@@ -30,12 +30,13 @@ public final class SecondTimer: Sendable {
         self.source = source
     }
 
-    /// The number of beats since the start.
+    /// The number of ticks since the start.
     public var now: UInt64 { count.load(ordering: .relaxed) }
 
     /// Adds an observer.
     ///
-    /// - Parameter body: called on the loop at every beat. Returns true while it needs further beats.
+    /// - Parameter body: called on the loop at every tick, with the number of ticks since the start. Returns true while
+    ///   it needs further ticks.
     public func observe(_ body: @escaping @Sendable (UInt64) -> Bool) {
         state.withLock { $0.parts.append(body) }
     }
@@ -58,7 +59,7 @@ public final class SecondTimer: Sendable {
 
     /// Advances the counter by one second. Call on the loop.
     ///
-    /// - Returns: true while an observer needs the next beat.
+    /// - Returns: true while an observer needs the next tick.
     @discardableResult
     func tick() -> Bool {
         let now = count.add(1, ordering: .relaxed).newValue

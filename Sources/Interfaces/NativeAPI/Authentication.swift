@@ -12,27 +12,27 @@ typealias PublicHandler = nonisolated(nonsending) @Sendable (Request) async thro
 
 /// The treatment of an `Idempotency-Key` on a route.
 enum IdempotentRoute {
-    /// The response is stored. The record that the request has begun is stored in the same commit as the first records
-    /// of the request. Requests with PUT, DELETE and GET can be repeated without a key.
+    /// The response is stored, so that a repeat gets the same response. The `Idempotency-Key` is stored in the same
+    /// commit as the first records of the request. Requests with PUT, DELETE and GET can be repeated without a key.
     case remembered
-    /// As `remembered`, for a request that stores no records: the record of its beginning is stored before it runs.
+    /// As `remembered`, for a request that stores no records. The `Idempotency-Key` is stored before the request runs.
     case recordedFirst
     /// The request stores nothing, so the key is ignored.
     case storesNothing
     /// The route handles the key itself, and stores it in the same commit as its events.
     case byRoute
-    /// The response contains a credential, which must not be stored, so a key is refused.
+    /// The response contains a credential, which must not be stored. A request with an `Idempotency-Key` is rejected.
     case refused
 }
 
 /// The executor of a request. Work of more than about a millisecond runs off the loop, because the loop serves all
 /// connections.
 private enum RequestExecutor {
-    /// The loop itself, for emits, polls and changes of a record, unless the request is large.
+    /// The loop itself. It runs emits, polls and changes of one record, unless the request is large.
     case loop
-    /// The thread pool, for reads of a record or a short page of records. Such a read takes a millisecond or two.
+    /// The thread pool. It runs reads of one record or of a short page of records, which take one or two milliseconds.
     case threadPool
-    /// The threads for long work: long pages, long filters, validation, mapping, and all large requests.
+    /// The threads for long work. They run long pages, long filters, validation, mapping, and all large requests.
     case workThreads
 
     nonisolated(nonsending) func run(
@@ -47,10 +47,10 @@ private enum RequestExecutor {
 }
 
 extension NativeAPI {
-    /// A handler that authenticates the caller, runs `action`, and returns failures as problems.
+    /// Returns a handler that authenticates the caller, runs `action`, and returns failures as problems.
     ///
     /// - Parameters:
-    ///   - isConditional: true when a POST supports `If-Match`. Other POST requests with `If-Match` are refused.
+    ///   - isConditional: true when a POST supports `If-Match`. Other POST requests with `If-Match` are rejected.
     ///   - isHeld: true when the response may wait for events, as in a long poll. Such a request runs on the loop.
     func asCaller(
         _ action: @escaping AuthenticatedHandler, repeating: IdempotentRoute = .remembered, isConditional: Bool = false,
@@ -89,7 +89,7 @@ extension NativeAPI {
         return page > limits.pageDefault ? .workThreads : .threadPool
     }
 
-    /// Wraps an action on a resource that has no version. The wrapper refuses `If-Match`, because ignoring the field
+    /// Wraps an action on a resource that has no version. The wrapper rejects `If-Match`, because ignoring the field
     /// would overwrite the state that the client wants to protect.
     static func unconditional(_ action: @escaping AuthenticatedHandler) -> AuthenticatedHandler {
         { request, caller in
@@ -121,7 +121,8 @@ extension NativeAPI {
         }
     }
 
-    /// A handler for a route that needs no API key, such as a probe or a request that is authenticated in another way.
+    /// Returns a handler for a route that needs no API key, such as a health check or a request that is authenticated
+    /// in another way.
     func asPublic(_ action: @escaping PublicHandler) -> Router.Handler {
         { request in
             do {
@@ -139,9 +140,9 @@ extension NativeAPI {
     ///
     /// The keyring is in memory, so the lookup reads no storage.
     ///
-    /// - Throws: `.unauthorized` without a credential, or with an invalid one. The error for an invalid key does not
-    ///   depend on the reason. `.malformed` for a credential in the URL, because logs and browser histories store URLs.
-    ///   `.forbidden` for a cookie that another site's page sent.
+    /// - Throws: `.unauthorized` without a credential and for an invalid credential. The error for an invalid key does
+    ///   not depend on the reason. `.malformed` for a credential in the URL, because logs and browser histories store
+    ///   URLs. `.forbidden` for a cookie that another site's page sent.
     func caller(of request: Request) throws(ChatError) -> Caller {
         try Self.refuseCredentials(in: request.query)
         if let key = try Self.bearer(request.headers) {

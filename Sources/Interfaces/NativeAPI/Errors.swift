@@ -7,7 +7,7 @@ extension NativeAPI {
     /// Returns the error that a handler throws to the router. An unexpected error is returned unchanged; the router
     /// logs the error and responds with status 500.
     ///
-    /// - Parameter request: the refused request. The problem points at the invalid member of its body, or names the
+    /// - Parameter request: the rejected request. The problem points at the invalid member of its body, or names the
     ///   invalid parameter.
     static func translated(_ error: any Error, _ request: Request) -> any Error {
         switch error {
@@ -83,7 +83,7 @@ extension Problem {
         members = [("line", .integer(error.line)), ("column", .integer(error.column))]
     }
 
-    /// True for a body that looks like a form: it begins with a name and `=`, or with a multipart boundary.
+    /// Returns true for a body that looks like a form: it begins with a name and `=`, or with a multipart boundary.
     private static func isForm(_ body: [UInt8]) -> Bool {
         if body.starts(with: "--".utf8) { return true }
         let name = body.prefix(256).prefix { byte in
@@ -143,8 +143,8 @@ extension ChatError.Code {
         }
     }
 
-    /// The default slug of an error: the `code` of its problem if the error sets no more specific slug. Slugs are
-    /// stable.
+    /// The default slug of an error, which becomes the `code` of its problem if the error sets no more specific slug.
+    /// Slugs never change.
     var slug: String {
         switch self {
         case .malformed: "malformed_request"

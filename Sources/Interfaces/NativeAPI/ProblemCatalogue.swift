@@ -1,4 +1,4 @@
-/// The names and meanings of the gateway's problems: the `title` of each, and the page to which its `type` points.
+/// The catalogue of the gateway's problems: the `title` of each problem, and the page to which its `type` points.
 enum ProblemCatalogue {
     struct Entry: Sendable {
         let code: String
@@ -10,10 +10,10 @@ enum ProblemCatalogue {
         let remedy: String
     }
 
-    /// The title of a code; nil for one that is not listed.
+    /// The title of a code; nil for a code that is not listed.
     static func title(of code: String) -> String? { byCode[code]?.title }
 
-    /// The entry of a code in the spelling of URLs, which replaces `_` by `-`.
+    /// The entry of a code in the spelling of URLs, which replaces `_` by `-`; nil for an unknown code.
     static func entry(path: String) -> Entry? { byCode[String(path.map { $0 == "-" ? "_" : $0 })] }
 
     private static let byCode = Dictionary(uniqueKeysWithValues: entries.map { ($0.code, $0) })

@@ -2,14 +2,14 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// The format of a resource's errors. PubNub uses different formats for different resources.
+/// The format of a resource's errors. Different resources of PubNub have different error formats.
 enum ErrorFamily: Sendable {
     /// `[0,"<text>","<timetoken>"]`
     case publish
     /// An object with the members `message`, `error`, `service` and `status`. The associated value is the text of
     /// `service`.
     case generic(String)
-    /// The generic format of a subscribe call. Temporary failures get status 500, because one SDK ends its loop on a
+    /// The generic format for subscribe calls. Temporary failures get status 500, because one SDK ends its loop on a
     /// 503 but retries on a 500.
     case subscribe
     case history
@@ -46,8 +46,8 @@ struct WireError: Error, Sendable, Equatable {
 
     var status: Int
     var text: String
-    /// The service that reports the error, if it is not the service of the resource. An error with this property always
-    /// uses the generic format.
+    /// The service that reports the error; nil when the service of the resource reports it. An error with this property
+    /// always uses the generic format.
     var service: String?
     /// True for a temporary error, after which the client should retry soon.
     var isPassing = false

@@ -5,7 +5,7 @@ public import HTTPServer
 import JSON
 import Locking
 
-/// The HTTP API of PubNub. Its SDKs work with this gateway when their `origin` is set to it; see
+/// The HTTP API of PubNub. PubNub's SDKs work with this gateway when their `origin` is set to the gateway; see
 /// `docs/pubnub-migration.md`.
 ///
 /// A translator without state: it parses a request, calls `ChatCore` and prints the result. This file contains the
@@ -148,7 +148,7 @@ public struct PubNubAPI: Sendable {
                 exposedHeaders: ["ETag", "Retry-After", "X-Request-Id"]),
             decodesPath: false,
             // All resources share one format for these errors, with two exceptions. A subscribe call never gets a 503.
-            // A publish that is too large gets the same error from the server and from the route.
+            // A publish that is too large gets the same error whether the server or the route rejects it.
             refusal: { [clock = service.clock] problem in
                 switch family {
                 case .subscribe: WireError(problem).response(in: family, at: .zero)
@@ -164,8 +164,8 @@ public struct PubNubAPI: Sendable {
 }
 
 extension PubNubAPI {
-    /// `GET /time/0`: returns an array of one integer. Clients use the call to check whether the service is available.
-    /// It reads only the clock, not the store.
+    /// `GET /time/0`: returns an array with the time of the clock as an integer. Clients use the call to check whether
+    /// the service is available. The call reads no data from the store.
     func getTime() async throws -> Response {
         let now = Self.now(service)
         return .wire { writer in

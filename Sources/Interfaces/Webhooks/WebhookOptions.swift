@@ -14,23 +14,23 @@ public struct WebhookOptions: Sendable {
     public var publicURL = ""
     /// Formats in addition to the built-in formats, by the names that webhooks use.
     public var formats: [String: any WebhookFormat] = [:]
-    /// The consent that receivers must give if the webhook's settings do not state it.
+    /// The consent that a receiver must give if the webhook's settings do not state a consent.
     public var verification = WebhookVerification.none
     /// Returns random numbers in 0..<1, which spread retries over time.
     public var draw: @Sendable () -> Double
-    /// The time for which the sender waits for due deliveries before it asks again. Tests that move the clock shorten
-    /// it.
+    /// The time for which the sender waits for due deliveries before it asks the queue again. Tests that move the clock
+    /// shorten this time.
     var leaseWait: Duration = .seconds(20)
     /// The pause before a lane (the queue of one subscriber) is set again after a failure of the store.
     var laneRetryPause: Duration = .seconds(1)
-    /// The pause of the job runner while no job has a step due. Tests that move the clock shorten it.
+    /// The pause of the job runner while no job has a step due. Tests that move the clock shorten this pause.
     var jobPause: Duration = .milliseconds(200)
-    /// The pause before an attempt is repeated that failed because the gateway lacked memory or descriptors. Tests
-    /// shorten it.
+    /// The pause before repeating an attempt that failed because the gateway lacked memory or descriptors. Tests
+    /// shorten this pause.
     var shortagePause: Duration = .seconds(2)
-    /// The maximum total size, in bytes, of the posts with several events that are being sent. Tests lower it.
+    /// The maximum total size, in bytes, of the posts with several events that are being sent. Tests lower this limit.
     var batchBytes = 256 * 1024 * 1024
-    /// Called for each attempt after all its consequences were applied. For tests.
+    /// Called for each attempt after all its consequences were applied; nil to call nothing. For tests.
     var observe: (@Sendable (Delivery, DeliveryState.Decision) -> Void)?
 
     /// Creates options with defaults for all other members.

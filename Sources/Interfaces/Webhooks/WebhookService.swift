@@ -6,8 +6,8 @@ public import Logging
 
 /// Outbound delivery: posts committed events from the log to webhooks through the durable queue.
 ///
-/// A request does not wait for it: an emit returns when its event is durable, and the planner reads the event from the
-/// log.
+/// A request that emits an event does not wait for deliveries. It returns when the event is durable, and the planner
+/// then reads the event from the log.
 public final class WebhookService: Sendable {
     /// Administration of webhooks.
     public let registry: WebhookRegistry
@@ -64,14 +64,14 @@ public final class WebhookService: Sendable {
         }
     }
 
-    /// Starts no more attempts, and returns when none is in progress: at most one client deadline later, or when the
-    /// task is cancelled. A gateway that stops after this call sends no delivery twice.
+    /// Starts no more attempts, and returns when no attempt is in progress: at most one client deadline later, or when
+    /// the task is cancelled. A gateway that stops after this call sends no delivery twice.
     public func drain() async {
         subscriptions.stop()
         await sender.inFlight.drain()
     }
 
-    /// The counters since the start, and the present values.
+    /// The counters since the start, and the current values.
     public var metrics: WebhookMetrics {
         var metrics = WebhookMetrics()
         counters.fill(&metrics)
@@ -137,7 +137,8 @@ public struct WebhookMetrics: Sendable {
     public var inFlight = 0
     /// Deliveries added to the queue since the start.
     public var planned: UInt64 = 0
-    /// Deliveries given up since the start, because their last attempt failed or too many deliveries were waiting.
+    /// Deliveries that have become dead since the start, because their last attempt failed or too many deliveries were
+    /// waiting.
     public var dead: UInt64 = 0
     /// The largest distance of the planner from an app's newest reported commit, in ticks of 100 ns.
     public var plannerLagTicks: UInt64 = 0

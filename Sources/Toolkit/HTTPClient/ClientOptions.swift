@@ -29,7 +29,8 @@ public struct ClientOptions: Sendable {
     public var totalTimeout: Duration
     /// The URLs and addresses that the client may connect to.
     public var addressGuard: AddressGuard
-    /// A PEM file of certificate authorities to trust instead of the system's.
+    /// A PEM file of certificate authorities to trust instead of the system's authorities; `nil` trusts the system's
+    /// authorities.
     public var caFile: String?
 
     /// Creates options. The defaults are the deadlines and limits of the gateway's webhook deliveries, and only public

@@ -26,10 +26,10 @@ public final class OutboundGroup: @unchecked Sendable {
     /// The cache is useful because a group sends many requests to few URLs.
     private let reviewed = Lock<(generation: UInt64, urls: [String: OutboundURL])>((0, [:]))
 
-    // Used only on the loop thread.
+    // The number of active requests, and the collected results. Used only on the loop thread.
     private var underWay = 0
     private var held: [Result] = []
-    /// The time at which the collected results must be delivered; `nil` when there are none.
+    /// The time at which the collected results must be delivered; `nil` when there are no collected results.
     private(set) var due: UInt64?
 
     init(

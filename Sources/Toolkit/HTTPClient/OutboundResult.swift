@@ -14,9 +14,9 @@ public struct OutboundResult: Sendable {
     /// The numeric address that the response came from, without a port. If there is no response, the last address that
     /// the client has connected to; `nil` when there was no connection.
     public var connectedAddress: String?
-    /// The reason why there is no complete response; `nil` when there is one.
+    /// The reason why there is no complete response; `nil` when the response is complete.
     ///
-    /// A response that was cut off at ``ClientOptions/responseLimitBytes`` is not a failure.
+    /// A response that was truncated at ``ClientOptions/responseLimitBytes`` is not a failure.
     public var failure: OutboundFailure?
 
     /// Creates a result.

@@ -62,8 +62,8 @@ extension Response {
             default: continue
             }
         }
-        // A 304 response has no `Content-Type`. Its body is that of the corresponding 200 response and is used only for
-        // its length.
+        // A 304 response has no `Content-Type`. Its body is the body of the corresponding 200 response and is used only
+        // for its length.
         return isText || status == 304
     }
 
@@ -104,8 +104,8 @@ public enum EntityTag {
     /// Returns the strong tag with this opaque text, which must not contain a double quote.
     public static func quoted(_ opaque: String) -> String { "\"\(opaque)\"" }
 
-    /// True when `If-None-Match` contains `tag`, or the tag of the gzip form of the same body. The client then already
-    /// has the current version. Tags are compared with the weak comparison (RFC 9110, 13.1.2).
+    /// Returns true when `If-None-Match` contains `tag`, or the tag of the gzip form of the same body. The client then
+    /// already has the current version. Tags are compared with the weak comparison (RFC 9110, 13.1.2).
     public static func isKnown(_ tag: String, to headers: Headers) -> Bool {
         list(headers[all: "If-None-Match"]).contains { listed in
             var listed = Substring(listed)

@@ -1,5 +1,5 @@
-/// The start of a deferred response. A handler returns it when it cannot answer the request yet. Other code receives
-/// the request's ``DeferredResponse`` and completes it later.
+/// The start of a deferred response. A handler returns it when the response is not known yet. Other code receives the
+/// request's ``DeferredResponse`` and completes it later.
 ///
 /// Deferred responses serve thousands of clients that wait for an event at the same time. A waiting client uses a
 /// socket and about 200 bytes of memory, but no task and no libmicrohttpd connection. After the response, the client

@@ -51,7 +51,7 @@ public struct Problem: Error, Sendable {
     public var code: String
     /// The kind of problem: the same text for every occurrence.
     public var title: String
-    /// The cause of this occurrence, and what to change.
+    /// The cause of this occurrence and the change that avoids it; `nil` when the title is sufficient.
     public var detail: String?
     /// True when the same request may succeed later.
     public var isRetryable: Bool

@@ -53,7 +53,8 @@ public struct Request: Sendable {
     /// Creates a request for calling a ``Router`` without a socket.
     ///
     /// - Parameter target: a path with an optional `?query`, as in a request line. If the query cannot be decoded, the
-    ///   request has no query parameters. A request that arrives over a socket is answered with 400 in this case.
+    ///   request has no query parameters. A request that arrives over a socket is rejected with status 400 in this
+    ///   case.
     public init(
         _ method: HTTPMethod, _ target: String, headers: Headers = Headers(), body: [UInt8] = [],
         remoteAddress: RemoteAddress = .loopback, isSecure: Bool = false
@@ -187,7 +188,7 @@ enum RequestID {
 /// A request method, compared case-sensitively (RFC 9110, 9.1).
 ///
 /// The type stores the method's text, so it can also represent methods that this server does not know. Such requests
-/// are answered with 405.
+/// are rejected with status 405.
 public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConvertible, ExpressibleByStringLiteral {
     /// The method as it appears in the request line.
     public let rawValue: String
@@ -207,7 +208,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
 
     /// The method GET (RFC 9110, 9.3.1).
     public static let get = HTTPMethod(rawValue: "GET")
-    /// The method HEAD (RFC 9110, 9.3.2). The server answers it like GET, without the body.
+    /// The method HEAD (RFC 9110, 9.3.2). The server handles it like GET, without the body.
     public static let head = HTTPMethod(rawValue: "HEAD")
     /// The method POST (RFC 9110, 9.3.3).
     public static let post = HTTPMethod(rawValue: "POST")

@@ -1,12 +1,12 @@
 /// The handling of request bodies on a route.
 public enum BodyPolicy: Sendable, Equatable {
-    /// The route takes no body. A request with a body is answered with 400.
+    /// The route takes no body. A request with a body is rejected with status 400.
     case none
     /// The body is read to its end before the handler runs; ``RequestBody/bytes`` contains it. A body of more than
-    /// `limit` bytes is answered with 413.
+    /// `limit` bytes is rejected with status 413.
     case collected(limit: Int)
     /// The handler receives the body piece by piece while it arrives. A slow handler slows the client down. After more
-    /// than `limit` bytes the sequence throws a 413.
+    /// than `limit` bytes, the sequence throws a ``Problem`` with status 413.
     case streamed(limit: Int)
 
     /// The maximum number of bytes of body, counted after decompression.

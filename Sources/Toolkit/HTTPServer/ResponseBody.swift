@@ -40,17 +40,16 @@ public enum ResponseBody: Sendable {
 /// bytes. For an HTTP/1.0 client, the body is not chunked and ends when the connection closes. The connection accepts
 /// no second request.
 public struct StreamOpening: Sendable {
-    /// The header fields to send after those that the server adds.
+    /// The header fields to send after the header fields that the server adds.
     public let headers: [(name: String, value: String)]
     private let handover: OneShotTransfer<StreamConnection>
 
     /// Creates the start of a live stream. Exactly one of the two closures is called.
     ///
     /// - Parameters:
-    ///   - onOpen: runs on the loop once the header has been queued, before anything else can happen to the
-    ///     connection.
-    ///   - onDrop: runs on any thread when no stream is opened, because the server has refused the stream or the client
-    ///     has disconnected.
+    ///   - onOpen: runs on the loop once the header has been queued, before anything else can happen to the connection.
+    ///   - onDrop: runs on any thread when no stream is opened, because the server has rejected the stream or the
+    ///     client has disconnected.
     public init(
         headers: [(name: String, value: String)] = [], onOpen: @escaping @Sendable (StreamConnection) -> Void,
         onDrop: @escaping @Sendable () -> Void = {}

@@ -52,7 +52,7 @@ public final class Server: Sendable {
     /// Replaces the CORS policy of the routes that have no policy of their own. Requests that begin after the call use
     /// the new policy.
     ///
-    /// - Throws: no error at present.
+    /// - Throws: currently no error.
     public func replace(cors: CORSPolicy) async throws {
         try await core.onLoop { [core] in core.router.cors = cors }
     }
@@ -70,7 +70,8 @@ public final class Server: Sendable {
     public var metrics: ServerMetrics { get async { await core.metrics() } }
 }
 
-/// Counters of a ``Server`` at one moment. Some count what is open now; the others count events since the start.
+/// Counters of a ``Server`` at one moment. Some counters count objects that are open now. The other counters count
+/// events since the start.
 public struct ServerMetrics: Sendable, Equatable {
     /// HTTP connections that are open now, without streams.
     public var connections = 0
@@ -86,7 +87,7 @@ public struct ServerMetrics: Sendable, Equatable {
     public var requestsInFlight = 0
     /// Requests whose header was read.
     public var requests: UInt64 = 0
-    /// Bytes of request bodies as received over the wire.
+    /// Bytes of request bodies as received from the network, before decompression.
     public var bodyBytesReceived: UInt64 = 0
     /// Bytes of request bodies in memory now.
     public var bodyBytesInFlight = 0

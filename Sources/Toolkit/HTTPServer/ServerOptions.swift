@@ -17,29 +17,31 @@ public struct ServerOptions: Sendable {
 
     /// Limits on sizes and numbers. The comment of each limit states the response when the limit is exceeded.
     public struct Limits: Sendable {
-        /// Bytes of the request line: 414.
+        /// The maximum length of the request line, in bytes. A longer line is rejected with status 414.
         ///
-        /// A plain connection that has carried a chunked body, or a request that was sent before the response to the
-        /// previous one, accepts a line and fields of about 12 KiB together.
+        /// On some plain connections, the line and the fields together are limited to about 12 KiB. These are
+        /// connections that have carried a chunked body, or a request that was sent before the response to the previous
+        /// request.
         var requestLineBytes = 64 * 1024
-        /// The maximum length of all header fields together, in bytes. Longer fields are answered with 431. A request
-        /// is also rejected when its request line and header fields together exceed the larger of ``requestLineBytes``
-        /// and this limit by more than 16 KiB. In this sum, each field counts 48 bytes more than its length.
+        /// The maximum length of all header fields together, in bytes. Longer fields are rejected with status 431. A
+        /// request is also rejected when its request line and header fields together exceed the larger of
+        /// ``requestLineBytes`` and this limit by more than 16 KiB. In this sum, each field counts 48 bytes more than
+        /// its length.
         public var headerBytes = 64 * 1024
         /// The maximum number of open HTTP connections, not counting streams. For a new connection at the limit, the
         /// server closes the connection that has waited longest for a request. If all connections are processing
-        /// requests, the new connection is answered with 503.
+        /// requests, the new connection is rejected with status 503.
         public var connections = 16 * 1024
         /// The maximum number of open HTTP connections from one address; `nil` means unlimited. A connection above the
-        /// limit is answered with 503.
+        /// limit is rejected with status 503.
         public var connectionsPerAddress: Int?
         /// The maximum size in bytes of all request bodies that are in memory at the same time. A request that would
-        /// exceed it is answered with 503.
+        /// exceed this size is rejected with status 503.
         public var bodyBytesInFlight = 256 * 1024 * 1024
-        /// The maximum number of live streams. A stream above the limit is answered with 503.
+        /// The maximum number of live streams. A stream above the limit is rejected with status 503.
         public var streams = 100_000
         /// The maximum number of live streams from one address; `nil` means unlimited. A stream above the limit is
-        /// answered with 429.
+        /// rejected with status 429.
         public var streamsPerAddress: Int?
         /// The maximum number of unsent bytes in the buffer of one stream. The bytes in the log of the stream's
         /// ``Broadcast`` do not count. A stream that exceeds the limit is closed.
@@ -56,14 +58,16 @@ public struct ServerOptions: Sendable {
     /// Times after which a connection without progress is closed.
     public struct Deadlines: Sendable {
         /// The maximum time to receive the header of a request after its request line. The same time applies from
-        /// accepting a connection to its first request line. Exceeding it is answered with 408.
+        /// accepting a connection to its first request line. A request that exceeds the time is rejected with status
+        /// 408.
         public var header: Duration = .seconds(10)
         /// The maximum time that a connection stays open between two requests.
         public var keepAliveIdle: Duration = .seconds(75)
-        /// The maximum time between two pieces of a request body. Exceeding it is answered with 408.
+        /// The maximum time between two pieces of a request body. A request that exceeds the time is rejected with
+        /// status 408.
         public var bodyIdle: Duration = .seconds(15)
         /// The minimum average speed of a collected request body in bytes per second, enforced after ``bodyGrace``. A
-        /// slower body is answered with 408.
+        /// slower body is rejected with status 408.
         public var bodyMinimumRate = 1024
         /// The time after the header during which ``bodyMinimumRate`` is not enforced.
         public var bodyGrace: Duration = .seconds(20)
@@ -71,9 +75,9 @@ public struct ServerOptions: Sendable {
         /// response.
         public var replyIdle: Duration = .seconds(30)
         /// The maximum time during which a client may read nothing while bytes wait in its stream's own buffer, for
-        /// instance a page of history or the last block. The stream is then closed. The server uses at most four fifths
-        /// of the time after which the kernel ends the connection (``silence``), so that the server closes and counts
-        /// the stream before the kernel does.
+        /// instance a page of history or the last block. After this time, the stream is closed. The server uses at most
+        /// four fifths of the time after which the kernel ends the connection (``silence``), so that the server closes
+        /// and counts the stream before the kernel does.
         public var streamStall: Duration = .seconds(20)
         /// The time after which a client counts as disconnected if its machine no longer responds to the kernel's
         /// probes. Applies to clients of streams and to clients that wait for a deferred response. For a stream, the

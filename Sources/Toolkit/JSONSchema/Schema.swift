@@ -58,8 +58,8 @@ public final class Schema: Sendable {
 
     /// Evaluates a value. Allocates no memory if `scratch` is already large enough from earlier evaluations.
     ///
-    /// - Parameter bytes: the length of the value's text in bytes, which determines the allowed number of steps; nil
-    ///   uses the length of its whole document.
+    /// - Parameter bytes: the length of the value's text in bytes, which determines the allowed number of steps; nil to
+    ///   use the length of the value's whole document.
     public func verdict(on value: JSONValue, bytes: Int? = nil, scratch: inout Scratch) -> Verdict {
         verdict(on: value.node, bytes ?? value.document.text.bytes.count, &scratch)
     }

@@ -8,7 +8,7 @@ public enum FormatPolicy: Sendable, Equatable {
     case only(Set<String>)
 }
 
-/// Limits for compiling and evaluating a schema. The defaults are those of Parley.
+/// Limits for compiling and evaluating a schema. The default values are the limits that the gateway uses.
 public struct SchemaLimits: Sendable, Equatable {
     /// The maximum length of each schema document in bytes.
     public var schemaBytes = 256 * 1024
@@ -32,8 +32,9 @@ public struct SchemaLimits: Sendable, Equatable {
     public var compileMilliseconds = 200
     /// The maximum number of values in all `enum`s together.
     public var enumValues = 10_000
-    /// The maximum number of nested calls of an evaluation: the depth of the value times the nesting of schemas for one
-    /// value. The default keeps the stack below 512 KiB. The parser limits the depth of a value separately.
+    /// The maximum number of nested calls of an evaluation. The number of nested calls is the depth of the value times
+    /// the nesting of schemas for one value. The default keeps the stack below 512 KiB. The parser limits the depth of
+    /// a value separately.
     public var nesting = 400
     /// The maximum number of members of one object in a value.
     public var membersPerObject = 1_000

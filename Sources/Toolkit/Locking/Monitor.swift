@@ -50,7 +50,8 @@ public final class Monitor<Value>: @unchecked Sendable {
     /// Calls `body` repeatedly until it returns a result, and returns the result. Between two calls, the thread sleeps
     /// until ``wakeOne()``, ``wakeAll()`` or the time that `body` has returned.
     ///
-    /// `body` runs with exclusive access to the value. It returns the result, or that the thread must sleep.
+    /// `body` runs with exclusive access to the value. It returns ``WaitResult/done(_:)`` with the result, or one of
+    /// the other cases to make the thread sleep.
     public func wait<Result>(for body: (inout sending Value) -> sending WaitResult<Result>) -> sending Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }

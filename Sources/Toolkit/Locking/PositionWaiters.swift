@@ -29,7 +29,7 @@ public final class PositionWaiters<Position: Comparable & Sendable> {
         }
     }
 
-    /// Resumes the tasks that wait for this position or an earlier one. Call it whenever the position increases.
+    /// Resumes the tasks that wait for this position or an earlier position. Call it whenever the position increases.
     public func resume(through position: Position) {
         reached = reached.map { max($0, position) } ?? position
         isEnded = false

@@ -16,8 +16,8 @@ public final class Database {
         case readOnly
     }
 
-    /// Turns off SQLite's memory statistics at the first access. They are not used, and to update them, SQLite would
-    /// take a lock of the whole process at each allocation.
+    /// Turns off SQLite's memory statistics at the first access. The statistics are not used. To update them, SQLite
+    /// would take a lock of the whole process at each allocation.
     private static let preparation: Int32 = shim_keep_no_memory_statistics()
 
     let connection: OpaquePointer

@@ -4,8 +4,8 @@ import Glibc
 ///
 /// The kernel releases the lock when the process ends in any way, so no stale lock can remain. The lock is on a
 /// separate file, because closing any descriptor of the database file would release SQLite's own POSIX locks on it
-/// (<https://www.sqlite.org/howtocorrupt.html>, 2.2). The lock (`flock`) belongs to the open file, so a second lock
-/// within the same process is also refused.
+/// (<https://www.sqlite.org/howtocorrupt.html>, 2.2). The lock (`flock`) belongs to the open file, so taking a second
+/// lock within the same process also fails.
 public struct FileLock: ~Copyable, Sendable {
     private let descriptor: Int32
 
@@ -18,7 +18,7 @@ public struct FileLock: ~Copyable, Sendable {
     }
 
     /// Acquires the lock, or throws immediately without waiting. `path` is the path of the lock file. The lock file is
-    /// not removed after the release. Otherwise two owners could lock two different files with the same name.
+    /// not removed after the release. If it were removed, two owners could lock two different files with the same name.
     ///
     /// - Throws: ``LockError/held`` when another owner holds the lock; ``LockError/system(errno:)`` when the lock file
     ///   cannot be opened or locked.

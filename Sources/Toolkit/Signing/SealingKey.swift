@@ -54,8 +54,8 @@ final class SealingKey: @unchecked Sendable {
         return sealed
     }
 
-    /// Decrypts the result of `seal`. Returns `nil` if the bytes, the nonce, the context or the key differ from those
-    /// of `seal`.
+    /// Decrypts the result of `seal`. Returns `nil` if the bytes, the nonce, the context or the key differ from the
+    /// call of `seal`.
     func open(_ sealed: ArraySlice<UInt8>, nonce: [UInt8], context: [UInt8]) -> [UInt8]? {
         guard sealed.count >= Self.tagBytes, nonce.count == Self.nonceBytes else { return nil }
         let ciphertext = Array(sealed.dropLast(Self.tagBytes))
@@ -84,7 +84,7 @@ final class SealingKey: @unchecked Sendable {
 
     private var start: UnsafePointer<UInt8>? { bytes.baseAddress?.assumingMemoryBound(to: UInt8.self).immutable }
 
-    /// The only possible error, because the sizes are checked before libcrypto is called.
+    /// The only possible error of libcrypto, because the sizes are checked before the call.
     private static let outOfMemory = "not enough memory for AES-GCM"
 
     private func withContext<Result>(_ body: (OpaquePointer) -> Result) -> Result {

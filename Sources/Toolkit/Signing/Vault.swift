@@ -82,22 +82,22 @@ public struct Vault: Sendable {
         return bytes
     }
 
-    /// True when a stored text has the form in which this vault would store it now: encrypted with the first key, or
-    /// not encrypted if the vault has no key.
+    /// Returns true when a stored text has the form in which this vault would store it now: encrypted with the first
+    /// key, or not encrypted if the vault has no key.
     public func isCurrent(_ text: String) -> Bool {
         text.hasPrefix(keys.first.map { "\(Self.sealedPrefix)\($0.id):" } ?? Self.plainPrefix)
     }
 
-    /// True when this vault has the key with this id.
+    /// Returns true when this vault has the key with this id.
     public func knows(key id: String) -> Bool { keys.contains { $0.id == id } }
 
-    /// Searches a longer text for an encrypted text, and returns the id of the key of the first one; `nil` when there
-    /// is none.
+    /// Searches a longer text for an encrypted text, and returns the id of the first encrypted text's key; `nil` when
+    /// there is no encrypted text.
     public static func keyID(in text: String) -> String? {
         text.firstRange(of: sealedPrefix).map { String(text[$0.upperBound...].prefix { $0 != ":" }) }
     }
 
-    /// True when a text was created by a vault; false for a text that was stored before the vault existed.
+    /// Returns true when a text was created by a vault; false for a text that was stored before the vault existed.
     public static func isStoredForm(_ text: String) -> Bool {
         text.hasPrefix(sealedPrefix) || text.hasPrefix(plainPrefix)
     }

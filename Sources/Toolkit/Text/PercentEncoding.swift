@@ -31,7 +31,7 @@ public enum PercentEncoding {
         }
     }
 
-    /// Encodes all bytes of the text except those in `kept`. Uses upper-case hexadecimal digits.
+    /// Encodes all bytes of the text except the characters in `kept`. Uses upper-case hexadecimal digits.
     public static func encode(_ text: String, keeping kept: Kept = .unreserved) -> String {
         let escapes = text.utf8.reduce(0) { $0 + (kept.contains($1) ? 0 : 1) }
         guard escapes > 0 else { return text }

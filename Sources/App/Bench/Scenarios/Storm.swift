@@ -4,8 +4,8 @@ extension Bench {
     /// The time for which the disconnected streams stay disconnected, in seconds.
     private static let awaySeconds = 2.0
 
-    /// Disconnects most streams at once while events continue. All of them then reconnect with their cursors. Measures
-    /// the time that this takes, and the effect on the streams that stayed connected.
+    /// Disconnects most streams at the same time while events continue. All of them then reconnect with their cursors.
+    /// Measures the time of the reconnects, and the effect on the streams that stayed connected.
     static func runStorm(_ plan: BenchPlan, _ result: inout BenchResult) throws(BenchFailure) {
         let cut = 0..<plan.streams
         let all = plan.streams + plan.watchers

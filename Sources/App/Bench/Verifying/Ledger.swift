@@ -1,8 +1,8 @@
 /// Records the events that each reader must receive, and detects missing, repeated and reordered events as they arrive.
 ///
-/// A publisher sends its next event after the response to the last one, so its events have an order on each channel.
-/// The order between events of two publishers is known only if the event ids are numbers that grow on every stream.
-/// Other ids are not compared.
+/// A publisher sends its next event after the response to the previous event, so its events have an order on each
+/// channel. The order between events of two publishers is known only if the event ids are numbers that grow on every
+/// stream. Other ids are not compared.
 final class Ledger {
     let publishers: Int
     let latency = Histogram()

@@ -1,11 +1,11 @@
 /// Finds the id of each event of a stream, if the ids are numbers.
 ///
-/// The id comes before the mark. In a stream of one channel, the distance between the two is constant: it is found by
-/// one search and then used for all events.
+/// The id comes before the mark. In a stream of one channel, the distance from the id to the mark is constant. The
+/// distance is found by one search and then used for all events.
 struct FrameIDs {
     /// The distance in bytes from the id to the mark; 0 before it was found.
     private var distance: UInt16 = 0
-    /// The number of consecutive failed searches. After several, events are assumed to have no ids.
+    /// The number of consecutive failed searches. After several failed searches, events are assumed to have no ids.
     private var misses: UInt8 = 0
 
     /// Returns the id of an event.
@@ -40,7 +40,7 @@ struct FrameIDs {
         misses += 1
     }
 
-    /// True when `id:` is at the beginning of a line.
+    /// Returns true when `id:` is at the beginning of a line.
     @inline(__always)
     private static func isID(_ place: UnsafeMutableRawPointer) -> Bool {
         place.load(as: UInt8.self) == 0x69 && place.load(fromByteOffset: 1, as: UInt8.self) == 0x64

@@ -19,7 +19,7 @@ enum FrameScan {
         return nil
     }
 
-    /// Returns the value of the last `id:` line.
+    /// Returns the value of the last `id:` line; nil when there is none.
     static func lastID(_ start: UnsafeMutableRawPointer, _ end: UnsafeMutableRawPointer) -> UnsafeRawBufferPointer? {
         var lineEnd = end
         var place = end

@@ -11,7 +11,7 @@ struct MessageHead {
     private(set) var isChunked = false
     private(set) var isClosing = false
 
-    /// Parses a header. Nil when the header is incomplete.
+    /// Parses a header; nil when the header is incomplete.
     init?(_ bytes: UnsafeRawBufferPointer) {
         var line = 0
         while line < bytes.count, let found = memchr(bytes.baseAddress! + line, 0x0A, bytes.count - line) {

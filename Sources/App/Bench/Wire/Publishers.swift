@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import Locking
 
-/// The publishing connections. Each sends one request at a time.
+/// The publishing connections. Each connection sends one request at a time.
 final class Publishers {
     let acknowledgement = Histogram()
     /// The numbers of successful and failed requests.

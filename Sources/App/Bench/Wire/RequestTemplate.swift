@@ -10,7 +10,7 @@ struct RequestTemplate {
 
     private static let digits = 5
 
-    /// - Parameter run: the text that distinguishes this run's channels from those of other runs.
+    /// - Parameter run: the text that distinguishes this run's channels from the channels of other runs.
     init(
         _ method: String, _ path: String, plan: BenchPlan, target: Target, run: String,
         headers: [(String, String)] = [],

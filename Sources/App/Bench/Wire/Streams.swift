@@ -167,7 +167,7 @@ extension Streams {
 }
 
 extension Streams {
-    /// Sends an empty line. A server that has closed the connection answers with a reset.
+    /// Sends an empty line. A server that has closed the connection responds with a TCP reset.
     func knock(_ index: Int) {
         guard slots[index].phase == .open else { return }
         _ = "\r\n".withCString { send(slots[index].descriptor, $0, 2, Sockets.quietly) }
@@ -235,7 +235,7 @@ extension Streams {
         connectMore()
     }
 
-    /// Handles received bytes of a response body. They are decoded in place, after the rest of the previous bytes.
+    /// Handles received bytes of a response body. The bytes are decoded in place, after the remaining previous bytes.
     @inline(__always)
     private func parse(_ start: UnsafeMutableRawPointer, _ received: Int, _ index: Int, _ now: UInt64) {
         let slot = slots + index
@@ -393,7 +393,7 @@ struct StreamSlot {
     var isChunked = false
     var chunks = ChunkDecoder()
     var ids = FrameIDs()
-    /// The bytes of an incomplete header, frame or mark at the end of the last read.
+    /// The bytes of an incomplete header, frame or mark at the end of the last read; nil when there are none.
     var rest: UnsafeMutableRawPointer?
     var restCount = 0
     private var restCapacity = 0

@@ -68,7 +68,7 @@ enum Sockets {
         setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// True when the socket was connected successfully.
+    /// Returns true when the socket was connected successfully.
     static func isFine(_ descriptor: Int32) -> Bool {
         var code: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)

@@ -32,10 +32,10 @@ package actor Credential {
         return try await fetch()
     }
 
-    /// Returns a credential to use instead of one that the gateway has rejected. It is fetched unless another request
-    /// has already fetched a new one.
+    /// Returns a credential to use instead of the rejected credential. A new token is fetched, unless another request
+    /// has already fetched one.
     ///
-    /// - Returns: nil for a key.
+    /// - Returns: nil for an API key, which cannot be renewed.
     /// - Throws: the errors of ``TokenCommand/run()``.
     package func renewed(after refused: String) async throws(CommandFailure) -> String? {
         guard command != nil else { return nil }

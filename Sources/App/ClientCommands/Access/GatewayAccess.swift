@@ -11,7 +11,8 @@ package final class GatewayAccess: Sendable {
     private let credential: Credential
     private let commandEnvironment: CommandEnvironment
     /// True after the first response. Before that, a refused connection means a wrong address or no gateway, so it is
-    /// reported at once. After that, it means that the gateway is restarting, so the request is retried.
+    /// reported immediately. After that, a refused connection means that the gateway is restarting, so the request is
+    /// retried.
     private let hasAnswered = Atomic(false)
 
     private static let attempts = 6
@@ -69,8 +70,8 @@ package final class GatewayAccess: Sendable {
         }
     }
 
-    /// Opens a stream of lines. A rejected token is renewed once. Nothing else is retried, because the caller knows the
-    /// position from which to continue.
+    /// Opens a stream of lines. A rejected token is renewed once. Other failures are not retried, because the caller
+    /// knows the position from which to continue.
     ///
     /// - Throws: `OutboundFailure` when there is no response, `CommandFailure` when there is no credential.
     package func stream(_ path: RequestPath, idleTimeout: Duration) async throws -> EventStream {
@@ -126,8 +127,8 @@ package final class GatewayAccess: Sendable {
         }
     }
 
-    /// True when a request may be sent again although it is unknown whether the first one was executed. False for `PUT`
-    /// and `DELETE`, because the user would see the result of the second request.
+    /// Returns true when a request may be sent again although it is unknown whether the first request was executed.
+    /// False for `PUT` and `DELETE`, because the user would see the result of the second request.
     private static func mayRepeat(_ call: Call) -> Bool {
         call.method == "GET" || call.idempotencyKey != nil || call.isHarmless
     }
@@ -135,7 +136,7 @@ package final class GatewayAccess: Sendable {
     /// The statuses that reject an event. Other statuses are about the key, the address or the gateway.
     static let refusals: Set<Int> = [400, 403, 413, 422]
 
-    /// True when a retry may succeed. A 409 with `Retry-After` means that the first request with the same key is still
+    /// Returns true when a retry may succeed. A 409 with `Retry-After` means that the first request with the same key is still
     /// running.
     private static func isTransient(_ result: OutboundResult, _ status: Int) -> Bool {
         [429, 502, 503, 504].contains(status) || (status == 409 && result.headers["Retry-After"] != nil)

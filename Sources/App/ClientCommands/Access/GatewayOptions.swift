@@ -44,8 +44,9 @@ package struct GatewayOptions: ParsableArguments {
 
 /// The address of the gateway and the credential that a command uses.
 ///
-/// Options take precedence over environment variables, and variables over a profile. A profile that `--profile` names
-/// counts as an option; a profile that `PARLEY_PROFILE` names does not.
+/// Options take precedence over environment variables, and environment variables over a profile. A profile that is
+/// chosen with `--profile` has the precedence of an option. A profile that is chosen with `PARLEY_PROFILE`
+/// has the precedence of a profile.
 struct GatewayTarget {
     let address: ServerAddress
     let credential: Credential
@@ -66,7 +67,8 @@ struct GatewayTarget {
                 try ServerAddress(variable ?? ServerAddress.standard)
             }
         self.address = address
-        // A key in the environment belongs to the gateway in the environment.
+        // `PARLEY_KEY` belongs to `PARLEY_URL`. The profile's key takes precedence only if the profile determines the
+        // address.
         let isOfProfile = url == nil && variable == nil && chosen != nil
         // A profile's key is sent only to the profile's gateway.
         let profile = chosen.flatMap { $0.address == address ? $0 : nil }

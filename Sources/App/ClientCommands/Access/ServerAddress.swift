@@ -7,7 +7,7 @@ package struct ServerAddress: Equatable, Sendable {
     /// The host as in the URL, without port and brackets.
     package let host: String
 
-    /// - Throws: a usage error that states what is wrong with the text.
+    /// - Throws: a usage error that describes the invalid part of the text.
     package init(_ text: String) throws(CommandFailure) {
         let lowered = text.lowercased()
         guard let scheme = ["http://", "https://"].first(where: { lowered.hasPrefix($0) }) else {
@@ -50,7 +50,7 @@ package struct ServerAddress: Equatable, Sendable {
         CommandFailure("'\(text)' cannot be the gateway's URL: \(what)", code: 2)
     }
 
-    /// True when the host is this machine. Only then may the public key of dev mode be used.
+    /// True when the host is this machine. The public key of dev mode may be used only for such a host.
     package var isLoopback: Bool {
         let host = host.lowercased()
         if host == "localhost" || host == "::1" { return true }

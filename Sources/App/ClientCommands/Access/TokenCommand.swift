@@ -1,8 +1,8 @@
 import Glibc
 import Locking
 
-/// A command line that prints a token. `/bin/sh` runs it without input. Its error output goes to the error output of
-/// this program.
+/// A command line that prints a token. `/bin/sh` runs the command line without input. Its error output goes to the
+/// error output of this program.
 ///
 /// The printed token never appears in a message.
 package struct TokenCommand: Sendable {

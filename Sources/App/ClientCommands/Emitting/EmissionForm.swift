@@ -16,7 +16,7 @@ struct EnvelopeEvent: Sendable {
             }
         }
 
-        /// The members of the envelope that the new event takes over.
+        /// The members of the envelope that are copied to the new event.
         var members: Set<String> {
             switch self {
             case .events: ["type", "user", "data", "meta", "store", "ttl_hours"]
@@ -54,8 +54,8 @@ struct EmissionForm: Sendable {
         }
     }
 
-    /// Returns an event made from an envelope. Fields of the envelope take precedence over those of the options. The
-    /// time and position of the envelope are left out, because the result is a new event.
+    /// Returns an event made from an envelope. Fields of the envelope take precedence over fields that the options set.
+    /// The time and position of the envelope are left out, because the result is a new event.
     ///
     /// - Throws: a failure for an invalid envelope. An unknown field is an error, because the new event would lack it.
     func event(envelope: JSONDocument) throws(CommandFailure) -> EnvelopeEvent {
@@ -115,8 +115,8 @@ struct EmissionForm: Sendable {
         }
     }
 
-    /// The number of bytes that an event adds to its line, including the comma after it. An event from an envelope adds
-    /// at most as many.
+    /// The number of bytes that an event adds to its line, including the comma after it. An event that is made from an
+    /// envelope adds at most this number.
     var overhead: Int { event(data: .emptyObject, withChannel: true).count + "\"store\":false,".utf8.count }
 
     /// Returns the body of `POST /v1/events/batch` in the mode in which each event succeeds or fails on its own.

@@ -3,8 +3,8 @@ import JSON
 
 /// `emit -`: reads lines, sends them to the gateway in batches, and prints the outcomes.
 ///
-/// Reading waits for sending. At most `parallel` requests and a few batches are therefore in memory, whatever the size
-/// of the input.
+/// Reading waits for sending. At most `parallel` requests and a few batches are therefore in memory, regardless of the
+/// size of the input.
 struct LineEmission {
     let form: EmissionForm
     let isEnvelopes: Bool
@@ -35,7 +35,7 @@ struct LineEmission {
     ///
     /// - Throws: `CommandFailure` when a line was rejected, or when the remaining lines could not be sent.
     mutating func run() async throws {
-        // The size is read before the reader starts, because it is counted from the present position in the file.
+        // The size is read before the reader starts, because the size counts from the current position in the file.
         progress.totalBytes = Self.size(of: commandEnvironment.input)
         let feed = try InputReader(
             descriptor: commandEnvironment.input, limits: .init(bytes: Self.batchBytes, overhead: form.overhead))

@@ -11,16 +11,17 @@ struct StreamFollower {
     let commandEnvironment: CommandEnvironment
     /// The path with channels, types and filter. The cursor is added to it.
     let path: RequestPath
-    /// The position of the last handled event.
+    /// The position from which a reconnect continues: the position of the last handled event or, before any event, the
+    /// start position. Nil when no start position is known.
     private(set) var cursor: String?
     /// The number of consecutive streams that broke before their first heartbeat or event.
     private var failures = 0
-    /// True after the first stream was opened. Before that, a refused connection means a wrong address; after that, it
-    /// means that the gateway is restarting.
+    /// True after the first stream was opened. Before that, a refused connection means a wrong address. After that, a
+    /// refused connection means that the gateway is restarting.
     private var hasFollowed = false
     /// The silence after which a connection counts as broken: three heartbeats, at least 45 seconds.
     private var silence = Duration.seconds(45)
-    /// The gateway's closing message of the present stream; nil when it has sent none.
+    /// The gateway's closing message of the current stream; nil when the gateway has sent none.
     private var closing: StreamClosing?
 
     /// The maximum number of consecutive reconnects after a rejected token.
@@ -34,7 +35,7 @@ struct StreamFollower {
     }
 
     /// Calls `handle` with every event, in order. Returns when `handle` returns false or when the gateway ends the
-    /// stream for good.
+    /// stream permanently.
     ///
     /// - Throws: the errors of `handle`, and the gateway's rejection of the stream.
     mutating func follow(_ handle: Handler) async throws {
@@ -82,8 +83,8 @@ struct StreamFollower {
         }
     }
 
-    /// True when another token may be accepted. A login service may fail for some time, or return the rejected token
-    /// again.
+    /// True when another token may be accepted. A retry is useful, because a login service may fail for some time, or
+    /// return the rejected token again.
     private var mayRenew: Bool { hasFollowed && access.isRenewable && failures < Self.renewals }
 
     private func unrenewed(_ error: any Error) -> Connection {
@@ -91,7 +92,7 @@ struct StreamFollower {
         return mayRenew ? .broken(failure.message) : .refused(failure)
     }
 
-    /// Reads the stream. Returns true when the caller ends it, false when it breaks.
+    /// Reads the stream. Returns true when the caller ends the stream, and false when the stream breaks.
     private mutating func read(_ stream: EventStream, _ handle: Handler) async throws -> Bool {
         closing = nil
         while true {
@@ -131,7 +132,8 @@ struct StreamFollower {
     private mutating func handleControl(_ name: String, _ data: JSONValue) {
         switch name {
         case "stream.ready":
-            // The cursor of this stream. Without it, a reconnect with `latest` or without a cursor would skip events.
+            // The cursor of this stream. Without this cursor, a reconnect with `latest` or without a cursor would skip
+            // events.
             cursor = data["cursor"]?.string ?? cursor
             if let heartbeat = data["heartbeat_seconds"]?.integer, (1...3600).contains(heartbeat) {
                 silence = max(.seconds(45), .seconds(heartbeat) * 3)

@@ -74,7 +74,7 @@ package final class InputReader: Sendable {
         }
     }
 
-    /// Waits until the queue has room for a batch. Returns false when the reader was closed.
+    /// Waits until the queue can accept a batch. Returns false when the reader was closed.
     private static func offer(_ batch: InputBatch, to state: Monitor<State>) -> Bool {
         let reader: CheckedContinuation<InputBatch?, Never>?? = state.wait { state in
             if state.isEnded { return .done(nil) }

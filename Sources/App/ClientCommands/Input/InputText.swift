@@ -20,8 +20,8 @@ package enum InputText {
         return argument.hasPrefix("@") ? try file(String(argument.dropFirst())) : Array(argument.utf8)
     }
 
-    /// Returns a secret: the argument itself, or the first line of a file (`@FILE`). A file keeps it out of process
-    /// lists.
+    /// Returns a secret: the argument itself, or the first line of a file (`@FILE`). A file keeps the secret out of
+    /// process lists.
     package static func secret(_ argument: String) throws(CommandFailure) -> String {
         guard argument.hasPrefix("@") else { return argument }
         let line = try file(String(argument.dropFirst())).prefix { $0 != 0x0A && $0 != 0x0D }

@@ -111,7 +111,7 @@ struct ResourceOutput: Sendable {
 }
 
 extension JSONText {
-    /// Makes an object of these members.
+    /// Creates an object that consists of these members.
     init(members: [(name: String, value: JSONText)]) {
         self.init { writer in
             writer.beginObject()

@@ -108,8 +108,8 @@ struct WebhookOptions: ParsableArguments {
         return writer.text
     }
 
-    /// Returns the settings of the authentication. A secret may be given in a file, so that process lists do not show
-    /// it.
+    /// Returns the settings of the authentication; nil when no option sets them. A secret may be given in a file, so
+    /// that process lists do not show it.
     private func authentication() throws -> JSONText? {
         guard let auth else { return nil }
         let parts = try InputText.secret(auth).split(

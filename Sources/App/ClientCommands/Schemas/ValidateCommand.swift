@@ -220,8 +220,8 @@ enum InstanceLines {
 
 /// `parley schema`: checks JSON Schemas and uses them on this machine, without a gateway and without a network.
 ///
-/// Its exit codes differ from those of other commands. "Invalid" and "incompatible" are results and not failures, and
-/// scripts must be able to distinguish them from a wrong option or a missing file.
+/// Its exit codes differ from the exit codes of other commands. "Invalid" and "incompatible" are results and not
+/// failures, and scripts must be able to distinguish them from a wrong option or a missing file.
 struct SchemaCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema", abstract: "Check schemas, validate documents, compare versions; offline.",

@@ -112,7 +112,7 @@ package enum SanitizedText {
         text.reduce(0) { $0 + ($1.unicodeScalars.first.map(isWide) == true ? 2 : 1) }
     }
 
-    /// True for a wide character: East Asian Width W or F (UAX 11), determined by Unicode blocks.
+    /// Returns true for a wide character: East Asian Width W or F (UAX 11), determined by Unicode blocks.
     private static func isWide(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,

@@ -30,7 +30,7 @@ package struct ProgressBar {
         sink.line(text)
     }
 
-    /// Removes the bar. The next call of `show` draws it at once.
+    /// Removes the bar. The next call of `show` draws the bar immediately.
     package mutating func clear() {
         guard drawnAt != nil else { return }
         drawnAt = nil

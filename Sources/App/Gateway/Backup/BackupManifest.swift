@@ -46,7 +46,7 @@ public struct BackupManifest: Sendable, Equatable {
         self.files = files
     }
 
-    /// True when the manifest has the counts and the schema version of this store.
+    /// Returns true when the manifest has the counts and the schema version of this store.
     func describes(_ store: StoreSummary) -> Bool {
         schemaVersion == store.schemaVersion && events == store.events && records == store.records
             && deliveries == store.deliveries && lastTimetoken == store.newest.description

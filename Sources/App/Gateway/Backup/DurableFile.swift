@@ -101,7 +101,7 @@ struct DurableFile {
 }
 
 extension BackupFailure {
-    /// Makes a failure from the error of the last system call.
+    /// Creates a failure from the error of the last system call.
     static func system(_ verb: String, _ path: String) -> BackupFailure {
         BackupFailure("cannot \(verb) '\(path)': \(String(cString: strerror(errno)))")
     }

@@ -17,7 +17,7 @@ struct Folder {
         return Folder(slash == path.startIndex ? "/" : String(path[..<slash]))
     }
 
-    /// Returns the names of the entries, without those that file systems create themselves.
+    /// Returns the names of the entries, without the entries that file systems create themselves.
     func names() throws(BackupFailure) -> [String] {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: path).filter { $0 != "lost+found" }.sorted()
@@ -39,7 +39,7 @@ struct Folder {
 
     /// Removes the directory and all of its contents.
     func remove() {
-        // A rest that cannot be removed does no harm, because it is never used as a backup or as data.
+        // If some contents cannot be removed, they do no harm, because they are never used as a backup or as data.
         try? FileManager.default.removeItem(atPath: path)
     }
 
@@ -50,9 +50,9 @@ struct Folder {
         return Int(status.f_bavail) * Int(status.f_frsize)
     }
 
-    /// Requires free space.
+    /// Requires `bytes` of free space.
     ///
-    /// - Throws: a failure when there is less.
+    /// - Throws: a failure when there is less free space.
     func require(_ bytes: Int) throws(BackupFailure) {
         guard let freeBytes, freeBytes < bytes else { return }
         throw BackupFailure("'\(path)' has \(freeBytes) bytes free, but \(bytes) are needed: free disk space")

@@ -2,8 +2,8 @@ public import ChatModel
 import Glibc
 import SQLiteEngine
 
-/// Creates a data directory from a backup. The data is verified before and after the copy. A gateway cannot use the
-/// directory until it is complete.
+/// Creates a data directory from a backup. The data is verified before and after it is copied. A gateway cannot use the
+/// directory until the restore is complete.
 public struct RestoreOperation {
     private let backup: Folder
     private let data: Folder

@@ -53,12 +53,12 @@ struct CertificateCheck {
     }
 }
 
-/// A decoder for those parts of an X.509 certificate (RFC 5280, X.690) that are needed for its expiry.
+/// A decoder for the parts of an X.509 certificate (RFC 5280, X.690) that are needed to determine its expiry.
 private struct DER {
     private var rest: ArraySlice<UInt8>
 
-    /// The expiry of a certificate in DER. Its structure is Certificate ::= { tbsCertificate { [0] version, serial,
-    /// algorithm, issuer, validity { notBefore, notAfter } … } … }.
+    /// Returns the expiry of a certificate in DER; nil for an invalid certificate. Its structure is Certificate ::= {
+    /// tbsCertificate { [0] version, serial, algorithm, issuer, validity { notBefore, notAfter } … } … }.
     static func end(ofCertificate bytes: [UInt8]) -> Timetoken? {
         var file = DER(rest: bytes[...])
         guard let certificate = file.next(), var outer = certificate.inside(0x30), let body = outer.next(),

@@ -6,7 +6,8 @@ import JSON
 import Signing
 import SQLiteEngine
 
-/// Checks the versions of the libraries on this machine. They may differ from those with which the program was built.
+/// Checks the versions of the libraries on this machine. The versions may differ from the versions with which the
+/// program was built.
 struct LibraryCheck {
     private struct Library {
         let name: String
@@ -52,8 +53,8 @@ struct LibraryCheck {
         ]
     }
 
-    /// True when a version is older than another one. The numbers between dots are compared; text after them is
-    /// ignored.
+    /// Returns true when a version is older than another version. The numbers between dots are compared; text after
+    /// them is ignored.
     static func isOlder(_ version: String, than other: String) -> Bool {
         func numbers(_ text: String) -> [Int] {
             text.split(separator: ".").map { part in Int(part.prefix { $0.isNumber }) ?? 0 }
@@ -81,7 +82,7 @@ public struct Diagnostics: Sendable {
         self.isThorough = isThorough
     }
 
-    /// Returns the results of all checks in a fixed order, including those without a problem.
+    /// Returns the results of all checks in a fixed order, including checks that found no problem.
     public func results() -> [CheckResult] {
         let data = DataCheck(path: configuration.dataDirectory)
         var findings = LibraryCheck().results + LimitCheck(configuration: configuration).results
@@ -107,9 +108,9 @@ public struct CheckResult: Sendable, Equatable {
     /// The outcome of a check. The cases are ordered from the best to the worst.
     public enum Status: String, Sendable {
         case ok
-        /// It works, but the operator should know about the finding.
+        /// The checked part works, but the operator should know about the finding.
         case warning
-        /// It does not work, or will soon stop working.
+        /// The checked part does not work, or will soon stop working.
         case failure
     }
 
@@ -141,7 +142,7 @@ struct LimitCheck {
     var results: [CheckResult] {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return [] }
-        // The hard limit counts, because a gateway raises the soft limit to it at the start.
+        // The hard limit is compared, because a gateway raises the soft limit to the hard limit at the start.
         let most = Int(clamping: limit.rlim_max)
         let needed =
             configuration.connections + configuration.limits.streamsInGateway + configuration.webhookConnections

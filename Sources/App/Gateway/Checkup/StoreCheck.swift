@@ -72,8 +72,8 @@ struct StoreCheck {
 
     /// Checks that the stored secrets can be decrypted.
     ///
-    /// - Parameter apps: the bodies of the app records. Each contains a secret, and each start of the gateway encrypts
-    ///   all secrets with the first key.
+    /// - Parameter apps: the bodies of the app records. Each record contains a secret, and each start of the gateway
+    ///   encrypts all secrets with the first key.
     private func secrets(_ apps: [String]) -> CheckResult {
         let keys = Set(apps.compactMap { Vault.keyID(in: $0) })
         guard let missing = keys.filter({ !vault.knows(key: $0) }).min() else {

@@ -71,7 +71,7 @@ extension Configuration {
             guard vault.seals || secretsKeyFile.isEmpty else { throw .keyInvalid }
             return vault
         } catch {
-            // The error does not contain the text, because a part of it may be a key.
+            // The error does not contain the invalid text, because a part of the text may be a key.
             throw SettingError("\(setting): \(error), several separated by commas (openssl rand -base64 32)")
         }
     }

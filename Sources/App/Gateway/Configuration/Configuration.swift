@@ -14,8 +14,8 @@ public struct Configuration: Sendable {
     public var dataDirectory = "parley-data"
     /// The directory of the files that declare event types (`EventTypeDeclaration`); empty for none.
     var schemaDirectory = ""
-    /// True in dev mode, which is for trying out the gateway: it has fixed keys and listens on loopback only
-    /// (docs/quick-start.md).
+    /// True in dev mode, which is for trying out the gateway. In dev mode, the gateway has fixed keys and listens on
+    /// loopback only (docs/quick-start.md).
     public var isDevelopment = false
     /// The public address, without a trailing slash; empty to use the listening address.
     var publicURL = ""
@@ -36,13 +36,13 @@ public struct Configuration: Sendable {
     var demoKeys = ""
     /// The keys that encrypt stored secrets, in Base64. The first key encrypts new secrets; see `Configuration.vault`.
     var secretsKey = ""
-    /// The path of a file that contains these keys; empty to use `secretsKey`.
+    /// The path of a file that contains the keys; empty to use `secretsKey`.
     var secretsKeyFile = ""
     /// The URL of the collector for trace spans; empty to disable tracing.
     var otlpEndpoint = ""
     /// Header fields for the requests to the collector, each as `name=value`.
     var otlpHeaders: [String] = []
-    /// The share of requests that start a trace if they do not belong to one, from 0 to 1.
+    /// The share of requests, from 0 to 1, that start a trace if they do not belong to one already.
     var otlpSampleRatio = 1.0
     /// The lowest log level that is written: `trace`, `debug`, `info`, `notice`, `warning`, `error` or `critical`.
     var logLevel = "info"

@@ -2,7 +2,7 @@ import ChatModel
 import JSON
 import YAML
 
-/// The place from which a setting has its value.
+/// The origin of a setting's value.
 public enum SettingOrigin: String, Sendable { case `default`, file, environment, flag }
 
 /// A configuration with the origin of each value.
@@ -68,7 +68,8 @@ public enum ConfigurationLoader {
         }
     }
 
-    /// Joins nested names by dots. Each has the position of its last part. A list becomes a comma-separated text.
+    /// Joins nested names by dots. A joined name has the position of its last part. A list becomes a comma-separated
+    /// text.
     private static func flatten(
         _ node: YAMLNode, path: String, at place: YAMLPlace, file: String
     ) throws(SettingError) -> [(String, String, YAMLPlace)] {
@@ -116,8 +117,8 @@ public enum ConfigurationLoader {
         }
     }
 
-    /// True for a variable that Kubernetes sets for a service named `parley` or `parley-…`: `PARLEY_SERVICE_HOST`,
-    /// `PARLEY_SERVICE_PORT_HTTP`, `PARLEY_PORT` with an address such as `tcp://10.0.0.1:8080`,
+    /// Returns true for a variable that Kubernetes sets for a service named `parley` or `parley-…`:
+    /// `PARLEY_SERVICE_HOST`, `PARLEY_SERVICE_PORT_HTTP`, `PARLEY_PORT` with an address such as `tcp://10.0.0.1:8080`,
     /// `PARLEY_PORT_8080_TCP_ADDR`.
     private static func isOfService(_ name: String, _ value: String) -> Bool {
         if name.hasSuffix("_SERVICE_HOST") || name.hasSuffix("_SERVICE_PORT") || name.contains("_SERVICE_PORT_") {

@@ -53,7 +53,7 @@ extension Setting {
             read: { configuration, text in configuration[keyPath: path] = text }, show: { $0[keyPath: path] })
     }
 
-    /// Makes a setting whose value is a comma-separated list.
+    /// Creates a setting whose value is a comma-separated list.
     static func list(
         _ name: String, _ path: any WritableKeyPath<Configuration, [String]> & Sendable, _ summary: String
     ) -> Setting {

@@ -55,7 +55,7 @@ struct TraceExporter: Sendable {
             "cannot export spans; the spans are lost", metadata: ["spans": "\(spans.count)", "cause": "\(cause)"])
     }
 
-    /// True when OTLP permits a retry of the request.
+    /// Returns true when OTLP permits a retry of the request.
     private func isPassing(_ result: OutboundResult) -> Bool {
         result.status.map { [429, 502, 503, 504].contains($0) } ?? true
     }

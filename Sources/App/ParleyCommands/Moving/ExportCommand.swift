@@ -56,7 +56,7 @@ extension KeysetOptions {
     }
 }
 
-/// A destination that writes lines to the standard output at once.
+/// A destination that writes each line to the standard output immediately.
 struct LineSink: ExportSink {
     let output: Sink
 

@@ -8,7 +8,7 @@ struct ImportSender {
     let isReplacing: Bool
     private(set) var tally = ImportTally()
 
-    /// The gateway's limits on a request, without the text around the lines.
+    /// The gateway's limits on a request, not counting the text around the lines.
     static let lines = BatchSplitter.Limits(lines: 500, bytes: 1024 * 1024 - 64, overhead: 1)
 
     init(_ access: GatewayAccess, isReplacing: Bool) {

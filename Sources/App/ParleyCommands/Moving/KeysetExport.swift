@@ -16,7 +16,7 @@ protocol ExportSink {
 /// Reads a keyset and exports its contents as lines. Records come before messages, so that the channels of messages
 /// exist.
 ///
-/// The names of users and channels are in memory, and one page of all other data.
+/// The memory contains the names of all users and channels, and one page of all other data.
 struct KeysetExport<Sink: ExportSink> {
     let access: KeysetAccess
     let parts: Set<KeysetPart>
@@ -186,7 +186,7 @@ struct KeysetExport<Sink: ExportSink> {
         }
         for channel in channels.all { channels.insert(KeysetRecords.restrictionsPrefix + channel) }
         channels.insert(KeysetRecords.oldReports)
-        // Channels of threads are found while messages are exported, and are read after the other channels.
+        // Channels of threads are found while messages are exported. They are read after the other channels.
         var done = 0
         while done < channels.all.count {
             let next = Array(channels.all[done..<min(done + Self.glance, channels.all.count)])
@@ -207,7 +207,7 @@ struct KeysetExport<Sink: ExportSink> {
         counts.channel = channel
         var place = state[channel]
         if place.done > 0 { try await exportNewActions(on: channel, since: place.done) }
-        // The messages that an interrupted run has left out are exported first, and then the newer messages.
+        // If a run was interrupted, the messages that it has left out are exported first, and then the newer messages.
         if place.top > 0 { try await exportMessages(of: channel, &place) }
         place.next = 0
         try await exportMessages(of: channel, &place)
@@ -263,8 +263,8 @@ struct KeysetExport<Sink: ExportSink> {
         return path
     }
 
-    /// Finds the value of a channel. The service may percent-encode the channel's name although the request disabled
-    /// this.
+    /// Finds the value of a channel; nil when there is none. The service may percent-encode the channel's name although
+    /// the request disabled the encoding.
     private static func member<Value>(_ channel: String, _ find: (String) -> Value?) -> Value? {
         find(channel) ?? find(RequestPath.escaped(channel))
     }

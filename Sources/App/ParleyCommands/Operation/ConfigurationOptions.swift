@@ -46,7 +46,7 @@ struct ConfigurationOptions: ParsableArguments {
     }
 
     private var areFlagsGood: Bool {
-        // This call only finds out whether the flags are correct. The error itself is already reported.
+        // This call only determines whether the flags are valid. Their error was already reported.
         (try? ConfigurationLoader.load(file: nil, environment: [:], flags: flags)) != nil
     }
 
@@ -111,7 +111,8 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
-        // SIGHUP is ignored until the gateway handles it, because a service manager may request a reload at once.
+        // SIGHUP is ignored until the gateway handles it, because a service manager may request a reload immediately
+        // after the start.
         signal(SIGHUP, SIG_IGN)
         let loaded = try options.load()
         // The environment is read here, because a SIGHUP arrives outside of the command's task.

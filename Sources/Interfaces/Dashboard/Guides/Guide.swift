@@ -37,10 +37,10 @@ struct Guide: Sendable {
         return names.contains(name) ? path(of: name) + fragment : nil
     }
 
-    /// Converts the guide to HTML, without the frame of the page.
+    /// Converts the guide to HTML, without the surrounding page.
     func converted() -> MarkdownPage { MarkdownPage(markdown.buffer, resolve: Self.address) }
 
-    /// Makes the page, with the title, a menu of all guides, and the guide. This takes a millisecond or more.
+    /// Renders the page, with the title, a menu of all guides, and the guide. This takes a millisecond or more.
     func page() -> [UInt8] {
         let menu = Self.all.map { guide in
             let current = guide.name == name ? " aria-current=\"page\"" : ""

@@ -1,7 +1,8 @@
-/// Converts the Markdown of the guides to HTML. It supports headings, paragraphs, fenced code, lists and tables; inside
-/// lines it supports code, emphasis and links. Everything else is text. All text is escaped.
+/// Converts the Markdown of the guides to HTML. The supported blocks are headings, paragraphs, fenced code, lists and
+/// tables. Inside lines, code, emphasis and links are supported. Any other markup is printed as text. All text is
+/// escaped.
 struct MarkdownPage {
-    /// The ids of the headings, in the form that GitHub gives them.
+    /// The ids of the headings, as GitHub derives them from the text of the headings.
     private(set) var anchors: [String] = []
     private(set) var html: [UInt8] = []
     private let resolve: (String) -> String?

@@ -4,8 +4,8 @@ public import JSON
 import Signing
 import Templates
 
-/// The rules of a source that make events from a post. The owner of the source writes them as JSON; `docs/sources.md`
-/// describes the language.
+/// The rules by which a source converts a post to events. The owner of the source writes them as JSON;
+/// `docs/sources.md` describes the language.
 ///
 /// A mapping has one of three forms. An object describes one event; it has the members `channel`, `type`, `data` and
 /// optionally `user`, `meta`, `store`, `when`, and `each` with `as`. A list contains 1 to 16 mappings. A choice selects
@@ -77,7 +77,7 @@ enum PostRoot: String, Sendable, CaseIterable {
     case body
     /// The fields of an HTML form.
     case form
-    /// A CloudEvent of the post: its attributes and `data`, whatever its content mode. A batch has several.
+    /// A CloudEvent of the post in any content mode: its attributes and `data`. A batch contains several CloudEvents.
     case cloudevent
     case header
     case query

@@ -93,7 +93,7 @@ struct MappingCompiler {
         }
     }
 
-    /// Compiles a member whose value must be a string: a string, or an instruction that returns one.
+    /// Compiles a member whose value must be a string: a string, or an instruction that returns a string.
     private static func text(
         _ templates: inout TemplateCompiler, _ value: JSONText?, _ name: String, _ pointer: String
     ) -> Template? {

@@ -5,9 +5,10 @@ import Templates
 
 /// Renders a mapping for one post.
 struct MappingRenderer {
-    /// The maximum number of errors that are reported for one post. The sender receives only the first.
+    /// The maximum number of errors that are reported for one post. The sender receives only the first error.
     private static let mostFailures = 16
-    /// The number of steps that each further body of the post may use. Steps that earlier bodies did not use are added.
+    /// The number of steps that each further body of the post may use in addition to the steps that earlier bodies did
+    /// not use.
     private static let stepsPerBody = 1000
 
     private(set) var rendering = Mapping.Rendering()

@@ -21,7 +21,7 @@ struct CloudEventPost {
     static func read(
         _ post: InboundPost, _ media: MediaName, _ limits: Limits
     ) throws(ChatError) -> [CloudEventPost]? {
-        // The batch type is checked first, because the other type is its prefix.
+        // The batch type is checked first, because the type of a single event is a prefix of it.
         if media.text.hasPrefix("application/cloudevents-batch") {
             guard let elements = try document(post, limits).rawElements(), elements.count <= limits.batchEvents else {
                 throw fault("a batch of CloudEvents must be an array of at most \(limits.batchEvents) events")
@@ -99,7 +99,7 @@ struct CloudEventPost {
         }
     }
 
-    /// Converts data to JSON. JSON is returned unchanged, text as a JSON string, and empty data as nil.
+    /// Converts data to JSON. JSON is returned unchanged, a text becomes a JSON string, and empty data becomes nil.
     private static func data(_ bytes: [UInt8], _ media: MediaName, _ limits: Limits) throws(ChatError) -> JSONText? {
         if bytes.isEmpty { return nil }
         guard media.isOtherThanJSON else {

@@ -4,7 +4,7 @@ import Text
 
 /// Bodies of type `application/x-www-form-urlencoded` (WHATWG URL, 5.1).
 enum FormFields {
-    /// The maximum number of fields of a form. No service sends as many, and the limit bounds the work for a hostile
+    /// The maximum number of fields of a form. No service sends so many fields. The limit bounds the work for a hostile
     /// body.
     static let mostFields = 1000
 
@@ -21,8 +21,8 @@ enum FormFields {
         return fields
     }
 
-    /// Converts a form to JSON. If the field `payload` contains JSON (GitHub, Slack), the result is that JSON.
-    /// Otherwise it is an object of strings, in which a repeated name has an array of strings.
+    /// Converts a form to JSON. If the field `payload` contains JSON (GitHub, Slack), the result is this JSON.
+    /// Otherwise the result is an object of strings, in which a repeated name has an array of strings.
     ///
     /// - Throws: the error of a JSON body, when the field `payload` starts like JSON but is invalid.
     static func json(_ fields: [InboundPost.Field], _ limits: Limits) throws(ChatError) -> JSONText {

@@ -14,7 +14,8 @@ public struct InboundPost: Sendable {
     public var query: [Field]
     /// The body after transfer decoding, otherwise unchanged.
     public var body: [UInt8]
-    /// The URL to which the sender posts, from the configuration. Some schemes sign the URL.
+    /// The URL to which the sender posts, from the configuration; nil when it is not configured. Some schemes sign the
+    /// URL.
     public var url: String?
     /// The HTTP method.
     public var method = "POST"
@@ -44,7 +45,7 @@ public struct InboundReceipt: Sendable {
     /// The events in the order of the mapping; empty when the mapping produces none. `isDuplicate` of an event is true
     /// when the sender had already posted this delivery.
     public var events: [Appended] = []
-    /// The response to a provider's handshake, which does not become an event.
+    /// The response to a provider's handshake, which does not become an event; nil for other posts.
     public var handshake: HandshakeResponse?
 }
 
@@ -63,10 +64,11 @@ public struct MappingTestResult: Sendable {
 
     /// True when the signature is valid.
     public var isVerified: Bool
-    /// The index of the secret that signed the post, from 0; nil when no secret did, or when the source verifies
+    /// The index of the secret that signed the post, from 0; nil when no secret signed it, or when the source verifies
     /// nothing.
     public var secretIndex: Int?
-    /// The reason why the signature was not accepted. For the owner of the source only; senders never receive it.
+    /// The reason why the signature was not accepted; nil when it was accepted. Only the owner of the source receives
+    /// the reason, never the sender.
     public var rejection: String?
     /// The response to the post if it is a provider's handshake; nil for other posts.
     public var handshake: HandshakeResponse?
@@ -80,20 +82,20 @@ public struct MappingTestResult: Sendable {
     public var errors: [ChatError] = []
 }
 
-/// Answers the handshakes with which a source's provider verifies a URL.
+/// Responds to the handshakes with which a source's provider verifies a URL.
 struct Greeting {
     private let settings: SourceSettings
 
     init(_ settings: SourceSettings) { self.settings = settings }
 
-    /// Answers a `GET` or `OPTIONS` request. Returns nil for a request that is not a handshake of the source's
+    /// Returns the response to a `GET` or `OPTIONS` request; nil when the request is not a handshake of the source's
     /// provider.
     func answer(_ post: InboundPost) -> HandshakeResponse? {
         switch settings.handshake {
         case .meta where post.method == "GET":
             Handshakes.hub(query: post.query, tokens: [settings.verifyToken].compactMap { $0 }.map { Secret(text: $0) })
-        // The rule is checked here too, for records from before the rule. Without it, anyone could request the
-        // signature of a text as a token, and post that text as a signed body.
+        // This rule is also checked when settings are stored, but older records may violate it. Without the rule,
+        // anyone could request the signature of a text as a token, and post that text as a signed body.
         case .x where post.method == "GET" && settings.scheme.signsBodyAlone(settings.options):
             settings.secrets.first.flatMap { Handshakes.crc(query: post.query, secret: Secret(text: $0)) }
         case .cloudevents where post.method == "OPTIONS": CloudEventsValidation.answer(header: post.message.header)
@@ -101,9 +103,9 @@ struct Greeting {
         }
     }
 
-    /// Answers a verified post. Returns nil for a post that is not a handshake.
+    /// Returns the response to a verified post; nil when the post is not a handshake.
     func answerVerified(_ post: InboundPost) -> HandshakeResponse? {
-        // A handshake is short. The limit avoids that every post is parsed twice.
+        // A handshake is short. The limit avoids parsing every post twice.
         guard settings.handshake == .slack, post.body.count <= 8 * 1024,
             // A body that cannot be parsed is not a handshake. The mapping of the post reports the error.
             let root = try? JSONDocument(post.body, limits: JSONLimits(depth: 16), numbers: .lenient).root

@@ -10,15 +10,15 @@ struct PostBody {
     var form: [InboundPost.Field]?
     var cloudEvent: CloudEventPost?
 
-    /// The body of a post whose mapping does not use it.
+    /// The parsed body of a post whose mapping does not use the body.
     static let unread = PostBody()
 
     /// Parses a body. A batch of CloudEvents gives one result per event, each of which is mapped separately. Any other
     /// body gives one result.
     ///
-    /// JSON is recognized whatever the content type is, because services send JSON with many content types. Other
-    /// content is parsed by its content type. A form gives its fields, or the JSON in its field `payload`. Any other
-    /// content gives a text. Without a content type, only JSON is accepted.
+    /// JSON is recognized with any content type, because services send JSON with many content types. Other content is
+    /// parsed by its content type. A form gives its fields, or the JSON in its field `payload`. Any other content gives
+    /// a text. Without a content type, only JSON is accepted.
     ///
     /// - Throws: `.malformed` for an invalid form, CloudEvent or JSON document.
     static func read(
@@ -40,8 +40,8 @@ struct PostBody {
         return [PostBody(json: try json(post.body, media, limits))]
     }
 
-    /// True for a body that starts like JSON. No form starts like that. Tools send JSON with the content type of a form
-    /// if none is set, and invalid JSON must not be parsed as a form with one field.
+    /// Returns true for a body that starts like JSON. No form starts like that. If no content type is set, tools send
+    /// JSON with the content type of a form, and invalid JSON must not be parsed as a form with one field.
     static func looksLikeJSON(_ bytes: some Collection<UInt8>) -> Bool {
         bytes.first == UInt8(ascii: "{") || bytes.first == UInt8(ascii: "[")
     }

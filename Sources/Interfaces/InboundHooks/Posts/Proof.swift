@@ -8,8 +8,8 @@ struct SignatureProof {
 
     /// Verifies a message.
     ///
-    /// - Parameter verifiers: one for each secret of the source. One of the secrets must have signed the message.
-    ///   Without verifiers, every message is accepted.
+    /// - Parameter verifiers: the verifiers of the source, one for each secret. One of the secrets must have signed the
+    ///   message. Without verifiers, every message is accepted.
     /// - Throws: the rejection of the last verifier. All rejections except a mismatch are the same for all secrets.
     init(_ message: SignedMessage, _ verifiers: [any SignatureScheme], at now: Int64) throws(SignatureRejection) {
         var rejection: SignatureRejection?

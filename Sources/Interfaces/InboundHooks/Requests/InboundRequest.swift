@@ -11,7 +11,7 @@ public struct InboundRequest: Sendable {
         case duplicate
         /// The mapping produced no event.
         case dropped
-        /// A provider's handshake, which was answered.
+        /// The request was a provider's handshake, and the source has responded to it.
         case handshake
         /// The signature is invalid, or the handshake was denied.
         case signatureInvalid = "signature_invalid"
@@ -23,7 +23,7 @@ public struct InboundRequest: Sendable {
 
     /// The id of the request, unique in the log.
     public var id: String
-    /// The time of its arrival.
+    /// The time at which the request arrived.
     public var at: Timetoken
     /// The HTTP method.
     public var method: String
@@ -40,7 +40,8 @@ public struct InboundRequest: Sendable {
     public var isTruncated: Bool { body.count < bodyBytes }
     /// The outcome.
     public var outcome = Outcome.failed
-    /// The reason why the request was not accepted, for the owner of the source. The sender receives less detail.
+    /// The reason why the request was not accepted, for the owner of the source; nil for an accepted request. The
+    /// sender receives less detail.
     public var reason: String?
     /// The faults of a request that was not accepted, at most 20.
     public var faults: [ChatError.FieldError] = []
@@ -51,7 +52,7 @@ public struct InboundRequest: Sendable {
     public var secretIndex: Int?
     /// The version of the mapping that was used.
     public var mappingVersion: Int
-    /// The id of the request that this one replays; nil for an original request.
+    /// The id of the request of which this request is a replay; nil for an original request.
     public var replayOf: String?
     /// The delivery id of the sender, which a replay uses again; nil when the request was not verified.
     var identity: DeliveryIdentity?
@@ -59,8 +60,8 @@ public struct InboundRequest: Sendable {
     let alteredHeaders: Set<String>
     let alteredQuery: Set<String>
 
-    /// True for a request that was verified but not accepted. Its sender may never repeat it, so the whole body is
-    /// stored until the owner has corrected the cause.
+    /// True for a request that was verified but not accepted. Its sender may never repeat the request, so the whole
+    /// body is stored until the owner has corrected the cause.
     var isKeptWhole: Bool { identity != nil && (outcome == .rejected || outcome == .failed) }
 
     /// The approximate memory that the request uses, in bytes.

@@ -104,7 +104,8 @@ final class RequestArchive: Sendable {
     }
 
     /// Adds the changes of a failed batch to the pending changes. A pending change of the same record takes precedence.
-    /// That may be the removal of a request in the batch, because a failed commit may still have been applied.
+    /// The pending change may be the removal of a request in the batch. The request's record must then be removed,
+    /// because the failed commit may still have been applied.
     private func putBack(_ batch: [RecordKey: PendingChange]) {
         waiting.withLock { $0.merge(batch) { since, _ in since } }
     }

@@ -11,19 +11,20 @@ public struct Source: Sendable {
     public var app: AppID
     /// The settings that the owner chooses.
     public var settings: SourceSettings
-    /// The channels and types of the events that the source may emit. They are those of the credential that last wrote
-    /// it.
+    /// The channels and types of the events that the source may emit. They are the channels and types of the credential
+    /// that last wrote the source.
     var channels: [NamePattern]
     var types: [NamePattern]
     /// The number of the current mapping. It increases with each change of the mapping; see `MappingVersion`.
     public var mappingVersion = 1
-    /// The time of its creation.
+    /// The time at which the source was created.
     public var created: Timetoken
     /// The time of the last change. The directory sets it, as it sets `etag`.
     public var updated: Timetoken
     /// An opaque value for `ETag` and `If-Match` that changes with each change of the record.
     public var etag: String
-    /// True when the source belongs to the first app, whose paths do not contain the app's name. The registry sets it.
+    /// True when the source belongs to the first app. The paths of such sources do not contain the app's name. The
+    /// registry sets this property.
     var isOfFirstApp = false
 
     /// The path to which the sender posts, relative to the gateway's base URL.
@@ -56,8 +57,8 @@ public struct Source: Sendable {
         writer.endObject()
     }
 
-    /// Checks a source id: 1 to 64 characters of `A-Z a-z 0-9 _ . -`, the first one a letter or a digit. Such an id
-    /// needs no escaping in a URL.
+    /// Checks a source id: 1 to 64 characters of `A-Z a-z 0-9 _ . -`, of which the first is a letter or a digit. Such
+    /// an id needs no escaping in a URL.
     ///
     /// - Throws: `.malformed`.
     static func check(id: String) throws(ChatError) {

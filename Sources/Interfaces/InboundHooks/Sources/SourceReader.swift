@@ -86,7 +86,8 @@ struct SourceReader {
         return handshake
     }
 
-    /// The member `verify_token`. Null removes the token; an absent member keeps the previous token.
+    /// The member `verify_token`. Null removes the token; an absent member keeps the previous token. The result is nil
+    /// for handshakes other than `meta`.
     func verifyToken(for handshake: SourceHandshake, previous: String?) throws(ChatError) -> String? {
         let name = "verify_token"
         let token = fields.has(name) ? try fields.string(name, bytes: Self.secretBytes) : previous
@@ -149,7 +150,7 @@ struct SourceReader {
         return try Mapping(text, at: "#/mapping")
     }
 
-    /// The member `description`. Null removes the description; an absent member keeps the previous one.
+    /// The member `description`. Null removes the description; an absent member keeps the previous description.
     func description(previous: String?) throws(ChatError) -> String {
         guard fields.has("description") else { return previous ?? "" }
         return try fields.string("description", bytes: Self.descriptionBytes) ?? ""

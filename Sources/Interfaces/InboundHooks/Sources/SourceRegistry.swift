@@ -14,7 +14,7 @@ public final class SourceRegistry: Sendable {
     /// A source that is ready to receive posts.
     struct VerifiedSource: Sendable {
         let source: Source
-        /// One verifier for each secret; empty when the source verifies nothing.
+        /// The verifiers of the source, one for each secret; empty when the source verifies nothing.
         let verifiers: [any SignatureScheme]
     }
 
@@ -22,7 +22,7 @@ public final class SourceRegistry: Sendable {
     let logger: Logger
     private struct State: Sendable {
         var receivers: [RecordKey: VerifiedSource] = [:]
-        /// The first app. The paths of its sources do not contain the app's name.
+        /// The first app; nil until it is known. The paths of its sources do not contain the app's name.
         var firstApp: AppID?
     }
 
@@ -119,8 +119,8 @@ public final class SourceRegistry: Sendable {
 
     /// Deletes a source. Its id can then be used again.
     ///
-    /// - Throws: `.forbidden` when the caller's channels and types do not cover those of the source; `.notFound` when
-    ///   the app has no such source; `.stale` when the source does not have the version `etag`.
+    /// - Throws: `.forbidden` when the caller's channels and types do not cover the source's; `.notFound` when the app
+    ///   has no such source; `.stale` when the source does not have the version `etag`.
     public func delete(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         let source = try await source(id, by: caller)
         try Self.requireReach(of: source, by: caller)
@@ -149,8 +149,8 @@ public final class SourceRegistry: Sendable {
 }
 
 extension SourceRegistry {
-    /// Requires that the caller's channels and types cover those of the source. Other callers may neither change nor
-    /// delete the source.
+    /// Requires that the caller's channels and types cover the channels and types of the source. Other callers may
+    /// neither change nor delete the source.
     ///
     /// - Throws: `.forbidden`.
     static func requireReach(of source: Source, by caller: Caller) throws(ChatError) {
@@ -229,8 +229,8 @@ extension SourceRegistry {
         return revision
     }
 
-    /// Reads the stored requests, 8 at a time because each may be large. Removes the requests that are too old, and
-    /// those of a deleted source, so that a new source with the same id does not show them.
+    /// Reads the stored requests, 8 at a time because each may be large. Removes the requests that are too old, and the
+    /// requests of a deleted source, so that a new source with the same id does not show them.
     private func restoreRequests(in app: AppID) async throws(ChatError) {
         let edge = service.clock.now.adding(.zero - RequestLog.Bounds().age)
         var births: [RecordKey: Timetoken] = [:]
@@ -271,8 +271,8 @@ extension SourceRegistry {
         }
     }
 
-    /// Prepares a source for posts. Nil for a source that cannot be used, whose posts are then rejected. If the secrets
-    /// cannot be decrypted, posts are not accepted without verification.
+    /// Prepares a source for posts. Nil for a source that cannot be used, whose posts are then rejected. This includes
+    /// a source whose secrets cannot be decrypted, because its posts cannot be verified.
     private func receiver(of record: Record) -> VerifiedSource? {
         guard let source = Source(record, vault) else {
             logger.error(

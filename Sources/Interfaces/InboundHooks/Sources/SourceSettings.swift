@@ -33,7 +33,7 @@ public enum SourceScheme: Sendable, Hashable {
     /// True when the signature covers the body. The scheme `token` sends a token next to the body and signs nothing.
     var signsBody: Bool { self != .none && self != .signed(.token) }
 
-    /// True when the signature covers the body and no other data, as that of X does.
+    /// Returns true when the signature covers only the body, as in X's scheme.
     func signsBodyAlone(_ options: SchemeSettings) -> Bool {
         self == .signed(.generic) && options.timestampHeader == nil && [nil, "{body}"].contains(options.template)
     }
@@ -46,7 +46,7 @@ public enum SourceHandshake: String, Sendable, CaseIterable {
     case slack
     /// `GET ?hub.mode=subscribe&hub.verify_token=…&hub.challenge=…`. The token is a setting of the source.
     case meta
-    /// `GET ?crc_token=…`. The response contains the signature of the token, whoever sends the request.
+    /// `GET ?crc_token=…`. The response contains the signature of the token. Anyone can send this request.
     case x
     /// `OPTIONS` with `WebHook-Request-Origin` (CloudEvents webhooks, 4).
     case cloudevents
@@ -67,7 +67,7 @@ public struct SourceSettings: Sendable {
     var secretCount: Int { secrets.count }
     /// The handshake of the provider.
     public var handshake: SourceHandshake
-    /// The token of Meta's handshake. The API never returns it.
+    /// The token of Meta's handshake; nil for other handshakes. The API never returns the token.
     var verifyToken: String?
     /// The rules by which posts become events.
     public var mapping: Mapping
@@ -136,8 +136,8 @@ public struct SourceSettings: Sendable {
         self.description = description
     }
 
-    /// The verifiers of a post: one for each secret, so that the secret that signed is known. Empty when the source
-    /// verifies nothing.
+    /// The verifiers of a post, one for each secret, so that the result identifies the secret that signed. Empty when
+    /// the source verifies nothing.
     func verifiers() throws(SignatureSchemeError) -> [any SignatureScheme] {
         guard case .signed(let scheme) = self.scheme else { return [] }
         guard !secrets.isEmpty else { throw .noSecret }

@@ -24,7 +24,8 @@ extension NativeAPI {
         }
     }
 
-    /// `POST /v1/apps`
+    /// `POST /v1/apps`: creates an app. Returns the app with its secrets and its first admin key, and status 201. Only
+    /// the gateway's operator may call this route.
     func postApp(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try requireOperator(caller)
@@ -47,8 +48,8 @@ extension NativeAPI {
             body.bytes, status: 201, headers: [("Location", "/v1/apps/" + issued.app.id.name), Self.noStore])
     }
 
-    /// `GET /v1/apps/{id}`. The app's own admin also receives its secrets. An operator may read any app, without
-    /// secrets.
+    /// `GET /v1/apps/{id}`: returns an app. The app's own admin also receives the app's secrets. An operator may read
+    /// any app, without secrets.
     func getApp(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let app = AppID(request.name("id"))
@@ -69,8 +70,8 @@ extension NativeAPI {
         return Response.json(body.bytes, headers: [Self.noStore, ("ETag", tag)]).unlessKnown(tag, to: request.headers)
     }
 
-    /// `PATCH /v1/apps/{id}`. The app's own admin may change its settings. Operators may change its rates. Both may
-    /// change the retention.
+    /// `PATCH /v1/apps/{id}`: changes an app. The app's own admin may change its settings. Operators may change its
+    /// rates. Both may change the retention.
     func patchApp(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let app = AppID(request.name("id"))
@@ -98,7 +99,8 @@ extension NativeAPI {
         let hasRates = try rates(former.rates) != former.rates
         let etag = try await Precondition(request.headers).etag { former.etag }
         let changed = try await service.change(app, change, rates: hasRates ? rates : nil, ifMatch: etag, by: caller)
-        // The entry is already in the operator's audit log. The app's own admins must see the entry too.
+        // The entry is already in the operator's audit log. It is also written to the app's audit log for the app's own
+        // admins.
         if app != caller.app { await service.audit.write(AuditOperation("app.update", request, caller), in: app) }
         return .json(
             JSONText { writer in
@@ -108,7 +110,8 @@ extension NativeAPI {
             }.bytes, headers: [("ETag", EntityTag.quoted(changed.etag))])
     }
 
-    /// Parses the change of the public user fields: nil when the member is absent, the default for `null`.
+    /// Parses the change of the public user fields. Returns nil when the member is absent, and the default when the
+    /// member is `null`.
     private static func publicUserFields(_ fields: Fields) throws(ChatError) -> PublicUserFields? {
         guard fields.has("public_user_fields") else { return nil }
         guard let names = try fields.strings("public_user_fields") else { return .standard }
@@ -120,7 +123,7 @@ extension NativeAPI {
         return chosen
     }
 
-    /// `POST /v1/apps/{id}/rotate-secret`. The body is empty or `{"overlap_seconds": …}`.
+    /// `POST /v1/apps/{id}/rotate-secret`: replaces the app's secret. The body is empty or `{"overlap_seconds": …}`.
     func rotateAppSecret(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         guard AppID(request.name("id")) == caller.app else {
@@ -139,7 +142,7 @@ extension NativeAPI {
         return .json(body.bytes, headers: [Self.noStore])
     }
 
-    /// `DELETE /v1/apps/{id}`
+    /// `DELETE /v1/apps/{id}`: removes an app. Returns no content. Only the gateway's operator may call this route.
     func deleteApp(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try requireOperator(caller)

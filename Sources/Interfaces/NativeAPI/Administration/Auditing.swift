@@ -4,9 +4,9 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// As `asCaller`, for an action on the administration of an app: also writes an entry to the app's audit log. If
-    /// the action changes records, the entry is part of the same commit. Of the failed actions, only those that lack
-    /// rights are recorded.
+    /// Returns a handler like that of `asCaller`, which also writes an entry to the app's audit log. Used for the
+    /// administration of an app. If the action changes records, the entry is part of the same commit. A failed action
+    /// is recorded only if the caller lacked a right.
     func asAdministrator(
         _ action: String, _ act: @escaping AuthenticatedHandler, repeating: IdempotentRoute = .remembered,
         isConditional: Bool = false
@@ -26,7 +26,7 @@ extension NativeAPI {
     }
 
     /// Records a sign-in with an invalid credential. The entry belongs to no app, so it is stored in the operator's
-    /// log.
+    /// audit log.
     func recordFailedSignIn(_ request: Request, _ error: any Error) async {
         guard let error = error as? ChatError, error.slug == "credential_invalid",
             let app = service.keyring.apps.first(where: \.isFirst)
@@ -36,7 +36,8 @@ extension NativeAPI {
         await service.audit.write(operation, in: app.id, refusal: "credential_invalid")
     }
 
-    /// `GET /v1/audit`
+    /// `GET /v1/audit`: returns a page of the app's audit log. The page can be filtered by actor, action, resource and
+    /// result.
     func getAudit(_ request: Request, _ caller: Caller) async throws -> Response {
         let filters = ["actor", "action", "resource", "result"]
         let parameters = try Parameters(request.query, known: filters + Listing.timedNames)
@@ -70,7 +71,8 @@ extension AuditOperation {
 }
 
 extension Response {
-    /// The name of the created resource: the last segment of the `Location` field.
+    /// The name of the created resource: the last segment of the `Location` field. Nil when the response has no such
+    /// field.
     fileprivate var createdName: String? {
         headers.first { $0.name == "Location" }.flatMap { $0.value.split(separator: "/").last.map(String.init) }
     }

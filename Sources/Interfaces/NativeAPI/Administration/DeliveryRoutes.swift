@@ -5,7 +5,8 @@ import JSON
 import Webhooks
 
 extension NativeAPI {
-    /// `GET /v1/deliveries`
+    /// `GET /v1/deliveries`: returns a page of the app's deliveries. The page can be filtered by subscriber, status,
+    /// event, type and channel.
     func getDeliveries(_ request: Request, _ caller: Caller) async throws -> Response {
         try OtherNames.ofDeliveryList.refuse(in: request.query)
         let parameters = try Parameters(
@@ -27,7 +28,7 @@ extension NativeAPI {
         return .json(JSONText(capacity: 1024) { found.delivery.print(to: &$0, attempts: found.attempts) }.bytes)
     }
 
-    /// `POST /v1/deliveries/{id}/retry`
+    /// `POST /v1/deliveries/{id}/retry`: schedules another attempt of a delivery. Returns the delivery with status 202.
     func retryDelivery(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let delivery = try await webhooks.deliveries.retry(request.name("id"), by: caller)

@@ -6,15 +6,15 @@ import JSON
 import Signing
 
 extension NativeAPI {
-    /// `POST /in/{source}` and `POST /in/{app}/{source}`: accepts a post of another service, which its signature
-    /// authenticates.
+    /// `POST /in/{source}` and `POST /in/{app}/{source}`: accepts a post of another service. The signature of the post
+    /// authenticates the service.
     func postInbound(_ request: Request) async throws -> Response {
         let (post, source, app) = (post(request), request.name("source"), request.parameters["app"])
         guard !inbound.receiver.refusesEncoding(of: post, for: source, in: app) else { throw Self.encodedPost }
         return try await inbound.receiver.accept(post, for: source, in: app).response
     }
 
-    /// Logs a post that is larger than the limit. The server refuses the post, and the source's owner finds it in the
+    /// Logs a post that is larger than the limit. The server rejects the post, and the source's owner finds it in the
     /// log of requests.
     @Sendable func recordTooLargePost(_ request: Request) {
         inbound.receiver.recordTooLarge(
@@ -22,7 +22,7 @@ extension NativeAPI {
             in: request.parameters["app"])
     }
 
-    /// `GET` and `OPTIONS` of the same addresses: answers a provider's check whether it may post to the address.
+    /// `GET` and `OPTIONS` of the same addresses: responds to a provider's check whether it may post to the address.
     func answerInboundChallenge(_ request: Request) async throws -> Response {
         let (source, app) = (request.name("source"), request.parameters["app"])
         if let answer = try inbound.receiver.answerChallenge(post(request), for: source, in: app) {

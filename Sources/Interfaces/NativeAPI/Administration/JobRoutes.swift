@@ -12,7 +12,8 @@ extension NativeAPI {
         "only", "after", "before", "types", "channels", "filter", "rate_per_second", "dry_run",
     ]
 
-    /// `POST /v1/webhooks/{id}/replay`
+    /// `POST /v1/webhooks/{id}/replay`: begins a job that sends a webhook's selected deliveries again. Returns the
+    /// job's id and the number of deliveries with status 202. A dry run returns only the number.
     func replayWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.require(.manage)
@@ -29,7 +30,8 @@ extension NativeAPI {
         return try await begin(.replay, scope, fields, caller)
     }
 
-    /// `POST /v1/deliveries/redrive`
+    /// `POST /v1/deliveries/redrive`: begins a job that retries dead or failed deliveries. Returns the job's id and the
+    /// number of deliveries with status 202. A dry run returns only the number.
     func redriveDeliveries(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.require(.manage)
@@ -42,7 +44,8 @@ extension NativeAPI {
         return try await begin(.redrive, scope, fields, caller)
     }
 
-    /// `POST /v1/deliveries/purge`
+    /// `POST /v1/deliveries/purge`: begins a job that removes dead deliveries. Returns the job's id and the number of
+    /// deliveries with status 202. A dry run returns only the number.
     func purgeDeliveries(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.require(.manage)
@@ -67,7 +70,7 @@ extension NativeAPI {
         return fields
     }
 
-    /// `GET /v1/jobs`
+    /// `GET /v1/jobs`: returns a page of the app's jobs. The page can be filtered by state.
     func getJobs(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: Listing.timedNames + ["state"])
         let page = try await webhooks.jobs.list(
@@ -75,28 +78,28 @@ extension NativeAPI {
         return Listing.response(page, to: request) { $0.print(to: &$1) }
     }
 
-    /// `GET /v1/jobs/{id}`
+    /// `GET /v1/jobs/{id}`: returns a job with its progress.
     func getJob(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         return Self.response(try await webhooks.jobs.job(request.name("id"), by: caller))
     }
 
-    /// `POST /v1/jobs/{id}/pause`
+    /// `POST /v1/jobs/{id}/pause`: pauses a job and returns the job.
     func pauseJob(_ request: Request, _ caller: Caller) async throws -> Response {
         try await set(.paused, request, caller)
     }
 
-    /// `POST /v1/jobs/{id}/resume`
+    /// `POST /v1/jobs/{id}/resume`: continues a paused job and returns the job.
     func resumeJob(_ request: Request, _ caller: Caller) async throws -> Response {
         try await set(.running, request, caller)
     }
 
-    /// `POST /v1/jobs/{id}/cancel`
+    /// `POST /v1/jobs/{id}/cancel`: ends a job early and returns the job.
     func cancelJob(_ request: Request, _ caller: Caller) async throws -> Response {
         try await set(.cancelled, request, caller)
     }
 
-    /// `GET /v1/webhooks/{id}/stats`
+    /// `GET /v1/webhooks/{id}/stats`: returns the delivery statistics of a webhook.
     func getWebhookStats(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let stats = try await webhooks.deliveries.stats(of: request.name("id"), by: caller)

@@ -10,7 +10,8 @@ extension NativeAPI {
     private static let keyMembers =
         ["name", "scopes", "channels", "types", "expires_at", "jwt"] + RatePolicies.memberNames
 
-    /// `GET /v1/keys`
+    /// `GET /v1/keys`: returns a page of the app's API keys without their texts. The page can be filtered by the time
+    /// of last use.
     func getKeys(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(
             request.query, known: Listing.timedNames + ["last_used_after", "last_used_before"])
@@ -27,7 +28,8 @@ extension NativeAPI {
         return Listing.response(page, to: request) { print($0, to: &$1) }
     }
 
-    /// `POST /v1/keys`
+    /// `POST /v1/keys`: creates an API key, or registers a public key that verifies users' tokens. Returns the key with
+    /// status 201. The text of an API key is only in this response.
     func postKey(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.require(.admin)
@@ -62,7 +64,7 @@ extension NativeAPI {
         return .signature(key, pem: pem)
     }
 
-    /// `GET /v1/keys/{id}`
+    /// `GET /v1/keys/{id}`: returns a key without its text.
     func getKey(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let known = try key(request, caller)
@@ -99,7 +101,7 @@ extension NativeAPI {
         return response(changed)
     }
 
-    /// `DELETE /v1/keys/{id}`
+    /// `DELETE /v1/keys/{id}`: revokes a key. Returns no content.
     func deleteKey(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let etag = try await Precondition(request.headers).etag { try key(request, caller).etag }
@@ -107,7 +109,7 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// The header field of responses with a secret. It forbids caches to store them.
+    /// The header field of responses that contain a secret. It forbids caches to store the responses.
     static let noStore = (name: "Cache-Control", value: "no-store")
 
     private func scopes(_ fields: Fields) throws(ChatError) -> Scopes {

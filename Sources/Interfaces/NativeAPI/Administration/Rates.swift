@@ -3,8 +3,8 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// The rates of keys and apps in requests: `rate_limit` limits requests, `event_quota` limits events. Each is a number
-/// per window of time.
+/// The rates of keys and apps in requests. `rate_limit` limits requests, and `event_quota` limits events. Each rate is
+/// a number per window of time.
 extension RatePolicies {
     static let memberNames = ["rate_limit", "event_quota"]
     private static let quantities = 1...1_000_000_000_000
@@ -12,7 +12,7 @@ extension RatePolicies {
 
     /// Parses the rates in a request. An absent member keeps its former policy; `null` removes a policy.
     ///
-    /// - Parameter former: the present rates.
+    /// - Parameter former: the rates before the request.
     init(_ fields: Fields, former: RatePolicies = RatePolicies()) throws(ChatError) {
         self = former
         if fields.has("rate_limit") { requests = try Self.policy("rate_limit", fields) }

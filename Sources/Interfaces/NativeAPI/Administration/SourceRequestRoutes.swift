@@ -5,9 +5,9 @@ import InboundHooks
 import JSON
 import Signing
 
-/// The latest requests to a source.
+/// Routes of the latest requests to a source.
 extension NativeAPI {
-    /// `GET /v1/sources/{id}/requests`: the newest first.
+    /// `GET /v1/sources/{id}/requests`: returns a page of the latest requests to a source, the newest first.
     func getSourceRequests(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: Listing.timedNames + ["outcome"])
         let listing = try Listing(parameters, of: request, limits: limits)
@@ -19,14 +19,14 @@ extension NativeAPI {
         return Listing.response(page, to: request) { $0.print(to: &$1) }
     }
 
-    /// `GET /v1/sources/{id}/requests/{request}`
+    /// `GET /v1/sources/{id}/requests/{request}`: returns a logged request of a source, including its body.
     func getSourceRequest(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let logged = try await inbound.receiver.request(request.name("request"), of: request.name("id"), by: caller)
         return .json(JSONText(capacity: logged.body.count + 1024) { logged.print(to: &$0) }.bytes)
     }
 
-    /// `POST /v1/sources/{id}/requests/{request}/replay`
+    /// `POST /v1/sources/{id}/requests/{request}/replay`: processes a logged request again, and returns the result.
     func replaySourceRequest(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let id = request.name("id")
@@ -59,7 +59,7 @@ extension InboundRequest {
         if let text = String(validating: body, as: UTF8.self) {
             writer.member("body", text)
         } else {
-            // The stored bytes are not valid UTF-8: the body is not text, or storing cut it inside a character.
+            // The stored bytes are not valid UTF-8, because the body is not text or was truncated inside a character.
             writer.member("body_base64", Base64.encode(body))
         }
         writer.member("body_bytes", bodyBytes)

@@ -76,8 +76,9 @@ extension NativeAPI {
 
 /// The response to a test of a source.
 extension NativeAPI {
-    /// Prints the result of a test. Events are listed while the listed pairs of event and webhook number at most
-    /// `Limits.dryRunMatches`. The remaining events are only counted, in `left_out`.
+    /// Prints the result of a test. The result lists, for each event, whether each webhook would receive it. Events are
+    /// listed until the number of listed pairs of event and webhook reaches `Limits.dryRunMatches`. The remaining
+    /// events are only counted, in `left_out`.
     private func print(_ trial: MappingTestResult, for caller: Caller, to writer: inout JSONWriter) async throws {
         writer.beginObject()
         writer.member("verified", trial.isVerified)

@@ -9,14 +9,14 @@ extension NativeAPI {
     private static let pullWaitSeconds = 0...25
     private static let nackDelaySeconds = 0...86_400
 
-    /// `GET /v1/subscriptions`
+    /// `GET /v1/subscriptions`: returns a page of the app's pull subscriptions.
     func getSubscriptions(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
         let page = try await webhooks.subscriptions.list(listing.list, by: caller)
         return Listing.response(page, to: request) { $0.print(to: &$1) }
     }
 
-    /// `POST /v1/subscriptions`
+    /// `POST /v1/subscriptions`: creates a pull subscription and returns it with status 201.
     func postSubscription(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.require(.manage)
@@ -27,14 +27,14 @@ extension NativeAPI {
         return Self.response(made, status: 201, headers: [("Location", "/v1/subscriptions/" + made.id)])
     }
 
-    /// `GET /v1/subscriptions/{id}`
+    /// `GET /v1/subscriptions/{id}`: returns a pull subscription, or 304 when the client has the current version.
     func getSubscription(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let subscription = try await webhooks.subscriptions.subscription(request.name("id"), by: caller)
         return Self.response(subscription).unlessKnown(version: subscription.etag, to: request.headers)
     }
 
-    /// `PATCH /v1/subscriptions/{id}`: a merge patch (RFC 7396).
+    /// `PATCH /v1/subscriptions/{id}`: changes a pull subscription by a merge patch (RFC 7396).
     func patchSubscription(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.require(.manage)
@@ -47,7 +47,7 @@ extension NativeAPI {
         return Self.response(changed)
     }
 
-    /// `DELETE /v1/subscriptions/{id}`
+    /// `DELETE /v1/subscriptions/{id}`: removes a pull subscription. Returns no content.
     func deleteSubscription(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let etag = try await requiredSubscriptionTag(request, caller)
@@ -55,7 +55,7 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// `POST /v1/subscriptions/{id}/pull`: waits for deliveries.
+    /// `POST /v1/subscriptions/{id}/pull`: returns the next deliveries of a subscription, and waits if there are none.
     func pullSubscription(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: ["limit", "wait_seconds"])
@@ -80,14 +80,16 @@ extension NativeAPI {
         return .json(writer.bytes, headers: [Self.noStore])
     }
 
-    /// `POST /v1/subscriptions/{id}/ack`
+    /// `POST /v1/subscriptions/{id}/ack`: acknowledges pulled deliveries, so that they are not delivered again. Returns
+    /// a result for each delivery: `acknowledged` or `lost`.
     func acknowledge(_ request: Request, _ caller: Caller) async throws -> Response {
         let (ids, _) = try ackIDs(request, known: [])
         let done = try await webhooks.subscriptions.acknowledge(ids, of: request.name("id"), by: caller)
         return Self.results(ids, done, "acknowledged")
     }
 
-    /// `POST /v1/subscriptions/{id}/nack`
+    /// `POST /v1/subscriptions/{id}/nack`: returns pulled deliveries to the queue, to be delivered again after a delay.
+    /// Returns a result for each delivery: `returned` or `lost`.
     func refuseDeliveries(_ request: Request, _ caller: Caller) async throws -> Response {
         let (ids, fields) = try ackIDs(request, known: ["delay_seconds"])
         let delay = try fields.integer("delay_seconds", in: Self.nackDelaySeconds) ?? 0
@@ -96,7 +98,8 @@ extension NativeAPI {
         return Self.results(ids, done, "returned")
     }
 
-    /// `POST /v1/subscriptions/{id}/extend`
+    /// `POST /v1/subscriptions/{id}/extend`: extends the deadlines of pulled deliveries. Returns a result for each
+    /// delivery: `extended` or `lost`.
     func extendDeliveries(_ request: Request, _ caller: Caller) async throws -> Response {
         let (ids, fields) = try ackIDs(request, known: ["seconds"])
         let seconds = try fields.required("seconds", fields.integer("seconds", in: SubscriptionSettings.deadlines))
@@ -105,7 +108,8 @@ extension NativeAPI {
         return Self.results(ids, done, "extended")
     }
 
-    /// `POST /v1/subscriptions/{id}/seek`
+    /// `POST /v1/subscriptions/{id}/seek`: moves a subscription to an earlier or later position in the log. Returns the
+    /// numbers of skipped and replayed deliveries and the position that was reached.
     func seekSubscription(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(request.body.bytes, limits: limits, known: ["to"])
@@ -182,7 +186,7 @@ extension SubscriptionSettings {
         "max_attempts", Parameters.include,
     ]
 
-    /// Applies the members of a request: an absent member keeps its value, `null` restores the default.
+    /// Applies the members of a request. An absent member keeps its value, and `null` restores the default.
     fileprivate mutating func merge(_ fields: Fields, limits: Limits) throws(ChatError) {
         let defaults = SubscriptionSettings()
         if fields.has("types") {

@@ -5,11 +5,11 @@ import JSON
 import Webhooks
 
 extension NativeAPI {
-    /// The bounds, in seconds, of the time for which the old secret stays valid. The maximum is one week; an
-    /// administrator whose receiver needs longer can rotate again.
+    /// The bounds, in seconds, of the time for which the old secret stays valid. The maximum is one week. An
+    /// administrator whose receiver needs longer can rotate the secret again.
     private static let overlapSeconds = 0...604_800
 
-    /// `GET /v1/webhooks`
+    /// `GET /v1/webhooks`: returns a page of the app's webhooks. The page can be filtered by status.
     func getWebhooks(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: Listing.timedNames + ["status"])
         let page = try await webhooks.registry.list(
@@ -17,7 +17,7 @@ extension NativeAPI {
         return Listing.response(page, to: request) { $0.print(to: &$1) }
     }
 
-    /// `POST /v1/webhooks`
+    /// `POST /v1/webhooks`: creates a webhook. Returns the webhook and its secret with status 201.
     func postWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.require(.manage)
@@ -28,14 +28,14 @@ extension NativeAPI {
             headers: [("Location", "/v1/webhooks/" + issued.webhook.id)])
     }
 
-    /// `GET /v1/webhooks/{id}`
+    /// `GET /v1/webhooks/{id}`: returns a webhook without its secret, or 304 when the client has the current version.
     func getWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let webhook = try await webhooks.registry.webhook(request.name("id"), by: caller)
         return Self.response(webhook).unlessKnown(version: webhook.etag, to: request.headers)
     }
 
-    /// `PATCH /v1/webhooks/{id}`
+    /// `PATCH /v1/webhooks/{id}`: changes a webhook by a merge patch and returns the webhook.
     func patchWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.require(.manage)
@@ -45,7 +45,7 @@ extension NativeAPI {
             try await webhooks.registry.patch(request.name("id"), with: patch, ifMatch: etag, by: caller))
     }
 
-    /// `DELETE /v1/webhooks/{id}`
+    /// `DELETE /v1/webhooks/{id}`: removes a webhook. Returns no content.
     func deleteWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let etag = try await requiredETag(request, caller)
@@ -53,8 +53,8 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// `POST /v1/webhooks/{id}/enable`. The body is empty or states the treatment of waiting deliveries: `{"held":
-    /// "dead"}`.
+    /// `POST /v1/webhooks/{id}/enable`: enables a webhook. The body is empty or states the treatment of waiting
+    /// deliveries: `{"held": "dead"}`.
     func enableWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: ["held"])
@@ -65,14 +65,15 @@ extension NativeAPI {
             try await webhooks.registry.enable(request.name("id"), held: held, ifMatch: etag, by: caller))
     }
 
-    /// `POST /v1/webhooks/{id}/disable`
+    /// `POST /v1/webhooks/{id}/disable`: disables a webhook and returns the webhook.
     func disableWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let etag = try await requiredETag(request, caller)
         return Self.response(try await webhooks.registry.disable(request.name("id"), ifMatch: etag, by: caller))
     }
 
-    /// `POST /v1/webhooks/{id}/rotate-secret`. The body is empty or `{"overlap_seconds": …, "secret": "whsec_…"}`.
+    /// `POST /v1/webhooks/{id}/rotate-secret`: replaces a webhook's secret. The body is empty or `{"overlap_seconds":
+    /// …, "secret": "whsec_…"}`.
     func rotateSecret(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: ["overlap_seconds", "secret"])
@@ -83,7 +84,7 @@ extension NativeAPI {
         return Self.response(issued.webhook, secret: issued.secret)
     }
 
-    /// `POST /v1/signing-key/rotate`: an empty body, or `{"overlap_seconds": …}`.
+    /// `POST /v1/signing-key/rotate`: replaces the app's signing key. The body is empty or `{"overlap_seconds": …}`.
     func rotateSigningKey(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: ["overlap_seconds"])
@@ -92,7 +93,7 @@ extension NativeAPI {
         return .json(JSONText { key.print(to: &$0) }.bytes)
     }
 
-    /// `POST /v1/webhooks/{id}/test`: waits for the receiver's response.
+    /// `POST /v1/webhooks/{id}/test`: sends a test post to the receiver, and returns the receiver's response.
     func testWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let attempt = try await webhooks.deliveries.test(webhook: request.name("id"), by: caller)
@@ -135,8 +136,8 @@ extension NativeAPI {
                 meta: fields.member("meta") == nil ? nil : fields.raw("meta")))
     }
 
-    /// `GET /.well-known/jwks.json`: returns the public keys of all apps whose webhooks sign with Ed25519, or with
-    /// `?app=` those of one app.
+    /// `GET /.well-known/jwks.json`: returns the public keys of all apps whose webhooks sign with Ed25519. With
+    /// `?app=`, returns only the public keys of one app.
     func getKeySet(_ request: Request) async throws -> Response {
         let parameters = try Parameters(request.query, known: ["app"])
         let app = try parameters.text("app").map { AppID($0) }
@@ -152,15 +153,15 @@ extension NativeAPI {
         return .json(body.bytes, headers: [("Cache-Control", "public, max-age=300")])
     }
 
-    /// Parses the body of a route that writes members. An empty body is refused, because a client that sends no body by
-    /// mistake would reset all members; `{}` resets them.
+    /// Parses the body of a route that writes members. An empty body is rejected, because a client that sends no body
+    /// by mistake would reset all members. To reset all members, the client sends `{}`.
     ///
     /// - Throws: the errors of ``Fields``.
     func requiredFields(_ request: Request, known: [String]) throws -> Fields {
         try Fields(request, limits: limits, known: known)
     }
 
-    /// The body of a route whose body is optional; nil without one.
+    /// Parses the body of a route whose body is optional; nil when the body is empty.
     func optionalFields(_ request: Request, known: [String]) throws -> Fields? {
         request.body.bytes.isEmpty ? nil : try Fields(request.body.bytes, limits: limits, known: known)
     }

@@ -30,14 +30,15 @@ extension NativeAPI {
             .delete, "/v1/channels/{channel}/operators/{user}", handler: asCaller(Self.unconditional(deleteOperator)))
     }
 
-    /// `GET /v1/channels`
+    /// `GET /v1/channels`: returns a page of the app's channel records.
     private func getChannels(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try RecordListing(request, limits: limits)
         let page = try await chat(for: caller, request).channels(listing.list)
         return Listing.response(page, to: request) { $0.show(to: &$1) }
     }
 
-    /// `POST /v1/channels`
+    /// `POST /v1/channels`: creates a channel and returns its record with status 201. Returns an existing direct or
+    /// distinct channel with status 200.
     private func postChannel(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(
@@ -58,8 +59,8 @@ extension NativeAPI {
         return Self.response(made.record, createdAt: made.isNew ? location : nil)
     }
 
-    /// `GET /v1/channels/{channel}`. The response is never a 304, because its counts can change while the record's
-    /// version stays the same.
+    /// `GET /v1/channels/{channel}`: returns a channel's record with its current counts. The response is never a 304,
+    /// because the counts can change while the record's version stays the same.
     private func getChannel(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         guard let view = try await chat(for: caller, request).channelView(request.name("channel")) else {
@@ -68,7 +69,8 @@ extension NativeAPI {
         return Self.response(view).unlessKnown(version: view.channel.etag, to: request.headers)
     }
 
-    /// `PUT /v1/channels/{channel}`: creates the record, or replaces its writable members.
+    /// `PUT /v1/channels/{channel}`: creates the channel's record, or replaces its writable members. Returns the record
+    /// with status 201 or 200.
     private func putChannel(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: ChannelEdit.members + ["kind"])
@@ -82,7 +84,7 @@ extension NativeAPI {
         return Self.response(written.record, createdAt: written.isNew ? request.path : nil)
     }
 
-    /// `PATCH /v1/channels/{channel}`
+    /// `PATCH /v1/channels/{channel}`: changes a channel's record and returns the record.
     private func patchChannel(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: ChannelEdit.members)
@@ -93,7 +95,7 @@ extension NativeAPI {
         return Self.response(view)
     }
 
-    /// `DELETE /v1/channels/{channel}`
+    /// `DELETE /v1/channels/{channel}`: removes a channel. Returns no content, or 404 when the channel has no record.
     private func deleteChannel(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
         let chat = try chat(for: caller, request)
@@ -103,7 +105,8 @@ extension NativeAPI {
         return try Self.removed(wasThere, "channel '\(request.name("channel"))' has no record")
     }
 
-    /// `PUT /v1/channels/{channel}/operators/{user}`
+    /// `PUT /v1/channels/{channel}/operators/{user}`: makes a user an operator of a channel. Returns the channel's
+    /// record.
     private func putOperator(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: [ActorName.parameter])
@@ -112,7 +115,8 @@ extension NativeAPI {
         return Self.response(view)
     }
 
-    /// `DELETE /v1/channels/{channel}/operators/{user}`
+    /// `DELETE /v1/channels/{channel}/operators/{user}`: makes an operator of a channel an ordinary member. Returns no
+    /// content.
     private func deleteOperator(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
         _ = try await chat(for: caller, request).appoint(
@@ -136,7 +140,7 @@ extension ChannelEdit {
 
     /// Parses a change of a channel record.
     ///
-    /// - Parameter merging: true when `data` and `custom` are merged into the present values, as by a merge patch.
+    /// - Parameter merging: true when `data` and `custom` are merged into the current values, as by a merge patch.
     init(_ fields: Fields, merging: Bool = false) throws(ChatError) {
         self.init()
         name = try fields.edit("name")

@@ -58,7 +58,7 @@ struct ChannelValueRoutes<Value: Sendable>: Sendable {
         router.add(.delete, one, handler: api.asCaller(deleteOne))
     }
 
-    /// `GET /v1/channels/{channel}/metadata`, `…/metacounters`
+    /// `GET /v1/channels/{channel}/metadata`, `…/metacounters`: returns all values of a channel.
     private func getAll(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let (values, etag) = try await fetch(try api.chat(for: caller, request), request.name("channel"))
@@ -82,7 +82,8 @@ struct ChannelValueRoutes<Value: Sendable>: Sendable {
         try await change(.set, isAdding: true, request, caller)
     }
 
-    /// `POST /v1/channels/{channel}/increment-metacounters`: adds to counters; a negative number decreases one.
+    /// `POST /v1/channels/{channel}/increment-metacounters`: adds numbers to counters. A negative number decreases a
+    /// counter.
     func increment(_ request: Request, _ caller: Caller) async throws -> Response {
         try await change(.inc, isAdding: false, request, caller)
     }
@@ -101,7 +102,7 @@ struct ChannelValueRoutes<Value: Sendable>: Sendable {
         return response(values)
     }
 
-    /// `DELETE /v1/channels/{channel}/metadata`, `…/metacounters`
+    /// `DELETE /v1/channels/{channel}/metadata`, `…/metacounters`: removes the given keys, or all keys.
     private func deleteAll(_ request: Request, _ caller: Caller) async throws -> Response {
         let count = try await delete(nil, request, caller).count
         return .json(
@@ -112,7 +113,7 @@ struct ChannelValueRoutes<Value: Sendable>: Sendable {
             }.bytes)
     }
 
-    /// `GET /v1/channels/{channel}/metadata/{key}`, `…/metacounters/{key}`
+    /// `GET /v1/channels/{channel}/metadata/{key}`, `…/metacounters/{key}`: returns the value of one key.
     private func getOne(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let (values, etag) = try await fetch(try api.chat(for: caller, request), request.name("channel"))
@@ -121,7 +122,7 @@ struct ChannelValueRoutes<Value: Sendable>: Sendable {
         return response(value: value, headers: [("ETag", tag)]).unlessKnown(tag, to: request.headers)
     }
 
-    /// `PUT /v1/channels/{channel}/metadata/{key}`, `…/metacounters/{key}`
+    /// `PUT /v1/channels/{channel}/metadata/{key}`, `…/metacounters/{key}`: sets the value of one key.
     private func putOne(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try api.requiredFields(request, known: ["value", "by"])
@@ -134,7 +135,7 @@ struct ChannelValueRoutes<Value: Sendable>: Sendable {
             ? response(value: value) : response(value: value, status: 201, headers: [("Location", request.path)])
     }
 
-    /// `DELETE /v1/channels/{channel}/metadata/{key}`, `…/metacounters/{key}`
+    /// `DELETE /v1/channels/{channel}/metadata/{key}`, `…/metacounters/{key}`: removes one key.
     private func deleteOne(_ request: Request, _ caller: Caller) async throws -> Response {
         guard try await !delete([request.name("key")], request, caller).isEmpty else { throw noKey(request) }
         return .empty()
@@ -246,8 +247,8 @@ extension ChannelValueRoutes<Int64> {
             })
     }
 
-    /// Parses the counter from its digits, because not every JSON number type represents 64 bits exactly. `24.0` is an
-    /// integer too, as in JSON Schema.
+    /// Parses a counter from its digits, because a `Double` cannot represent every 64-bit integer. `24.0` is an integer
+    /// too, as in JSON Schema. Nil when the member is absent.
     private static func counter(_ name: String, _ fields: Fields) throws(ChatError) -> Int64? {
         guard let text = fields.raw(name)?.description else { return nil }
         guard let value = Int64(text) ?? whole(fields.value[name]) else {

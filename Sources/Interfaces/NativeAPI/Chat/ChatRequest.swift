@@ -23,7 +23,7 @@ extension NativeAPI {
 enum ActorName {
     static let parameter = "by"
 
-    /// The description of an invalid user name; nil for a valid one.
+    /// The description of the error in an invalid user name; nil for a valid user name.
     fileprivate static func fault(_ name: String) -> String? {
         do throws(ChatError) {
             try Names.check(user: name)
@@ -64,7 +64,7 @@ extension NativeAPI {
         router.add(.post, "/v1/channels/{channel}/invites/{user}/decline", body: body, handler: asCaller(declineInvite))
     }
 
-    /// `POST /v1/channels/{channel}/invites`
+    /// `POST /v1/channels/{channel}/invites`: invites users to a channel and returns their memberships.
     private func postInvites(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(request.body.bytes, limits: limits, known: ["users", ActorName.parameter])
@@ -82,7 +82,7 @@ extension NativeAPI {
         return .json(answer.bytes)
     }
 
-    /// `POST /v1/channels/{channel}/invites/{user}/accept`
+    /// `POST /v1/channels/{channel}/invites/{user}/accept`: accepts a user's invitation and returns the membership.
     private func acceptInvite(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: [ActorName.parameter])
@@ -91,7 +91,7 @@ extension NativeAPI {
         return Self.response(membership, to: caller)
     }
 
-    /// `POST /v1/channels/{channel}/invites/{user}/decline`
+    /// `POST /v1/channels/{channel}/invites/{user}/decline`: declines a user's invitation. Returns no content.
     private func declineInvite(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: [ActorName.parameter])

@@ -22,7 +22,7 @@ extension NativeAPI {
         router.add(.delete, "/v1/channel-groups/{group}", handler: asCaller(deleteGroup))
     }
 
-    /// `GET /v1/channel-groups`
+    /// `GET /v1/channel-groups`: returns a page of the app's channel groups, each with the number of its channels.
     private func getGroups(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
         let chat = try chat(for: caller, request)
@@ -34,7 +34,8 @@ extension NativeAPI {
         }
     }
 
-    /// `GET /v1/channel-groups/{group}`
+    /// `GET /v1/channel-groups/{group}`: returns a channel group with its channels, or 404 when the group does not
+    /// exist.
     private func getGroup(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         guard let group = try await chat(for: caller, request).group(request.name("group")) else {
@@ -45,7 +46,8 @@ extension NativeAPI {
 
     private static let groupMembers = ["channels"]
 
-    /// `PUT /v1/channel-groups/{group}`
+    /// `PUT /v1/channel-groups/{group}`: creates a channel group or replaces its channels. Returns the group with
+    /// status 201 or 200.
     private func putGroup(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: Self.groupMembers)
@@ -58,7 +60,8 @@ extension NativeAPI {
         return Self.response(written.record, createdAt: written.isNew ? request.path : nil)
     }
 
-    /// `PATCH /v1/channel-groups/{group}`
+    /// `PATCH /v1/channel-groups/{group}`: replaces the channels of an existing group if the body contains `channels`.
+    /// Returns the group.
     private func patchGroup(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: Self.groupMembers)
@@ -72,7 +75,8 @@ extension NativeAPI {
         return Self.response(written.record)
     }
 
-    /// `POST /v1/channel-groups/{group}/channels`: adds and removes channels; creates the group if it does not exist.
+    /// `POST /v1/channel-groups/{group}/channels`: adds channels to a group and removes channels from it. Creates the
+    /// group if it does not exist.
     private func postGroupChannels(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: ["add", "remove"])
@@ -84,7 +88,8 @@ extension NativeAPI {
         return Self.response(written.record)
     }
 
-    /// `DELETE /v1/channel-groups/{group}`
+    /// `DELETE /v1/channel-groups/{group}`: removes a channel group. Returns no content, or 404 when the group does not
+    /// exist.
     private func deleteGroup(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let chat = try chat(for: caller, request)

@@ -27,14 +27,14 @@ extension NativeAPI {
         )
     }
 
-    /// `GET /v1/channels/{channel}/members`
+    /// `GET /v1/channels/{channel}/members`: returns a page of the memberships of a channel.
     private func getMembers(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try RecordListing(request, limits: limits)
         let page = try await chat(for: caller, request).members(of: request.name("channel"), listing.list)
         return Listing.response(page, to: request) { $0.show(to: caller, &$1) }
     }
 
-    /// `GET /v1/channels/{channel}/members/{user}`
+    /// `GET /v1/channels/{channel}/members/{user}`: returns a membership, or 404 when the user is not a member.
     private func getMember(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let chat = try chat(for: caller, request)
@@ -46,7 +46,8 @@ extension NativeAPI {
         return Self.response(membership, to: caller).unlessKnown(EntityTag.quoted(membership.etag), to: request.headers)
     }
 
-    /// `PUT /v1/channels/{channel}/members/{user}`: joins, accepts an invitation, or admits a user.
+    /// `PUT /v1/channels/{channel}/members/{user}`: makes a user a member of a channel: the user joins, accepts an
+    /// invitation, or is added by another user.
     private func putMember(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: MembershipEdit.members)
@@ -60,7 +61,7 @@ extension NativeAPI {
         return Self.response(written.record, to: caller, createdAt: written.isNew ? request.path : nil)
     }
 
-    /// `PATCH /v1/channels/{channel}/members/{user}`
+    /// `PATCH /v1/channels/{channel}/members/{user}`: changes a membership and returns it.
     private func patchMember(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: MembershipEdit.members)
@@ -74,7 +75,8 @@ extension NativeAPI {
         return Self.response(membership, to: caller)
     }
 
-    /// `DELETE /v1/channels/{channel}/members/{user}`: leaves, or removes another user.
+    /// `DELETE /v1/channels/{channel}/members/{user}`: ends a membership: the user leaves, or is removed by another
+    /// user.
     private func deleteMember(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter, "reason"])
         let (chat, channel, user) = (try chat(for: caller, request), request.name("channel"), request.name("user"))
@@ -88,7 +90,8 @@ extension NativeAPI {
             wasThere, "user '\(user)' is not a member of channel '\(channel)'", slug: "no_such_member")
     }
 
-    /// `PUT /v1/channels/{channel}/members/{user}/hidden`
+    /// `PUT /v1/channels/{channel}/members/{user}/hidden`: hides a channel in the user's list of channels. Returns the
+    /// membership.
     private func putHidden(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(
@@ -101,7 +104,8 @@ extension NativeAPI {
         return Self.response(membership, to: caller)
     }
 
-    /// `DELETE /v1/channels/{channel}/members/{user}/hidden`
+    /// `DELETE /v1/channels/{channel}/members/{user}/hidden`: shows a hidden channel in the user's list again. Returns
+    /// no content.
     private func deleteHidden(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
         _ = try await chat(for: caller, request).unhide(
@@ -124,7 +128,7 @@ extension MembershipEdit {
     /// - Parameters:
     ///   - replacing: true when absent members are cleared. The role is not cleared: if it is absent, the operators of
     ///     the channel determine the role.
-    ///   - merging: true when `custom` is merged into the present value, as by a merge patch.
+    ///   - merging: true when `custom` is merged into the current value, as by a merge patch.
     init(_ fields: Fields, replacing: Bool = false, merging: Bool = false) throws(ChatError) {
         self.init()
         type = try fields.edit("type", replacing: replacing)

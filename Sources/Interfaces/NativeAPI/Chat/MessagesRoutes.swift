@@ -27,7 +27,7 @@ extension NativeAPI {
 
     private static let pageParameters = ["user"] + Listing.timedNames
 
-    /// `GET /v1/channels/{channel}/messages`
+    /// `GET /v1/channels/{channel}/messages`: returns a page of the messages of a channel in their current state.
     func getMessages(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(
             request.query, known: Self.pageParameters + [Parameters.include], advice: Parameters.filterAdvice)
@@ -44,7 +44,7 @@ extension NativeAPI {
         }
     }
 
-    /// `GET /v1/channels/{channel}/messages/{timetoken}`
+    /// `GET /v1/channels/{channel}/messages/{timetoken}`: returns a message in its current state.
     func getMessage(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let message = try await chat(for: caller, request).message(
@@ -54,7 +54,7 @@ extension NativeAPI {
 
     private static let editMembers = ["text", "data", "by"]
 
-    /// `PATCH /v1/channels/{channel}/messages/{timetoken}`
+    /// `PATCH /v1/channels/{channel}/messages/{timetoken}`: edits a message and returns the edited message.
     func patchMessage(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: Self.editMembers)
@@ -65,7 +65,8 @@ extension NativeAPI {
                 by: try fields.actor(), ifMatch: try await requiredVersion(request, chat)))
     }
 
-    /// `DELETE /v1/channels/{channel}/messages/{timetoken}`
+    /// `DELETE /v1/channels/{channel}/messages/{timetoken}`: marks a message as deleted. With `?hard=true`, removes the
+    /// message from the store. Returns no content.
     func deleteMessage(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: ["hard", "by"])
         let chat = try chat(for: caller, request)
@@ -75,7 +76,7 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// `GET /v1/channels/{channel}/messages/{timetoken}/thread`
+    /// `GET /v1/channels/{channel}/messages/{timetoken}/thread`: returns a page of the replies to a message.
     func getThread(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
         let page = try await chat(for: caller, request).replies(
@@ -83,7 +84,7 @@ extension NativeAPI {
         return Listing.response(page, to: request) { $0.print(to: &$1) }
     }
 
-    /// `PUT /v1/channels/{channel}/messages/{timetoken}/pin`
+    /// `PUT /v1/channels/{channel}/messages/{timetoken}/pin`: pins a message to its channel. Returns no content.
     func pinMessage(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: ["by"])
         try await chat(for: caller, request).pin(
@@ -91,7 +92,7 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// `DELETE /v1/channels/{channel}/messages/{timetoken}/pin`
+    /// `DELETE /v1/channels/{channel}/messages/{timetoken}/pin`: unpins a message. Returns no content.
     func unpinMessage(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: ["by"])
         try await chat(for: caller, request).unpin(
@@ -99,7 +100,8 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// `POST /v1/channels/{channel}/messages/{timetoken}/forward`
+    /// `POST /v1/channels/{channel}/messages/{timetoken}/forward`: forwards a message to another channel. Returns the
+    /// id and the timetoken of the new message with status 201.
     func forwardMessage(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(request.body.bytes, limits: limits, known: ["channel", "by"])
@@ -115,7 +117,8 @@ extension NativeAPI {
         return try await claims.run(key, .forward, request, caller) { try await forwarded($0(.null)) }
     }
 
-    /// `POST /v1/channels/{channel}/messages/{timetoken}/report`
+    /// `POST /v1/channels/{channel}/messages/{timetoken}/report`: reports a message to the operators of its channel.
+    /// Returns the id and the timetoken of the report with status 201.
     func reportMessage(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(request.body.bytes, limits: limits, known: ["reason", "auto_moderation_id", "by"])
@@ -126,7 +129,8 @@ extension NativeAPI {
         return Self.placed(AppendOutcome(events: [Appended(event: event, isDuplicate: false)]))
     }
 
-    /// `GET /v1/channels/{channel}/reports`
+    /// `GET /v1/channels/{channel}/reports`: returns a page of the reports of a channel's messages. Only operators of
+    /// the channel may read them.
     func getReports(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: Self.pageParameters + ["by"])
         let (query, channel) = try messageQuery(of: "report.created", parameters, request, caller)

@@ -18,7 +18,7 @@ extension NativeAPI {
         router.add(.delete, "/v1/channels/{channel}/freeze", handler: asCaller(Self.unconditional(deleteFreeze)))
     }
 
-    /// `GET /v1/channels/{channel}/restrictions`
+    /// `GET /v1/channels/{channel}/restrictions`: returns a page of the restrictions of users in a channel.
     private func getRestrictions(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
         let page = try await chat(for: caller, request).restrictions(
@@ -26,7 +26,7 @@ extension NativeAPI {
         return Listing.response(page, to: request) { $0.show(to: &$1) }
     }
 
-    /// `GET /v1/users/{user}/restrictions`
+    /// `GET /v1/users/{user}/restrictions`: returns a page of a user's restrictions in all channels.
     private func getUserRestrictions(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
         let page = try await chat(for: caller, request).restrictions(
@@ -34,7 +34,7 @@ extension NativeAPI {
         return Listing.response(page, to: request) { $0.show(to: &$1) }
     }
 
-    /// `GET /v1/channels/{channel}/restrictions/{user}`
+    /// `GET /v1/channels/{channel}/restrictions/{user}`: returns a user's restriction in a channel.
     private func getRestriction(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let restriction = try await chat(for: caller, request).restriction(
@@ -42,7 +42,8 @@ extension NativeAPI {
         return Self.response(restriction).unlessKnown(EntityTag.quoted(restriction.etag), to: request.headers)
     }
 
-    /// `PUT /v1/channels/{channel}/restrictions/{user}`
+    /// `PUT /v1/channels/{channel}/restrictions/{user}`: restricts a user in a channel. Returns the restriction with
+    /// status 201 or 200.
     private func putRestriction(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: RestrictionRequest.members)
@@ -57,7 +58,8 @@ extension NativeAPI {
         return Self.response(written.record, createdAt: written.isNew ? request.path : nil)
     }
 
-    /// `DELETE /v1/channels/{channel}/restrictions/{user}`
+    /// `DELETE /v1/channels/{channel}/restrictions/{user}`: ends a user's restriction in a channel. Returns no content,
+    /// or 404 when there is none.
     private func deleteRestriction(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
         let (user, channel) = (request.name("user"), request.name("channel"))
@@ -68,14 +70,14 @@ extension NativeAPI {
             wasThere, "user '\(user)' is not restricted in channel '\(channel)'", slug: "no_restriction")
     }
 
-    /// `PUT /v1/channels/{channel}/freeze`
+    /// `PUT /v1/channels/{channel}/freeze`: freezes a channel and returns the channel's record.
     private func putFreeze(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: [ActorName.parameter])
         return try await freeze(request, caller, true, by: try fields?.actor())
     }
 
-    /// `DELETE /v1/channels/{channel}/freeze`
+    /// `DELETE /v1/channels/{channel}/freeze`: unfreezes a channel. Returns no content.
     private func deleteFreeze(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
         _ = try await freeze(request, caller, false, by: try parameters.actor())

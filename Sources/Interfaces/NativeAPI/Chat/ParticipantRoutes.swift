@@ -15,7 +15,7 @@ extension NativeAPI {
             handler: asCaller(Self.unconditional(deleteParticipant)))
     }
 
-    /// `GET /v1/channels/{channel}/participants`
+    /// `GET /v1/channels/{channel}/participants`: returns a page of the participants of an open channel.
     private func getParticipants(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
         let inside = try await chat(for: caller, request).participants(
@@ -23,7 +23,8 @@ extension NativeAPI {
         return Listing.response(Page(inside), to: request, print: Self.print)
     }
 
-    /// `GET /v1/channels/{channel}/participants/{user}`
+    /// `GET /v1/channels/{channel}/participants/{user}`: returns a participant, or 404 when the user is not inside the
+    /// channel.
     private func getParticipant(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let (user, channel) = (request.name("user"), request.name("channel"))
@@ -39,7 +40,8 @@ extension NativeAPI {
         writer.endObject()
     }
 
-    /// `PUT /v1/channels/{channel}/participants/{user}`
+    /// `PUT /v1/channels/{channel}/participants/{user}`: makes a user enter a channel. Returns the number of
+    /// participants with status 201, or 200 when the user is already inside.
     private func putParticipant(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let (user, channel) = (request.name("user"), request.name("channel"))
@@ -56,7 +58,7 @@ extension NativeAPI {
             headers: entered.isNew ? [("Location", request.path)] : [])
     }
 
-    /// `DELETE /v1/channels/{channel}/participants/{user}`
+    /// `DELETE /v1/channels/{channel}/participants/{user}`: makes a user leave a channel. Returns no content.
     private func deleteParticipant(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try await chat(for: caller, request).exit(request.name("user"), from: request.name("channel"))

@@ -20,7 +20,7 @@ extension NativeAPI {
         router.add(.get, "/v1/users/{user}/presence", handler: asCaller(getPositions))
     }
 
-    /// `GET /v1/channels/{channel}/presence`
+    /// `GET /v1/channels/{channel}/presence`: returns a page of the users who are present on a channel.
     private func getOccupants(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
         let page = try await chat(for: caller, request).occupants(
@@ -28,14 +28,16 @@ extension NativeAPI {
         return Listing.response(Page(page), to: request) { $0.print(to: &$1) }
     }
 
-    /// `GET /v1/channels/{channel}/presence/{user}`
+    /// `GET /v1/channels/{channel}/presence/{user}`: returns the presence of a user on a channel, or 404 when the user
+    /// is not present.
     private func getOccupant(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let occupant = try await occupant(request, caller)
         return .json(JSONText { occupant.print(to: &$0) }.bytes)
     }
 
-    /// `PUT /v1/channels/{channel}/presence/{user}`: a heartbeat.
+    /// `PUT /v1/channels/{channel}/presence/{user}`: makes a user present on a channel, or extends the user's presence
+    /// (a heartbeat).
     private func putOccupant(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let bytes = request.body.bytes.isEmpty ? JSONText.emptyObject.bytes : request.body.bytes
@@ -47,20 +49,23 @@ extension NativeAPI {
         return isNew ? .empty(status: 201, headers: [("Location", request.path)]) : .empty()
     }
 
-    /// `DELETE /v1/channels/{channel}/presence/{user}`
+    /// `DELETE /v1/channels/{channel}/presence/{user}`: ends a user's presence on a channel, on all devices. Returns no
+    /// content.
     private func deleteOccupant(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try await chat(for: caller, request).disappear(request.name("user"), from: request.name("channel"))
         return .empty()
     }
 
-    /// `GET /v1/channels/{channel}/presence/{user}/state`
+    /// `GET /v1/channels/{channel}/presence/{user}/state`: returns the state that a user shows on a channel; `{}` when
+    /// the user shows none.
     private func getPresenceState(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         return .json((try await occupant(request, caller).state ?? .emptyObject).bytes)
     }
 
-    /// `PUT /v1/channels/{channel}/presence/{user}/state`
+    /// `PUT /v1/channels/{channel}/presence/{user}/state`: sets the state that a user shows on a channel, and returns
+    /// the state.
     private func putPresenceState(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let state = try Fields.document(request.body.bytes, limits: limits).text
@@ -68,7 +73,7 @@ extension NativeAPI {
         return .json(state.bytes)
     }
 
-    /// `GET /v1/users/{user}/presence`
+    /// `GET /v1/users/{user}/presence`: returns a page of the channels on which a user is present.
     private func getPositions(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
         let channels = try await chat(for: caller, request).presentChannels(of: request.name("user"))

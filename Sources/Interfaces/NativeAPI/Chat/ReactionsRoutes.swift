@@ -21,7 +21,7 @@ extension NativeAPI {
             .delete, RoutePattern(one + "/actions/{action}"), handler: asCaller(Self.unconditional(deleteAction)))
     }
 
-    /// `GET /v1/channels/{channel}/messages/{timetoken}/reactions`
+    /// `GET /v1/channels/{channel}/messages/{timetoken}/reactions`: returns a page of the reactions to a message.
     func getReactions(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
         let page = try await chat(for: caller, request).reactions(
@@ -41,7 +41,8 @@ extension NativeAPI {
         return .json(JSONText { reaction.show(to: &$0) }.bytes)
     }
 
-    /// `PUT /v1/channels/{channel}/messages/{timetoken}/reactions/{value}`
+    /// `PUT /v1/channels/{channel}/messages/{timetoken}/reactions/{value}`: adds a user's reaction to a message.
+    /// Returns the reaction with status 201, or 200 when the reaction existed already.
     func putReaction(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: ["user"])
         let (reaction, isNew) = try await chat(for: caller, request).react(
@@ -53,7 +54,8 @@ extension NativeAPI {
             headers: isNew ? [("Location", request.target)] : [])
     }
 
-    /// `DELETE /v1/channels/{channel}/messages/{timetoken}/reactions/{value}`
+    /// `DELETE /v1/channels/{channel}/messages/{timetoken}/reactions/{value}`: removes a user's reaction to a message.
+    /// Returns no content.
     func deleteReaction(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: ["user"])
         try await chat(for: caller, request).removeReaction(
@@ -62,7 +64,7 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// `GET /v1/channels/{channel}/messages/{timetoken}/actions`
+    /// `GET /v1/channels/{channel}/messages/{timetoken}/actions`: returns a page of the actions on a message.
     func getActions(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
         let page = try await chat(for: caller, request).actions(
@@ -70,7 +72,8 @@ extension NativeAPI {
         return Listing.response(page, to: request, print: { $0.show(to: &$1) })
     }
 
-    /// `POST /v1/channels/{channel}/messages/{timetoken}/actions`
+    /// `POST /v1/channels/{channel}/messages/{timetoken}/actions`: adds an action to a message and returns it with
+    /// status 201.
     func postAction(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(request.body.bytes, limits: limits, known: ["type", "value", "user"])
@@ -83,7 +86,8 @@ extension NativeAPI {
             headers: [("Location", "\(request.path)/\(action.timetoken)")])
     }
 
-    /// `GET /v1/channels/{channel}/messages/{timetoken}/actions/{action}`
+    /// `GET /v1/channels/{channel}/messages/{timetoken}/actions/{action}`: returns an action on a message, or 404 when
+    /// the message has no such action.
     func getAction(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let action = try await chat(for: caller, request).action(
@@ -92,7 +96,8 @@ extension NativeAPI {
         return .json(JSONText { action.show(to: &$0) }.bytes)
     }
 
-    /// `DELETE /v1/channels/{channel}/messages/{timetoken}/actions/{action}`
+    /// `DELETE /v1/channels/{channel}/messages/{timetoken}/actions/{action}`: removes an action from a message. Returns
+    /// no content.
     func deleteAction(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: ["user"])
         try await chat(for: caller, request).removeAction(

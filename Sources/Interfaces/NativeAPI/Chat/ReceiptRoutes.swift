@@ -17,12 +17,13 @@ extension NativeAPI {
         router.add(.post, "/v1/users/{user}/read-all", body: body, handler: asCaller(postReadAll))
     }
 
-    /// `PUT /v1/channels/{channel}/members/{user}/read`
+    /// `PUT /v1/channels/{channel}/members/{user}/read`: moves a member's read mark. Returns both marks of the member.
     private func putRead(_ request: Request, _ caller: Caller) async throws -> Response {
         try await mark(.read, request, caller)
     }
 
-    /// `PUT /v1/channels/{channel}/members/{user}/delivered`
+    /// `PUT /v1/channels/{channel}/members/{user}/delivered`: moves a member's delivery mark. Returns both marks of the
+    /// member.
     private func putDelivered(_ request: Request, _ caller: Caller) async throws -> Response {
         try await mark(.delivered, request, caller)
     }
@@ -44,7 +45,7 @@ extension NativeAPI {
         return .json(body.bytes, headers: [("ETag", EntityTag.quoted(membership.etag))])
     }
 
-    /// `GET /v1/channels/{channel}/members/{user}/unread`
+    /// `GET /v1/channels/{channel}/members/{user}/unread`: returns the number of a user's unread messages in a channel.
     private func getChannelUnread(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let unread = try await chat(for: caller, request).unread(of: request.name("user"), in: request.name("channel"))
@@ -56,7 +57,7 @@ extension NativeAPI {
         return .json(body.bytes)
     }
 
-    /// `GET /v1/users/{user}/unread`
+    /// `GET /v1/users/{user}/unread`: returns the number of a user's unread messages, in total and by custom type.
     private func getUnread(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let unread = try await chat(for: caller, request).unread(of: request.name("user"))
@@ -75,7 +76,8 @@ extension NativeAPI {
         return .json(body.bytes)
     }
 
-    /// `POST /v1/users/{user}/read-all`
+    /// `POST /v1/users/{user}/read-all`: marks all messages as read in the given channels, or in all of the user's
+    /// channels. Returns the channels whose read mark moved.
     private func postReadAll(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: ["channels", ActorName.parameter])

@@ -9,7 +9,7 @@ extension NativeAPI {
         router.add(.delete, "/v1/channels/{channel}/typing/{user}", handler: asCaller(Self.unconditional(deleteTyping)))
     }
 
-    /// `GET /v1/channels/{channel}/typing`
+    /// `GET /v1/channels/{channel}/typing`: returns a page of the users who are typing on a channel.
     private func getTypingUsers(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
         let page = try await chat(for: caller, request).typists(
@@ -17,14 +17,14 @@ extension NativeAPI {
         return Listing.response(page, to: request) { $0.printReference(to: &$1) }
     }
 
-    /// `PUT /v1/channels/{channel}/typing/{user}`
+    /// `PUT /v1/channels/{channel}/typing/{user}`: shows that a user is typing. Returns no content.
     private func putTyping(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try await chat(for: caller, request).startTyping(request.name("user"), on: request.name("channel"))
         return .empty()
     }
 
-    /// `DELETE /v1/channels/{channel}/typing/{user}`
+    /// `DELETE /v1/channels/{channel}/typing/{user}`: shows that a user has stopped typing. Returns no content.
     private func deleteTyping(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try await chat(for: caller, request).stopTyping(request.name("user"), on: request.name("channel"))

@@ -25,14 +25,14 @@ extension NativeAPI {
         router.add(.delete, "/v1/users/{user}/blocks/{other}", handler: asCaller(Self.unconditional(deleteBlock)))
     }
 
-    /// `GET /v1/users`
+    /// `GET /v1/users`: returns a page of the app's user records.
     private func getUsers(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try RecordListing(request, limits: limits)
         let page = try await chat(for: caller, request).users(listing.list)
         return Listing.response(page, to: request) { $0.show(to: &$1) }
     }
 
-    /// `GET /v1/users/{user}`
+    /// `GET /v1/users/{user}`: returns a user's record, or 404 when the user has none.
     private func getUser(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         guard let user = try await chat(for: caller, request).user(request.name("user")) else {
@@ -42,7 +42,7 @@ extension NativeAPI {
             .unlessKnown(EntityTag.quoted(user.etag), to: request.headers)
     }
 
-    /// `PUT /v1/users/{user}`: creates the record, or replaces all of it.
+    /// `PUT /v1/users/{user}`: creates the user's record, or replaces all of it.
     private func putUser(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: UserEdit.members)
@@ -58,7 +58,7 @@ extension NativeAPI {
         }
     }
 
-    /// `PATCH /v1/users/{user}`
+    /// `PATCH /v1/users/{user}`: changes a user's record and returns the record.
     private func patchUser(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: UserEdit.members)
@@ -69,7 +69,8 @@ extension NativeAPI {
         return Self.response(etag: user.etag) { user.show(to: &$0) }
     }
 
-    /// `DELETE /v1/users/{user}`
+    /// `DELETE /v1/users/{user}`: removes a user's record and revokes the user's tokens. Returns no content, or 404
+    /// when the user has no record.
     private func deleteUser(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
         let (chat, user) = (try chat(for: caller, request), request.name("user"))
@@ -81,7 +82,8 @@ extension NativeAPI {
             "user '\(user)' has no record; to revoke the user's tokens, send POST /v1/users/{user}/revoke-tokens")
     }
 
-    /// `POST /v1/users/{user}/revoke-tokens`. The body is empty or `{"before": "<RFC 3339>"}`.
+    /// `POST /v1/users/{user}/revoke-tokens`: revokes a user's tokens that were issued before a given time. The body is
+    /// empty or `{"before": "<RFC 3339>"}`.
     func revokeUserTokens(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: ["before"])
@@ -97,14 +99,14 @@ extension NativeAPI {
             }.bytes)
     }
 
-    /// `GET /v1/users/{user}/memberships`
+    /// `GET /v1/users/{user}/memberships`: returns a page of a user's memberships.
     private func getMemberships(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try RecordListing(request, limits: limits)
         let page = try await chat(for: caller, request).memberships(of: request.name("user"), listing.list)
         return Listing.response(page, to: request) { $0.show(to: &$1) }
     }
 
-    /// `GET /v1/users/{user}/blocks`
+    /// `GET /v1/users/{user}/blocks`: returns a page of the users whom a user has blocked.
     private func getBlocks(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
         let page = try await chat(for: caller, request).blocks(
@@ -112,7 +114,7 @@ extension NativeAPI {
         return Listing.response(page, to: request) { $0.show(to: &$1) }
     }
 
-    /// `GET /v1/users/{user}/blocks/{other}`
+    /// `GET /v1/users/{user}/blocks/{other}`: returns a block, or 404 when the user has not blocked the other user.
     private func getBlock(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let (user, other) = (request.name("user"), request.name("other"))
@@ -126,7 +128,8 @@ extension NativeAPI {
         ChatError(.notFound, "user '\(user)' has not blocked user '\(other)'")
     }
 
-    /// `PUT /v1/users/{user}/blocks/{other}`
+    /// `PUT /v1/users/{user}/blocks/{other}`: blocks another user for a user. Returns the block with status 201, or 200
+    /// when it existed already.
     private func putBlock(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: [ActorName.parameter])
@@ -136,7 +139,7 @@ extension NativeAPI {
         return .json(JSONText { block.record.show(to: &$0) }.bytes, status: block.isNew ? 201 : 200, headers: created)
     }
 
-    /// `DELETE /v1/users/{user}/blocks/{other}`
+    /// `DELETE /v1/users/{user}/blocks/{other}`: removes a block. Returns no content, or 404 when there is none.
     private func deleteBlock(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
         let (user, other) = (request.name("user"), request.name("other"))
@@ -159,7 +162,7 @@ extension UserEdit {
 
     /// Parses a change of a user record.
     ///
-    /// - Parameter merging: true when `custom` and `metadata` are merged into the present values, as by a merge patch.
+    /// - Parameter merging: true when `custom` and `metadata` are merged into the current values, as by a merge patch.
     init(_ fields: Fields, merging: Bool = false) throws(ChatError) {
         self.init()
         name = try fields.edit("name")

@@ -12,7 +12,7 @@ extension NativeAPI {
     private static let batchEventMembers = ["channel"] + DraftParser.eventMembers
 
     /// `POST /v1/events/batch`: emits many events in one commit. The mode `atomic` stores all events or none. The mode
-    /// `each` stores the valid events and returns a problem for each of the others.
+    /// `each` stores the valid events and returns a problem for each invalid event.
     func postBatch(_ request: Request, _ caller: Caller) async throws -> Response {
         // Runs off the loop, because even a short body may contain hundreds of events.
         try await asLongWork { try await answerBatch(request, caller) }
@@ -52,7 +52,7 @@ extension NativeAPI {
         return try await emitBatch(read, elements, isAtomic: false, request, chat)
     }
 
-    /// Checks the events. Returns the prepared draft of each event, or the error with which the event was refused.
+    /// Checks the events. Returns the prepared draft of each event, or the error with which the event was rejected.
     private static func admitted(
         _ read: [ParsedDraft], _ elements: BatchElements, isAtomic: Bool, _ chat: ChatAccess
     ) async throws(ChatError) -> [Result<EventDraft, ChatError>] {
@@ -81,7 +81,7 @@ extension NativeAPI {
             return try await store(items, isAtomic: isAtomic, request, chat) { _ in nil }
         }
         return try await claims.run(key, .batch, request, chat.caller) { claim in
-            // A repeat gets the response of the first request, even if its events would be refused or accepted now.
+            // A repeat gets the response of the first request, even if its events would be rejected or accepted now.
             if let earlier = try await chat.earlier(claim(.null)) {
                 return Self.printed(earlier, read, chat)
             }
@@ -89,9 +89,9 @@ extension NativeAPI {
         }
     }
 
-    /// - Parameter claim: makes the claim from the problems, which are stored with the events. The problems are an
-    ///   array with the problem of each refused event and `null` for each accepted event, or `null` if no event was
-    ///   refused.
+    /// - Parameter claim: creates the claim (the record that detects a repeat of the request) from the problems, which
+    ///   are stored with the events. The problems are an array with the problem of each rejected event and `null` for
+    ///   each accepted event, or `null` if no event was rejected.
     private func store(
         _ items: [Result<EventDraft, ChatError>], isAtomic: Bool, _ request: Request, _ chat: ChatAccess,
         _ claim: (JSONText) -> Claim?
@@ -110,8 +110,8 @@ extension NativeAPI {
         return Self.printed(outcome, outcome.repeatedNote ?? refusals)
     }
 
-    /// The response to an earlier request with the same key. That request accepted the events without a problem in its
-    /// stored note.
+    /// The response to an earlier request with the same key. The earlier request accepted every event that has no
+    /// problem in the stored note.
     private static func printed(_ earlier: RepeatedAppend, _ read: [ParsedDraft], _ chat: ChatAccess) -> Response {
         let places = earlier.note.rawElements()
         let drafts = read.enumerated().compactMap { index, draft in

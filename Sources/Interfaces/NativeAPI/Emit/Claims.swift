@@ -9,8 +9,8 @@ import Text
 /// Deduplicates requests with an `Idempotency-Key`: all requests with one key get the same response.
 ///
 /// The log stores the timetokens of the events and a note (the other data of the response) in one transaction. The
-/// response to a repeat is printed from that data. This class only tracks the requests in progress. A repeat that
-/// arrives while the original request runs is refused, with a time after which to retry.
+/// response to a repeat is printed from the timetokens and the note. This class only tracks the requests in progress. A
+/// repeat that arrives while the original request runs is rejected, with a time after which to retry.
 final class Claims: Sendable {
     private let running = Lock(Set<[UInt8]>())
     private let capacity: Int
@@ -23,8 +23,9 @@ final class Claims: Sendable {
         self.clock = clock
     }
 
-    /// Runs `emit` unless a request with the same key is in progress. `emit` gets a closure that makes the claim to
-    /// store with the events from a note: the other data that the response to a repeat needs.
+    /// Runs `emit` unless a request with the same key is in progress. `emit` gets a closure that creates the claim (the
+    /// record that detects repeats) to store with the events. The argument of the closure is the note: the other data
+    /// that the response to a repeat needs.
     ///
     /// - Throws: `.conflict` when a request with the key is in progress, `.invalid` when the key was used with another
     ///   request.
@@ -48,8 +49,8 @@ final class Claims: Sendable {
 
     /// Runs a request once. If a request with the same key was completed earlier, returns its stored response instead.
     ///
-    /// - Parameter isNotedFirst: true when the request writes no records. The record of its beginning is then written
-    ///   before the request runs.
+    /// - Parameter isNotedFirst: true when the request writes no records. The key is then stored before the request
+    ///   runs.
     /// - Throws: `.conflict` when a request with the key is in progress, or when the response of the earlier request
     ///   was lost; `.invalid` when the key was used with a different request.
     func once(

@@ -11,7 +11,7 @@ struct CloudEvent {
     private(set) var attributes: [(name: String, value: JSONText)] = []
     private(set) var texts: [String: String] = [:]
     var data = JSONText.null
-    /// The parsed data, if it was parsed already.
+    /// The parsed data; nil when it was not parsed yet.
     var value: JSONValue?
     /// The pointer to the event in the body.
     let pointer: String
@@ -35,9 +35,9 @@ struct CloudEvent {
 }
 
 extension CloudEvent {
-    /// The draft of this CloudEvent. Its type is `type`. Its channel is the one that the request names, otherwise
-    /// `subject`. Its deduplication key is derived from `source` and `id`. The other attributes are stored in
-    /// `meta.cloudevent`.
+    /// The draft of this CloudEvent. Its type is the attribute `type`. Its channel is `named` or, if `named` is nil,
+    /// the attribute `subject`. Its deduplication key is derived from `source` and `id`. The other attributes are
+    /// stored in `meta.cloudevent`.
     func draft(channel named: String?) throws(ChatError) -> EventDraft {
         guard texts["specversion"] == "1.0" else {
             throw Fields.fault(pointer, "specversion", "specversion must be \"1.0\"", slug: "bad_cloud_event")
@@ -179,13 +179,13 @@ extension Problem {
 /// its header fields.
 enum CloudEventForm: Equatable {
     case binary, structured, batch
-    /// A CloudEvents format other than JSON.
+    /// A CloudEvents format other than JSON, which is not supported.
     case foreign
 
     /// Determines the mode of a request; nil when the request is not a CloudEvent.
     init?(_ headers: Headers) {
         let media = MediaType(headers["Content-Type"] ?? "")
-        // The batch type is checked first, because the other type is a prefix of it.
+        // The batch type is checked first, because the type of a single event is a prefix of it.
         if media.type == "application", media.subtype.hasPrefix("cloudevents-batch") {
             self = media.isJSON ? .batch : .foreign
         } else if media.type == "application", media.subtype.hasPrefix("cloudevents") {

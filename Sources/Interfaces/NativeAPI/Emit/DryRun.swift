@@ -59,7 +59,7 @@ private struct DryRunResult {
 }
 
 extension ChatError {
-    /// Prints the errors as the next values of an array. A refusal without a list of errors is printed as one error
+    /// Prints the errors as the next values of an array. A rejection without a list of errors is printed as one error
     /// about the whole event.
     func printFaults(to writer: inout JSONWriter) {
         let whole =
@@ -80,8 +80,8 @@ extension NativeAPI {
         return try await dryRun(EmitRequest(route: .anyChannel, drafts: [draft]), service.chat(for: caller))
     }
 
-    /// Predicts the result of an emit and stores nothing. A request that cannot be parsed is refused as usual. If the
-    /// event would be refused, the refusal is part of the result.
+    /// Predicts the result of an emit and stores nothing. A request that cannot be parsed is rejected as usual. If the
+    /// event would be rejected, the reasons are part of the result.
     func dryRun(_ emitRequest: EmitRequest, _ chat: ChatAccess) async throws -> Response {
         guard emitRequest.shape != .list else { return try await dryRun(emitRequest.drafts.map { .success($0) }, chat) }
         // Runs off the loop, because the filters of all webhooks of the app are evaluated on the event.
@@ -166,7 +166,7 @@ extension NativeAPI {
     /// that other senders do not see the patterns and filters of webhooks.
     func reach(of event: Event, for caller: Caller) async -> Recipients {
         let sinks = await service.hub.reach(of: event)
-        // A feed counts as the number of its streams. Any other sink counts as one client.
+        // A feed counts as the number of its streams. Every other receiver counts as one client.
         let streams = sinks.reduce(0) { $0 + (($1 as? StreamFeed)?.streamCount ?? 1) }
         guard caller.scopes.allow(.manage) else { return Recipients(webhooks: nil, streams: streams) }
         // Runs off the loop, because the filter of each webhook may take up to `limits.filter_steps` steps.

@@ -17,21 +17,21 @@ enum EmitRoute: String {
     var pattern: RoutePattern { RoutePattern(rawValue) }
 }
 
-/// The events that one request emits, and the form of the response. All events are stored or none.
+/// The events that one request emits, and the form of the response. Either all events are stored, or none of them.
 struct EmitRequest {
     /// The form of the events in the response.
     enum Shape {
-        /// The id and the timetoken of the only event.
+        /// The response contains the id and the timetoken of the request's only event.
         case one
-        /// The only event as a message.
+        /// The response is the request's only event in the form of a message.
         case message
-        /// `{"events": […]}`
+        /// The response is `{"events": […]}`, with the id and the timetoken of each event.
         case list
     }
 
     var route: EmitRoute
     var drafts: [EventDraft]
-    /// The links of the only event, which is a message.
+    /// The links of the request's message to other messages; nil for other events and for a message without links.
     var links: MessageLinks?
     var status = 201
     var shape = Shape.one
@@ -46,7 +46,8 @@ struct EmitRequest {
 }
 
 extension NativeAPI {
-    /// `POST /v1/channels/{channel}/messages`
+    /// `POST /v1/channels/{channel}/messages`: sends a message into a channel. Returns the message, or the predicted
+    /// result of a dry run.
     nonisolated(nonsending) func postMessage(_ request: Request, _ caller: Caller) async throws -> Response {
         var emitRequest = try emitRequest(
             .messages, DraftParser.messageMembers, in: request, list: request.path, DraftParser.message,
@@ -55,21 +56,24 @@ extension NativeAPI {
         return try await answer(emitRequest, to: request, caller)
     }
 
-    /// `POST /v1/channels/{channel}/events`
+    /// `POST /v1/channels/{channel}/events`: emits an event into a channel. Returns the event's id and timetoken, or
+    /// the predicted result of a dry run.
     nonisolated(nonsending) func postEvent(_ request: Request, _ caller: Caller) async throws -> Response {
         let emitRequest = try emitRequest(
             .events, DraftParser.eventMembers, in: request, list: Self.eventList, DraftParser.event)
         return try await answer(emitRequest, to: request, caller)
     }
 
-    /// `POST /v1/channels/{channel}/signals`
+    /// `POST /v1/channels/{channel}/signals`: emits a signal, which is not stored in history. Returns its id and
+    /// timetoken with status 202.
     nonisolated(nonsending) func postSignal(_ request: Request, _ caller: Caller) async throws -> Response {
         let emitRequest = try emitRequest(
             .signals, DraftParser.signalMembers, in: request, status: 202, DraftParser.signal)
         return try await answer(emitRequest, to: request, caller)
     }
 
-    /// `POST /v1/channels/{channel}/fire`
+    /// `POST /v1/channels/{channel}/fire`: emits an event that only webhooks receive. Returns its id and timetoken with
+    /// status 202.
     nonisolated(nonsending) func postFire(_ request: Request, _ caller: Caller) async throws -> Response {
         let emitRequest = try emitRequest(
             .fire, DraftParser.fireMembers, in: request, status: 202, DraftParser.fire)
@@ -96,7 +100,7 @@ extension NativeAPI {
     /// id.
     static let eventList = "/v1/events"
 
-    /// `POST /v1/events`: the body names its channels, or is a CloudEvent.
+    /// `POST /v1/events`: emits the events of the body. The body names their channels, or is a CloudEvent.
     nonisolated(nonsending) func postAnyChannel(_ request: Request, _ caller: Caller) async throws -> Response {
         if let form = CloudEventForm(request.headers) {
             return try await postCloudEvents(form, request, caller)

@@ -4,7 +4,7 @@ import JSON
 
 /// The parts of the AsyncAPI document that differ between apps only in names.
 extension AsyncAPIDocument {
-    /// The gateway's own types that clients emit. All others are emitted by the gateway itself.
+    /// The gateway's own types that clients may emit. The gateway's other types are emitted only by the gateway itself.
     private static let emitted: Set<String> = ["message.created", "signal.sent", BuiltInTypes.custom]
 
     func print(messages: JSONText, schemas: JSONText, to writer: inout JSONWriter) {

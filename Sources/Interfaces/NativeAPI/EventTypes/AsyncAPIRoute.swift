@@ -30,8 +30,8 @@ struct AsyncAPIDocument {
     let title: String
     let publicURL: String
     let types: [EventType]
-    /// A version that changes whenever the document changes. It is derived from the public address, the version of
-    /// every type, and the gateway's own types, which change only with a release.
+    /// The version of the document, which changes whenever the document changes. It is derived from the public address,
+    /// the version of every type, and the gateway's own types, which change only with a release.
     let version: String
 
     init(title: String, publicURL: String, types: [EventType]) {
@@ -48,8 +48,8 @@ struct AsyncAPIDocument {
         return Base64.encodeURL(sha256(Array(texts.joined().utf8)))
     }()
 
-    /// The size of the document, in bytes, up to which schemas and examples are printed in full. After that, schemas
-    /// are referenced by their addresses.
+    /// The size of the document, in bytes, up to which schemas and examples are printed in full. Beyond this size, the
+    /// document contains only the addresses of schemas.
     private static let mostBytes = 16 * 1024 * 1024
 
     /// - Parameter newest: reads the newest version of a type that has one.
@@ -119,7 +119,7 @@ extension AsyncAPIDocument {
         writer.endObject()
     }
 
-    /// Prints a schema. Tools refuse schema formats other than draft 07 and AsyncAPI's own format, so each schema that
+    /// Prints a schema. Tools reject schema formats other than draft 07 and AsyncAPI's own format, so each schema that
     /// draft 07 can read is declared as draft 07. The schema keeps its `$schema`, and `x-dialect` names its real
     /// dialect.
     private func print(_ version: SchemaVersion, _ embedded: JSONText?, to writer: inout JSONWriter) {
@@ -157,7 +157,7 @@ extension SchemaVersion {
     /// number.
     fileprivate var component: String { "\(type).v\(number)" }
 
-    /// The dialect that the schema names in `$schema`; JSON Schema 2020-12 if it names none.
+    /// The dialect that the schema names in `$schema`; JSON Schema 2020-12 without `$schema`.
     fileprivate var dialect: String {
         let named = schema.rawMember("$schema").flatMap { try? JSONDocument($0).root.string }
         return named ?? "https://json-schema.org/draft/2020-12/schema"

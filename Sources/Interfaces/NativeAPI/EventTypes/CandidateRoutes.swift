@@ -5,14 +5,15 @@ import JSON
 
 extension NativeAPI {
     /// `GET /v1/event-types/{type}/candidate`: returns the candidate schema and the counts of the events that it would
-    /// have accepted and refused.
+    /// have accepted and rejected.
     func getCandidate(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let report = try service.chat(for: caller).candidateReport(of: request.name("type"))
         return Self.response(report).unlessKnown(version: report.etag, to: request.headers)
     }
 
-    /// `PUT /v1/event-types/{type}/candidate`
+    /// `PUT /v1/event-types/{type}/candidate`: sets the candidate schema of an event type. Returns the candidate with
+    /// status 201 or 200.
     func putCandidate(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.require(.manage)
@@ -26,7 +27,7 @@ extension NativeAPI {
         return Self.response(set.report, createdAt: set.isNew ? request.path : nil)
     }
 
-    /// `DELETE /v1/event-types/{type}/candidate`
+    /// `DELETE /v1/event-types/{type}/candidate`: removes the candidate schema of an event type. Returns no content.
     func deleteCandidate(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let (chat, type) = (service.chat(for: caller), request.name("type"))
@@ -35,7 +36,8 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// `POST /v1/event-types/{type}/candidate/promote`. The body is empty or `{"force": …}`.
+    /// `POST /v1/event-types/{type}/candidate/promote`: makes the candidate the newest version of the event type. The
+    /// body is empty or `{"force": …}`.
     func promoteCandidate(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.require(.manage)

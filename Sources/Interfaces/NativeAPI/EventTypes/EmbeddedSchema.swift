@@ -3,15 +3,15 @@ import JSON
 /// Embeds a JSON Schema in another document. Tools resolve every `$ref` from the root of the outer document, so each
 /// reference to the schema's own root gets the schema's location as its prefix.
 enum EmbeddedSchema {
-    /// Returns the text of the schema at a location, for example `#/components/schemas/order.paid.v3/schema`. The text
-    /// is unchanged except for its references and the identifier of its root, which is removed.
+    /// Returns the text of the schema for a location such as `#/components/schemas/order.paid.v3/schema`. The text is
+    /// unchanged except for its references and the identifier of its root, which is removed.
     ///
-    /// - Returns: nil when a reference would change its meaning there. This concerns references to an anchor or to
-    ///   another document, references below a schema with an identifier of its own, and a member `$ref` of a plain
-    ///   value.
+    /// - Returns: nil when a reference would change its meaning at the new location. This concerns references to an
+    ///   anchor or to another document, references below a schema with an identifier of its own, and a member `$ref` of
+    ///   a plain value.
     static func text(_ schema: JSONText, at place: String) -> JSONText? { text(schema, as: .root, place) }
 
-    /// True when a value has a member `$ref`, which tools would resolve as a reference.
+    /// Returns true when a value has a member `$ref`, which tools would resolve as a reference.
     static func holdsReference(_ value: JSONText) -> Bool { text(value, as: .value, "") == nil }
 
     /// The role of a value inside a schema.
@@ -41,7 +41,7 @@ enum EmbeddedSchema {
         var writer = JSONWriter()
         writer.beginObject()
         for (name, value) in members {
-            // The identifier is left out. The references refer to the root, so their meaning does not change.
+            // The identifier of the root is left out. References refer to the root, so their meaning does not change.
             if role == .root, isIdentifier(name, value) { continue }
             guard let printed = member(name, value, in: role, place) else { return nil }
             writer.key(text: name)
@@ -69,7 +69,7 @@ enum EmbeddedSchema {
         return JSONText(string: place + target.dropFirst())
     }
 
-    /// True for a keyword that gives a schema a base URI of its own (2020-12 core, 8.2.1; `id` in draft 04).
+    /// Returns true for a keyword that gives a schema a base URI of its own (2020-12 core, 8.2.1; `id` in draft 04).
     private static func isIdentifier(_ name: String, _ value: JSONText) -> Bool {
         (name == "$id" || name == "id") && string(value) != nil
     }

@@ -23,14 +23,14 @@ extension NativeAPI {
         ) { $0.print(to: &$1) }
     }
 
-    /// `GET /v1/event-types/{type}`
+    /// `GET /v1/event-types/{type}`: returns a declared event type, or 304 when the client has the current version.
     func getEventType(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let type = try service.chat(for: caller).eventType(request.name("type"))
         return Self.response(type).unlessKnown(Self.tag(of: type), to: request.headers)
     }
 
-    /// `PUT /v1/event-types/{type}`: declares the type, or replaces its settings.
+    /// `PUT /v1/event-types/{type}`: declares an event type, or replaces its settings.
     func putEventType(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.require(.manage)
@@ -43,7 +43,7 @@ extension NativeAPI {
         return Self.response(type, status: isNew ? 201 : 200, headers: isNew ? [("Location", request.path)] : [])
     }
 
-    /// `PATCH /v1/event-types/{type}`: a merge patch (RFC 7396).
+    /// `PATCH /v1/event-types/{type}`: changes the settings of an event type by a merge patch (RFC 7396).
     func patchEventType(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.require(.manage)
@@ -57,7 +57,8 @@ extension NativeAPI {
             })
     }
 
-    /// `DELETE /v1/event-types/{type}`
+    /// `DELETE /v1/event-types/{type}`: removes an event type. Returns no content. A type that has schema versions is
+    /// removed only with `If-Match`.
     func deleteEventType(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let chat = service.chat(for: caller)

@@ -7,8 +7,8 @@ extension NativeAPI {
     private static let versionMembers = ["schema", "examples", "counter_examples", "compatibility", "force"]
     private static let schemaMedia = MediaType("application/schema+json")
 
-    /// `GET /v1/event-types/{type}/versions`: lists the versions without their schemas, which can be large. The oldest
-    /// is first unless the request asks for another order.
+    /// `GET /v1/event-types/{type}/versions`: lists the versions of an event type, without their schemas, which can be
+    /// large. The oldest version is first unless the request asks for another order.
     func getSchemaVersions(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
         let page = try await service.chat(for: caller)
@@ -16,7 +16,8 @@ extension NativeAPI {
         return Listing.response(page, to: request) { $0.print(to: &$1) }
     }
 
-    /// `POST /v1/event-types/{type}/versions`
+    /// `POST /v1/event-types/{type}/versions`: adds a schema version to an event type and returns the version. A dry
+    /// run checks the version and stores nothing.
     func postSchemaVersion(_ request: Request, _ caller: Caller) async throws -> Response {
         let isTrial = try Parameters(request.query, known: ["dry_run"]).flag("dry_run")
         try caller.require(.manage)
@@ -33,8 +34,8 @@ extension NativeAPI {
         return Self.response(added, location: request.path + "/\(added.version.number)")
     }
 
-    /// `GET /v1/event-types/{type}/versions/{version}`: returns the whole declaration or, depending on `Accept`, only
-    /// the schema, byte for byte.
+    /// `GET /v1/event-types/{type}/versions/{version}`: returns a version with its settings. If `Accept` requests a
+    /// schema, returns only the schema, byte for byte.
     func getSchemaVersion(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         // Only the canonical decimal form is valid, so that each version has only one URL.
@@ -76,7 +77,7 @@ extension NativeAPI {
 }
 
 extension Fields {
-    /// The member `schema`: an object or a boolean.
+    /// The member `schema`, which is an object or a boolean; nil when absent.
     func schema() throws(ChatError) -> JSONText? {
         guard let value = member("schema") else { return nil }
         guard value.members != nil || value.boolean != nil else {

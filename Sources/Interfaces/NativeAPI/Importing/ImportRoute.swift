@@ -6,7 +6,7 @@ import Locking
 
 extension NativeAPI {
     /// `POST /v1/import`: imports records and messages in the order of the body. The response contains a problem for
-    /// each refused record. The other records are imported nevertheless.
+    /// each rejected record. The other records are imported nevertheless.
     func postImport(_ request: Request, _ caller: Caller) async throws -> Response {
         // Runs off the loop, because even a short body may contain hundreds of records.
         try await asLongWork { try await answerImport(request, caller) }

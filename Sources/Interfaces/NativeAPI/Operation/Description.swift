@@ -4,7 +4,7 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// `GET /openapi.yaml` (media type: RFC 9512)
+    /// `GET /openapi.yaml`: returns the description of this API (media type: RFC 9512).
     func getDescription(_ request: Request) -> Response {
         let file = openapi_description()
         return Response(
@@ -12,7 +12,7 @@ extension NativeAPI {
             body: .fixed(StaticBytes(start: file.bytes, count: file.length)))
     }
 
-    /// `GET /problems`: every code, for programs.
+    /// `GET /problems`: returns every problem with its code, status, title, cause and remedy, as JSON.
     func getProblems(_ request: Request) -> Response {
         let list = JSONText { writer in
             writer.beginObject()

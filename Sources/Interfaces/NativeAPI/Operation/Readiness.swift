@@ -42,8 +42,8 @@ actor Readiness {
 
     private var known: Verdict? { latest.flatMap { isFresh($0.at) ? $0.verdict : nil } }
 
-    /// True when a result of that time can be reused. The wall clock can step back, so a result from the future is not
-    /// reused.
+    /// Returns true when a result from `moment` can be reused. The wall clock can step back, so a result from the
+    /// future is not reused.
     private func isFresh(_ moment: Timetoken) -> Bool {
         let now = service.clock.now
         return moment <= now && now < moment.adding(Self.holds)

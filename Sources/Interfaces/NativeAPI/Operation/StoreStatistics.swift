@@ -1,7 +1,8 @@
 import ChatCore
 import ChatModel
 
-/// The store's statistics. They are read from the store at most every five seconds, however often they are requested.
+/// The store's statistics. They are read from the store at most every five seconds, regardless of the number of
+/// requests.
 actor StoreStatistics {
     private static let holds = Duration.seconds(5)
 

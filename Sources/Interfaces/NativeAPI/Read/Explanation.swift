@@ -63,7 +63,8 @@ extension NativeAPI {
         return .json(writer.bytes)
     }
 
-    /// The explanation of an event that is no longer stored. It lists deliveries but no present recipients.
+    /// The explanation of an event that is no longer stored. It lists the event's deliveries, but not its current
+    /// recipients.
     private static func explanation(of first: Delivery, _ deliveries: [Delivery]) -> Response {
         var writer = JSONWriter(capacity: 1024)
         writer.beginObject()
@@ -94,8 +95,8 @@ extension NativeAPI {
         writer.endArray()
     }
 
-    /// All deliveries of an event. The list is complete, because a webhook without a listed delivery would seem to have
-    /// received nothing.
+    /// Returns all deliveries of an event, without the limit of a page. A webhook whose delivery is missing in the list
+    /// would seem to have received nothing.
     private func deliveries(of event: Timetoken, _ caller: Caller) async throws(ChatError) -> [Delivery] {
         var deliveries: [Delivery] = []
         var cursor: String?

@@ -6,7 +6,7 @@ import JSON
 extension NativeAPI {
     private static let rangeNames = ["type", "user", "after", "before"]
 
-    /// `GET /v1/channels/{channel}/events`
+    /// `GET /v1/channels/{channel}/events`: returns a page of the stored events of a channel.
     func getHistory(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(
             request.query, known: Self.rangeNames + [Parameters.include] + Listing.parameterNames,
@@ -26,7 +26,7 @@ extension NativeAPI {
             headers: Listing.links(to: request, next: page.next?.text, previous: page.previous?.text))
     }
 
-    /// `GET /v1/channels/{channel}/events/count`
+    /// `GET /v1/channels/{channel}/events/count`: returns the number of a channel's stored events in a range of time.
     func getCount(_ request: Request, _ caller: Caller) async throws -> Response {
         let query = try range(try Parameters(request.query, known: Self.rangeNames))
         let channel = try readable(request.name("channel"), caller)
@@ -34,7 +34,8 @@ extension NativeAPI {
         return Self.number("count", counts[0])
     }
 
-    /// `DELETE /v1/channels/{channel}/events`
+    /// `DELETE /v1/channels/{channel}/events`: deletes a channel's events in a range of time, or all events with
+    /// `?all=true`. Returns the number of deleted events.
     func deleteHistory(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: ["after", "all", "before"])
         let channel = try readable(request.name("channel"), caller)
@@ -57,11 +58,12 @@ extension NativeAPI {
             }.bytes)
     }
 
-    /// Pages of several channels, all read up to one watermark.
+    /// Reads one page of each of several channels. All pages end at the same watermark (the position up to which the
+    /// log is complete).
     func pages(of channels: [ChannelID], _ query: HistoryQuery, _ caller: Caller) async throws -> [HistoryPage] {
         let chat = service.chat(for: caller)
-        // The watermark is read before the events. An event that is committed in between is then returned twice, not
-        // lost.
+        // The watermark is read before the events. An event that is committed in between is then returned twice instead
+        // of being lost.
         let watermark = try await chat.watermark()
         let pages = try await chat.history(channels.map(query.request(for:)))
         return zip(pages, channels).map { HistoryPage($0, of: query, in: $1, watermark: watermark) }

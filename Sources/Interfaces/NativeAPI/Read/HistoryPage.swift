@@ -50,7 +50,8 @@ struct HistoryPage: Sendable {
         let isBack = query.cursor?.direction == .prev
         events = isBack ? page.items.reversed() : page.items
         let latest = Timetoken(max(1, query.before.rawValue) - 1)
-        // A stream need not return events of this page, even those that were committed after the watermark was read.
+        // A stream that continues after this page need not return the events of this page again, even events that were
+        // committed after the watermark was read.
         let seen = max(min(watermark, latest), events.map(\.timetoken).max() ?? .zero)
         let anchor = query.order == .newestFirst ? query.cursor?.anchor ?? seen : seen
         let list = query.seal(for: channel).digest
@@ -59,13 +60,13 @@ struct HistoryPage: Sendable {
                 PageCursor(position: $0, order: query.order, direction: direction, anchor: anchor, list: list)
             }
         }
-        // The next page begins where the log stopped reading, because all events up to there may have been filtered
-        // out.
+        // The next page begins where the log stopped reading, because the filters may have left out all events up to
+        // this position.
         let end = page.hasMore ? page.position : nil
         next = cursor(isBack ? events.last?.timetoken : end, .next)
         previous = cursor(isBack ? end : query.cursor == nil ? nil : events.first?.timetoken, .prev)
-        // With the oldest first, the stream continues after this page. With the newest first, the stream continues
-        // after the newest event of the first page.
+        // If the oldest events come first, a stream continues after this page. If the newest come first, a stream
+        // continues after the newest event of the first page.
         continuation = query.order == .oldestFirst ? (next?.position ?? anchor) : anchor
     }
 
@@ -76,7 +77,7 @@ struct HistoryPage: Sendable {
         }
     }
 
-    /// - Parameter items: prints the elements of the array `data`.
+    /// - Parameter items: prints the elements of the array `data`, one after the other.
     func print(to writer: inout JSONWriter, items: (inout JSONWriter) -> Void) {
         writer.beginObject()
         writer.key("data")

@@ -4,8 +4,8 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// `GET /v1/events/{id}`. An event never changes, but the response and its entity tag change when the event's text
-    /// is withheld or an included object changes.
+    /// `GET /v1/events/{id}`: returns a stored event. An event never changes, but the response and its entity tag
+    /// change when the event's text is withheld or an included object changes.
     func getEvent(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [Parameters.include])
         let chat = service.chat(for: caller)

@@ -12,7 +12,7 @@ extension EntityTag {
 }
 
 extension Response {
-    /// This response to a `GET`, or a 304 when `If-None-Match` contains its tag.
+    /// Returns this response to a `GET`, or a 304 when `If-None-Match` contains its tag.
     ///
     /// A 304 keeps the body of the response. The body is not sent, but its length is. Without a length, the connection
     /// would have to close.
@@ -27,9 +27,9 @@ extension Response {
 }
 
 extension Response {
-    /// This response to a `GET` of a record, or a 304. For a body that contains more than the record, such as counts or
-    /// the state of a circuit breaker. The tag consists of the record's version, a full stop and a digest of the body.
-    /// `If-Match` compares only the version.
+    /// Returns this response to a `GET` of a record, or a 304 when `If-None-Match` contains its tag. Intended for a
+    /// body that contains more than the record, such as counts or the state of a circuit breaker. The tag consists of
+    /// the record's version, a full stop and a digest of the body. `If-Match` compares only the version.
     func unlessKnown(version: String, to headers: Headers) -> Response {
         guard case .bytes(let body) = body else { return self }
         let tag = EntityTag.quoted(version + "." + EntityTag.digest(of: body))
@@ -51,10 +51,10 @@ struct Precondition {
         tags = EntityTag.list(fields)
     }
 
-    /// The precondition for a write that creates the record if it does not exist; `*` requires that it exists (RFC
-    /// 9110, 13.1.1).
+    /// The precondition for a write that creates the record if it does not exist. `*` requires that the record exists
+    /// (RFC 9110, 13.1.1).
     ///
-    /// - Parameter current: reads the record's present etag, or nil when the record does not exist. Called only when
+    /// - Parameter current: reads the record's current etag, or nil when the record does not exist. Called only when
     ///   the client sent several tags.
     /// - Throws: `.stale` when no record can meet the precondition.
     func precondition(current: () async throws -> String?) async throws -> RecordChange.Precondition {
@@ -69,11 +69,11 @@ struct Precondition {
         return .etag(present)
     }
 
-    /// The only etag that a write must match; nil when the write needs no particular version. For routes that return
-    /// 404 if the record does not exist: `*` then requires nothing, because the precondition is not evaluated after a
-    /// 404 (RFC 9110, 13.2.1).
+    /// The only etag that a write must match; nil when any version may be overwritten. Intended for routes that return
+    /// 404 if the record does not exist. On these routes `*` requires nothing, because the precondition is not
+    /// evaluated after a 404 (RFC 9110, 13.2.1).
     ///
-    /// - Parameter current: reads the record's present etag; called only when the client sent several tags.
+    /// - Parameter current: reads the record's current etag; called only when the client sent several tags.
     /// - Throws: `.stale` when no tag can match.
     func etag(current: () async throws -> String) async throws -> String? {
         guard case .etag(let etag) = try await precondition(current: current) else { return nil }
@@ -81,8 +81,8 @@ struct Precondition {
     }
 
     /// The version in a strong tag: the text inside the quotes, without the suffix for body and content coding. A tag
-    /// without quotes, as in the member `etag` of an object, is also accepted. Weak tags never match (RFC 9110,
-    /// 13.1.1).
+    /// without quotes, as in the member `etag` of an object, is also accepted. Nil for a weak tag, because weak tags
+    /// never match (RFC 9110, 13.1.1).
     private static func opaque(_ tag: String) -> String? {
         guard tag.contains("\"") else { return String(tag.prefix { $0 != "." }) }
         guard tag.utf8.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") else { return nil }

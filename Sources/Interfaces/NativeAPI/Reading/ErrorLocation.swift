@@ -3,10 +3,10 @@ import HTTPServer
 import JSON
 
 /// Finds the member of a request's body to which an error of another module refers. The error names a field. The member
-/// may have the same name, the name that the route uses for the field, or be an array of such values. In an array, the
+/// has the same name, or the name that the route uses for the field, or is an array of such values. In an array, the
 /// location is the first invalid element.
 struct ErrorLocation {
-    /// The names that routes use for a field, except its plural.
+    /// The names that routes use for a field, apart from its plural.
     private static let names = [
         "channel": ["channels", "add", "remove"], "channels": ["add"], "user": ["users", "mentions", "by"],
         "by": ["user"], "cursor": ["Last-Event-ID"],
@@ -50,7 +50,7 @@ struct ErrorLocation {
         return found.first { $0.0 == field || $0.1.elements != nil }.map { "#/" + $0.0 }
     }
 
-    /// True when the text is invalid as a value of the field.
+    /// Returns true when the text is invalid as a value of the field.
     private func refuses(_ text: String, isPattern: Bool) -> Bool {
         var name = text
         if isPattern {

@@ -12,10 +12,10 @@ extension Fields {
         has(name) ? FieldEdit(try boolean(name)) : .keep
     }
 
-    /// The change of a field with any JSON value, whose bytes are kept. A value that differs from the present one only
-    /// in white space changes nothing.
+    /// Parses the change of a field with any JSON value. The bytes of the value are kept. A value that differs from the
+    /// current value only in white space changes nothing.
     ///
-    /// - Parameter merging: true when an object is merged into the present object as a merge patch (RFC 7396).
+    /// - Parameter merging: true when an object is merged into the current object as a merge patch (RFC 7396).
     func edit(value name: String, merging: Bool = false) -> FieldEdit<JSONText> {
         guard let value = raw(name) else { return .keep }
         guard member(name) != nil else { return .clear }
@@ -24,7 +24,7 @@ extension Fields {
         }
     }
 
-    /// The change of a field with an object. The bytes of the object are kept.
+    /// Parses the change of a field with an object. The bytes of the object are kept.
     func edit(
         object name: String, replacing: Bool = false, merging: Bool = false
     ) throws(ChatError) -> FieldEdit<JSONText> {
@@ -32,9 +32,9 @@ extension Fields {
         return has(name) || !replacing ? edit(value: name, merging: merging) : .clear
     }
 
-    /// The change of a field with an object whose members are all texts.
+    /// Parses the change of a field with an object whose members are all texts.
     ///
-    /// - Parameter merging: true when the texts are added to the present ones, and `null` removes a text.
+    /// - Parameter merging: true when the texts are added to the current texts. A `null` then removes a text.
     func edit(texts name: String, merging: Bool = false) throws(ChatError) -> FieldEdit<[String: String]> {
         guard has(name) else { return .keep }
         guard let object = try object(name, known: nil) else { return .clear }
@@ -55,7 +55,7 @@ extension Fields {
     /// The names of the members that are `null`. A merge patch removes these members.
     var nullNames: [String] { members.filter { $0.value == .null }.map(\.name) }
 
-    /// Refuses members that are `null`.
+    /// Rejects members that are `null`.
     ///
     /// - Throws: `.malformed`, slug `wrong_type`, for the first such member.
     func refuseNull() throws(ChatError) {

@@ -106,16 +106,16 @@ struct Listing {
     }
 }
 
-/// Seals and opens the page cursors of one list. A cursor of another list is refused, because it would select an
+/// Seals and opens the page cursors of one list. A cursor of another list is rejected, because it would select an
 /// arbitrary position, and the page would look complete.
 struct ListCursorCodec: Equatable {
-    /// 48 bits of a digest, which detect mistakes. A forged cursor returns no events that a request without one would
-    /// not.
+    /// 48 bits of a digest, which detect a cursor that is sent to the wrong list. They are no protection: a forged
+    /// cursor returns only events that the caller may read anyway.
     let digest: String
 
     /// - Parameter list: the properties that identify the list. They do not depend on the page.
     init(_ list: [String]) {
-        // NUL occurs in no name and in no query item, so the joined texts of different lists differ.
+        // No name and no query item contains NUL, so the joined texts of different lists differ.
         digest = Base64.encodeURL(Array(sha256(Array(list.joined(separator: "\0").utf8)).prefix(6)))
     }
 
@@ -140,7 +140,7 @@ struct ListCursorCodec: Equatable {
 
     private static let digestLength = 8
 
-    /// True when a text has the form of a sealed cursor: the digest and a dot before the cursor.
+    /// Returns true when a text has the form of a sealed cursor: the digest and a dot before the cursor.
     static func hasForm(_ text: String) -> Bool {
         text.utf8.dropFirst(digestLength).first == UInt8(ascii: ".")
             && Base64.decodeURL(String(text.prefix(digestLength))) != nil
@@ -163,7 +163,7 @@ extension ChatError {
         "the page cursor belongs to another list; send it with the same path and parameters as the first page",
         slug: "bad_cursor", field: "cursor")
 
-    /// The error for a text that is no cursor of this list.
+    /// The error for a text that is not a cursor of this list.
     static func foreignCursor(_ text: String) -> ChatError {
         switch CursorKind(of: text) {
         case .page: otherList

@@ -12,7 +12,7 @@ struct OtherNames {
     static let ofDeliveryList = OtherNames(names: ["webhook": "subscriber", "subscription": "subscriber"])
     static let ofDeliveryJob = OtherNames(names: ["subscriber": "webhook"])
 
-    /// Refuses a query that contains one of the names.
+    /// Rejects a query that contains one of the names.
     ///
     /// - Throws: `.malformed`, slug `unknown_parameter`, with the name to send instead.
     func refuse(in query: Query) throws(ChatError) {
@@ -23,7 +23,7 @@ struct OtherNames {
                 at: .parameter(name), keyword: "unknown", detail: "unknown query parameter; send '\(known)'"))
     }
 
-    /// Refuses a body that contains one of the names.
+    /// Rejects a body that contains one of the names.
     ///
     /// - Throws: `.malformed`, slug `unknown_member`, with the name to send instead.
     func refuse(in fields: Fields) throws(ChatError) {

@@ -71,7 +71,7 @@ enum CursorKind {
     /// A position in the log, from `stream_cursor` or a stream.
     case stream
 
-    /// The kind of a cursor, by its form; nil for a text that is neither.
+    /// The kind of a cursor, determined by its form; nil for a text that is not a cursor.
     init?(of text: String) {
         if ["earliest", "latest"].contains(text) || Timetoken(position: text) != nil {
             self = .stream
@@ -84,7 +84,7 @@ enum CursorKind {
 }
 
 extension Parameters {
-    /// The position at which a stream or a poll continues, as the client sent it.
+    /// The position at which a stream or a poll continues, as the client sent it; nil when the parameter is absent.
     ///
     /// - Throws: `.malformed`, slug `bad_cursor`, for a page cursor.
     func streamCursor() throws(ChatError) -> String? {

@@ -38,7 +38,7 @@ struct Parameters {
     /// The maximum number of listed errors.
     private static let faultsListed = 10
 
-    /// The value of a parameter that may occur once.
+    /// The value of a parameter that may occur only once; nil when absent.
     func text(_ name: String) throws(ChatError) -> String? {
         let values = query[all: name]
         guard values.count < 2 else { throw Self.bad(name, "must be given once", keyword: "repeated") }
@@ -94,7 +94,7 @@ struct Parameters {
         return word
     }
 
-    /// A position in the log, given as a timetoken, an event id or a time.
+    /// A position in the log, given as a timetoken, an event id or a time; nil when the parameter is absent.
     func position(_ name: String) throws(ChatError) -> Timetoken? {
         guard let text = try text(name) else { return nil }
         guard let value = Timetoken(position: text) else { throw Self.bad(name, Fields.positionRule) }

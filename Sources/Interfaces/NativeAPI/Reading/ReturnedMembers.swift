@@ -40,12 +40,12 @@ extension NativeAPI {
     static let typeRemedies = ["latest_version": "use POST /v1/event-types/{type}/versions"]
 
     /// Wraps an action that writes a resource, so that clients can send back an object that `read` has returned.
-    /// Read-only members are accepted if they have their present values, and are removed before `write` runs. `etag`
+    /// Read-only members are accepted if they have their current values, and are removed before `write` runs. `etag`
     /// and `updated_at` require the version that was read, as `If-Match` does. Members of ``measured`` may have any
     /// value.
     ///
     /// `read` runs only if the body has read-only members. A member that the resource does not have stays in the body,
-    /// and `write` refuses it.
+    /// and `write` rejects it.
     ///
     /// - Parameters:
     ///   - writable: the members that `write` reads.
@@ -112,7 +112,8 @@ extension NativeAPI {
         }
     }
 
-    /// The resource as `GET` returns it, with its tag; nil when it does not exist or the caller may not read it.
+    /// Returns the resource as `GET` returns it, with its tag; nil when the resource does not exist or the caller may
+    /// not read it.
     private nonisolated(nonsending) static func presentState(
         _ read: AuthenticatedHandler, _ request: Request, _ caller: Caller
     ) async throws -> (JSONValue, tag: String?)? {
@@ -167,7 +168,7 @@ extension Fields {
 }
 
 extension JSONValue {
-    /// True when both values are equal. The order of the members of objects does not matter.
+    /// Returns true when both values are equal. The order of the members of objects does not matter.
     fileprivate func means(_ other: JSONValue) -> Bool {
         if let elements, let others = other.elements {
             return elements.count == others.count && zip(elements, others).allSatisfy { $0.means($1) }

@@ -54,11 +54,11 @@ extension BrowserSession {
 // MARK: - Cookie
 
 extension BrowserSession {
-    /// The name of the cookie. On an encrypted connection, the prefix makes browsers refuse a cookie that another host
+    /// The name of the cookie. On an encrypted connection, the prefix makes browsers reject a cookie that another host
     /// of the domain has set (RFC 6265bis, 4.1.3.2).
     private static func cookieName(isSecure: Bool) -> String { isSecure ? "__Host-parley" : "parley" }
 
-    /// The value of a request's session cookie.
+    /// The value of a request's session cookie; nil without the cookie.
     ///
     /// - Parameter isSecure: true when the connection is known to be encrypted. The name for connections without
     ///   encryption is then ignored, because another host of the domain may have set that cookie.

@@ -12,7 +12,8 @@ extension NativeAPI {
         router.add(.delete, "/v1/session", handler: asPublic(deleteSession))
     }
 
-    /// `POST /v1/session`
+    /// `POST /v1/session`: signs a browser in with an API key. Returns the rights of the key, and sets the session
+    /// cookie.
     func postSession(_ request: Request) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try refuseForeign(request)
@@ -34,7 +35,7 @@ extension NativeAPI {
         return .json(print(caller, until: session.expires), headers: [Self.noStore, cookie])
     }
 
-    /// `GET /v1/session`
+    /// `GET /v1/session`: returns the rights of the signed-in caller; no content when the request is not signed in.
     func getSession(_ request: Request) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         // A request without a sign-in is not an error: pages use this route to find out whether they are signed in.
@@ -52,15 +53,15 @@ extension NativeAPI {
         return .json(print(caller, until: caller.expires), headers: [Self.noStore])
     }
 
-    /// `DELETE /v1/session`
+    /// `DELETE /v1/session`: signs a browser out by deleting its session cookie. Returns no content.
     func deleteSession(_ request: Request) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try refuseForeign(request)
         return .empty(headers: [true, false].map { BrowserSession.setCookie(nil, isSecure: $0) })
     }
 
-    /// True when the connection of the browser is encrypted. Without TLS here, `Origin` decides: behind a proxy it
-    /// still contains the scheme that the browser uses. Browsers send `Origin` with every request that changes
+    /// Returns true when the browser's connection is encrypted. If this server uses no TLS, the scheme in `Origin`
+    /// decides, because a proxy does not change that field. Browsers send `Origin` with every request that changes
     /// something.
     private func isSeenEncrypted(_ request: Request) -> Bool {
         if request.isSecure { return true }
@@ -68,13 +69,14 @@ extension NativeAPI {
         return origin.hasPrefix("https://")
     }
 
-    /// True when the request is known to be encrypted: it uses TLS, or its `Host` is that of a public `https` address.
+    /// Returns true when the request is known to be encrypted: it uses TLS, or its `Host` belongs to a public `https`
+    /// address.
     private func isKnownEncrypted(_ request: Request) -> Bool {
         if request.isSecure { return true }
         return request.headers["Host"].map { RequestOrigin.begins(publicURL, with: "https://" + $0) } ?? false
     }
 
-    /// Refuses requests from pages of other sites, which could otherwise sign a visitor in or out.
+    /// Rejects requests from pages of other sites, which could otherwise sign a visitor in or out.
     private func refuseForeign(_ request: Request) throws(ChatError) {
         guard RequestOrigin(request, publicURL: publicURL) != .foreign else { throw Self.foreignOrigin }
     }
@@ -115,7 +117,7 @@ extension NativeAPI {
         BrowserSession.cookie(in: request.headers, isSecure: isKnownEncrypted(request))
     }
 
-    /// The caller that the cookie identifies; nil without a cookie.
+    /// The caller that the session cookie identifies; nil without a cookie.
     ///
     /// Pages of other origins cannot read responses of this gateway, because it never allows credentials (CORS).
     /// Without this check they could still send requests that take effect: `SameSite` treats other ports of this
@@ -133,7 +135,7 @@ extension NativeAPI {
         guard let session, now < session.expires, session.expires <= now.adding(BrowserSession.lifetime),
             var caller = service.keyring.caller(key: session.key, in: session.app)
         else { throw ChatError(.unauthorized, "the session has ended; sign in again", slug: "session_ended") }
-        // Streams that the session has opened end with it.
+        // The session's expiry also ends the streams that the session has opened.
         caller.expires = min(session.expires, caller.expires ?? session.expires)
         return caller
     }
@@ -143,7 +145,7 @@ extension NativeAPI {
 enum RequestOrigin: Equatable {
     /// A page of this gateway.
     case own
-    /// No page: a typed address, or a client that is not a browser.
+    /// The request comes from no page: the user typed the address, or the client is not a browser.
     case anonymous
     case foreign
 

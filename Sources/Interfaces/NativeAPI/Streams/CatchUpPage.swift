@@ -24,7 +24,7 @@ struct CatchUpPage: Sendable {
     ///
     /// - Parameters:
     ///   - chat: the app with the rights of the stream's owner.
-    ///   - inclusion: the objects to print with each event; nil for none.
+    ///   - inclusion: the objects to print with each event; nil when none were requested.
     @concurrent
     static func read(
         _ catchUp: CatchUp, in chat: ChatAccess, _ inclusion: IncludePolicy?, format: StreamFormat, limit: Int
@@ -43,8 +43,8 @@ struct CatchUpPage: Sendable {
         return page
     }
 
-    /// Returns the blocks of the events after a position: whole blocks, at least one, and at most `size` bytes if there
-    /// are several. Nil when the page has no events after the position.
+    /// Returns the blocks of the events after a position. The result contains at least one whole block. If it contains
+    /// several blocks, it has at most `size` bytes. Nil when the page has no events after the position.
     func piece(after position: Timetoken, of size: Int) -> (bytes: [UInt8], last: Timetoken, isEnd: Bool)? {
         let first = ends.firstIndex { $0.event > position }
         guard let first else { return nil }

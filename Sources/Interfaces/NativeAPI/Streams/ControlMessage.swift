@@ -6,7 +6,8 @@ import JSON
 struct ControlMessage {
     let name: String
     let data: JSONText
-    /// The time in milliseconds after which a disconnected client should reconnect (the `retry` field of SSE).
+    /// The time in milliseconds after which a disconnected client should reconnect (the `retry` field of SSE); nil to
+    /// leave the client's time unchanged.
     var retryMilliseconds: Int?
     /// The position at which the stream starts, printed as the block's id. An EventSource whose connection breaks
     /// before the first event sends the position back as its last id. Nil for a block that must not change the client's

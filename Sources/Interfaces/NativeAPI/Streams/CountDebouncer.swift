@@ -3,12 +3,12 @@ import ChatModel
 import JSON
 
 /// Limits the events about counts (`channel.member_count.updated`, `channel.participant_count.updated`) on a device's
-/// stream to one event per type and beat, which is one second. Each event contains the latest count of every channel
-/// whose count has changed.
+/// stream to one event per type and second. Each event contains the latest count of every channel whose count has
+/// changed.
 struct CountDebouncer {
     private struct Held {
         var newest: Event
-        /// The objects included with `newest`.
+        /// The objects included with the event `newest`; nil when its feed includes none.
         var included: RenderedIncludes?
         /// The latest element of each channel in the event's data, in the order of their latest changes.
         var channels: [(name: ExactText, text: JSONText)] = []
@@ -37,7 +37,7 @@ struct CountDebouncer {
         }
     }
 
-    /// For each type, the beat in which an event was last sent, and the counts that were held back since then.
+    /// For each type, the second in which an event was last sent, and the counts that were held back since then.
     private var reported: [String: UInt64] = [:]
     private var held: [String: Held] = [:]
 
@@ -47,10 +47,12 @@ struct CountDebouncer {
         event.type == "channel.member_count.updated" || event.type == "channel.participant_count.updated"
     }
 
-    /// Holds an event back if an event of its type was already sent in this beat. Returns false when the event is to be
-    /// sent now.
+    /// Holds an event back if an event of its type was already sent in this second. Returns false when the event is to
+    /// be sent now.
     ///
-    /// - Parameter included: the objects included with the event, if its feed includes any.
+    /// - Parameters:
+    ///   - included: the objects included with the event, if its feed includes any.
+    ///   - tick: the current second of the feed's timer.
     mutating func hold(_ event: Event, with included: RenderedIncludes? = nil, at tick: UInt64) -> Bool {
         if reported[event.type] != tick, held[event.type] == nil {
             reported[event.type] = tick
@@ -60,7 +62,7 @@ struct CountDebouncer {
         return true
     }
 
-    /// Removes and returns the held events whose type was not sent in this beat, in the order of their timetokens.
+    /// Removes and returns the held events whose type was not sent in this second, in the order of their timetokens.
     mutating func release(at tick: UInt64) -> [(event: Event, included: RenderedIncludes?)] {
         release(held.filter { reported[$0.key] != tick }, at: tick)
     }

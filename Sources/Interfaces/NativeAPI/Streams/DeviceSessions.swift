@@ -71,7 +71,7 @@ struct DeviceSessions {
         return wasLost ? .reconnected : .none
     }
 
-    /// Removes a stream from the device's session. Returns true when it was the session's last one.
+    /// Removes a stream from the device's session. Returns true when it was the session's last stream.
     mutating func leave(_ device: Device, _ stream: UInt64, now: Timetoken) -> Bool {
         guard var session = sessions[device], session.streams.remove(stream) != nil else { return false }
         let isLost = session.streams.isEmpty

@@ -15,7 +15,7 @@ struct FollowRequest {
     let isPresent: Bool
     /// The objects to include with each event.
     let included: Set<IncludedObject>
-    /// The position from which to continue, as the client sent it; nil for the present.
+    /// The position from which to continue, as the client sent it; nil to start with the next event.
     let cursor: String?
     /// True when the cursor comes from `Last-Event-ID`. An EventSource sends this field on every reconnect, even after
     /// an error.
@@ -86,8 +86,8 @@ struct FollowRequest {
     }
 
     /// The position at which the client starts. An invalid last id, such as the id of another gateway, results in a gap
-    /// instead of an error. An error would end an EventSource for good, because it cannot discard its last id (WHATWG
-    /// HTML, 9.2.3).
+    /// instead of an error. An error would stop an EventSource permanently, because an EventSource cannot discard its
+    /// last id (WHATWG HTML, 9.2.3).
     func resumption(in chat: ChatAccess, at cursor: String) async throws(ChatError) -> ResumePosition {
         try await chat.resume(selection, at: cursor, orFromNow: isLastEventID)
     }

@@ -6,7 +6,7 @@ import HTTPServer
 ///
 /// The hub sends an event to one feed after the other, so recent frames are cached. Runs on the loop, like the feeds.
 actor FrameEncoder {
-    /// The capacity of the cache. It suffices for the events that the hub distributes in one turn; see `Hub`.
+    /// The capacity of the cache. It suffices for the events that the hub distributes in one iteration; see `Hub`.
     private static let keptFrames = 512
     private static let keptBytes = 1024 * 1024
 
@@ -42,8 +42,8 @@ actor FrameEncoder {
         return frame
     }
 
-    /// Removes all cached frames. Called once a second, because feeds use a frame only in the turn in which it was
-    /// printed.
+    /// Removes all cached frames. Called once a second, because feeds use a frame only in the iteration of the hub in
+    /// which it was printed.
     func forget() {
         kept.removeAll(keepingCapacity: true)
         bytes = 0

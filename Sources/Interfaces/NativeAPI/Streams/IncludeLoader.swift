@@ -4,8 +4,8 @@ import HTTPServer
 
 /// Reads the objects included with events on streams and polls. Events for several receivers are read once.
 ///
-/// At most one read per app is in progress. Requests that arrive during a read are combined into the next one, so an
-/// event for thousands of streams costs one read. An actor on the loop, like its callers.
+/// At most one read per app is in progress. Requests that arrive during a read are combined into the next read, so an
+/// event for thousands of streams costs one read. The actor runs on the loop, like its callers.
 actor IncludeLoader {
     /// A completion handler. It is called on the loop with the objects of each event, in the order of the events.
     typealias Answer = @Sendable (Result<[RenderedIncludes], ChatError>) -> Void
@@ -36,7 +36,8 @@ actor IncludeLoader {
     func read(_ events: [Event], _ inclusion: IncludePolicy, in app: AppID, _ answer: @escaping Answer) {
         waiting[app, default: []].append(Question(events: events, inclusion: inclusion, answer: answer))
         guard reading.insert(app).inserted else { return }
-        // The read starts after the current turn of the hub, because other feeds request the same objects in that turn.
+        // The read starts after the hub has sent the current events to all feeds, because other feeds request the same
+        // objects.
         loop.post { self.assumeIsolated { $0.readNext(app) } }
     }
 

@@ -8,11 +8,11 @@ struct StreamRequest: Sendable {
     var caller: Caller
     var selection: Selection
     var format: StreamFormat
-    /// The objects included with each event; nil for none.
+    /// The objects to include with each event; nil when none were requested.
     var inclusion: IncludePolicy?
     var resumption: ResumePosition
-    /// The start position that the client sees. It is the start position or a later one, and no event lies between the
-    /// two.
+    /// The start position that the client sees. It is the actual start position or a later position. No event is
+    /// between the two positions.
     var shownStart: Timetoken
     var ticket: StreamTicket.Nonce?
     /// The hub's count of audience changes, read before the user's channels were looked up.
@@ -31,9 +31,9 @@ final class LiveStream {
     let ticket: StreamTicket.Nonce?
     /// The channels on which the stream makes its user present; nil when it does not affect presence.
     var presentOn: Set<ExactText>?
-    /// The channel groups that the stream follows, if any.
+    /// The channel groups that the stream follows; nil when it follows none.
     var groups: GroupSelection?
-    /// True when the stream was ended for good; false when only its connection broke.
+    /// True when the stream was ended permanently; false when only its connection broke.
     var isEnded = false
     /// The feed of the stream. A change of the selection replaces the feed.
     var feed: StreamFeed
@@ -42,7 +42,7 @@ final class LiveStream {
     var catchUp: Task<Void, Never>?
     /// True when the user's rights must be checked again before the stream receives more events.
     var needsRecheck = false
-    /// The beat (a count of seconds) at which data was last sent to this stream alone and not through its feed.
+    /// The second (of the shared timer) in which data was last sent to this stream alone and not through its feed.
     var lastSend: UInt64
 
     init(

@@ -9,7 +9,7 @@ import JSON
 /// with a user's credential that are not a device's streams. They share feeds with other streams, and a feed checks no
 /// users.
 extension LiveStreams {
-    /// Called after the event was distributed to the feeds and before the next event is.
+    /// Called after the event was distributed to the feeds and before the next event is distributed.
     func audienceChanged(by event: Event) {
         let isPoll = polls.assumeIsolated { !$0.isEmpty }
         guard isPoll || namedByUsers[event.channel] != nil, let data = try? JSONDocument(event.data).root else {
@@ -36,7 +36,7 @@ extension LiveStreams {
     }
 
     private func expel(_ user: UserID, from channel: String) {
-        // The user's polls are answered. The next poll of the client fails with the reason.
+        // The user's waiting polls end now. The next poll of the client fails with the reason.
         polls.assumeIsolated { polls in
             polls.finish { Self.isConcerned($0.caller, $0.selection, user, channel) }
         }
@@ -68,8 +68,8 @@ extension LiveStreams {
         }
     }
 
-    /// True when the access of the stream's user to its channels may have changed since the given count of audience
-    /// changes.
+    /// Returns true when the access of the stream's user to its channels may have changed since the given count of
+    /// audience changes.
     func audienceMayHaveChanged(_ stream: LiveStream, since changes: UInt64) -> Bool {
         let selection = stream.feed.selection
         guard selection.isOfUser, !selection.channels.names.isEmpty else { return false }

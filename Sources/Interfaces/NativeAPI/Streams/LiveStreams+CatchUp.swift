@@ -6,20 +6,20 @@ import Locking
 
 /// Catch-up: sends resuming streams the events that they missed, without delaying live streams.
 ///
-/// Pages of bounded size are read and printed off the loop, and the streams of one feed share the pages. `turns` limits
-/// the number of streams that are served at once; the stream that has waited longest is next. A stream does not occupy
-/// a turn while it waits for its client to read, so slow clients delay no other stream.
+/// Pages of bounded size are read and printed off the loop, and the streams of one feed share the pages. The semaphore
+/// `turns` limits the number of streams that are served at the same time. The stream that has waited longest is next. A
+/// stream releases the semaphore while it waits for its client to read, so slow clients delay no other stream.
 extension LiveStreams {
     private enum Bounds {
         /// The target size of a page in bytes; the number of events to read is derived from it.
         static let pageBytes = 128 * 1024
         static let firstPage = 64
         static let pageMost = 250
-        /// The maximum size in bytes of the part of a page that is sent at once. Memory contains at most one part for
-        /// each client. A single event may be larger.
+        /// The maximum size in bytes of the part of a page that is sent in one write. Memory contains at most one part
+        /// for each client. A single event may be larger.
         static let pieceBytes = 16 * 1024
-        /// The number of beats (seconds) in which a client must read one piece. A slower client is disconnected. The
-        /// stall timeout of the connection covers only clients that read nothing at all.
+        /// The number of seconds in which a client must read one piece. A slower client is disconnected. The stall
+        /// timeout of the connection covers only clients that read nothing at all.
         static let pieceDeadline: UInt64 = 60
     }
 
@@ -48,7 +48,7 @@ extension LiveStreams {
         } while stream.connection.isOpen
     }
 
-    /// Sends the stream the next page, or the part of the page that the client reads at once. Returns true when the
+    /// Sends the stream the next page, or the part of the page that the client reads immediately. Returns true when the
     /// stream is live after that.
     private func advance(_ stream: LiveStream, _ limit: inout Int) async -> Bool {
         guard stream.connection.isOpen, !stream.needsRecheck else { return false }
@@ -80,8 +80,8 @@ extension LiveStreams {
     private func read(
         _ feed: StreamFeed, for stream: LiveStream, limit: Int
     ) async throws(ChatError) -> PageCache.Entry {
-        // These values must be read in one turn of the loop: the position up to which the log is read, and the end of
-        // the feed's own log (the mark). A held-back event is flushed first: it is part of this read and must not
+        // These values must be read in one iteration of the loop: the position up to which the log is read, and the end
+        // of the feed's own log (the mark). A held-back event is flushed first: it is part of this read and must not
         // appear after the mark too. An event that waits for its included objects appears after the mark.
         feed.flush()
         let mark = feed.log.head

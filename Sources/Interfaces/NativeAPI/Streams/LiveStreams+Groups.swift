@@ -9,8 +9,8 @@ extension LiveStreams {
     /// The values on which the channels of a stream's groups depend.
     private struct GroupQuery: Hashable {
         let owner: ObjectIdentifier
-        /// The device as which the stream listens; nil for a stream that is not a device's. A user may have streams of
-        /// both kinds.
+        /// The device as which the stream listens; nil for a stream that does not belong to a device. A user may have
+        /// streams of both kinds.
         let viewer: Viewer?
         let names: [String]
         let channels: [String]
@@ -19,15 +19,15 @@ extension LiveStreams {
     /// The number of group changes so far.
     var groupChanges: UInt64 { polls.groups.assumeIsolated { $0.changes } }
 
-    /// Updates the streams that follow a changed group to the present channels of the group. The request that changed
-    /// the group waits for this call.
+    /// Updates the streams that follow a changed group to the group's current channels. The request that changed the
+    /// group waits for this call.
     func groupsChanged(_ groups: Set<RecordKey>) async {
         await followGroups(
             of: groupStreams.sorted().compactMap { roll[$0] }
                 .filter { $0.groups?.isAmong(groups, $0.owner.caller.app) == true })
     }
 
-    /// Looks up the present channels of the streams' groups, and moves the streams to these channels. Each group is
+    /// Looks up the current channels of the streams' groups, and moves the streams to these channels. Each group is
     /// read once. Streams with equal queries share one lookup.
     func followGroups(of streams: [LiveStream]) async {
         guard !streams.isEmpty else { return }
@@ -79,8 +79,8 @@ extension LiveStreams {
         }
     }
 
-    /// Applies a lookup to one stream. Only the channels of its groups are replaced. Another request may have changed
-    /// the rest of the selection, or the groups themselves, during the lookup.
+    /// Applies a lookup to one stream. Only the channels of the stream's groups are replaced, because another request
+    /// may have changed the other parts of the selection, or the groups themselves, during the lookup.
     private func follow(_ answer: Result<ChannelSet, ChatError>, _ stream: LiveStream, version: UInt64) {
         guard roll[stream.sequence] != nil, let groups = stream.groups, groups.version <= version else { return }
         switch answer {

@@ -36,9 +36,9 @@ actor LiveStreams {
     private var feeds: [FeedKey: StreamFeed] = [:]
     /// The streams of each feed.
     private var feedStreams: [ObjectIdentifier: Set<UInt64>] = [:]
-    /// Feeds of devices that hold counts back until the next beat (second).
+    /// Feeds of devices that hold counts back until the next second.
     private var damped: [StreamFeed] = []
-    /// The feeds, in buckets by the beat of their next heartbeat check, modulo the number of buckets.
+    /// The feeds, in buckets by the second of their next heartbeat check, modulo the number of buckets.
     private var wheel: [[StreamFeed]]
     var catchingUp: [UInt64: LiveStream] = [:]
     /// The semaphore that limits concurrent catch-up reads, and the cache of the pages that other streams may need.
@@ -60,7 +60,7 @@ actor LiveStreams {
     /// Pending starts and ends of watching a user's unread messages, and the task that applies them.
     var watches: [(user: UserID, isOn: Bool)] = []
     var watching: Task<Void, Never>?
-    /// The users of recent polls, each with the beat until which the user counts as connected.
+    /// The users of recent polls, each with the second until which the user counts as connected.
     var pollWatches: [UserID: UInt64] = [:]
 
     private struct FeedKey: Hashable {
@@ -139,8 +139,8 @@ actor LiveStreams {
 extension LiveStreams {
     /// Checks that one more stream may be opened.
     ///
-    /// - Parameter ticket: the ticket of a client that reconnects. The stream that the ticket still has open is not
-    ///   counted, because its client has lost the connection.
+    /// - Parameter ticket: the ticket of a client that reconnects. If the ticket still has an open stream, that stream
+    ///   is not counted, because its client has lost the connection.
     /// - Throws: `.tooMany` when a limit of the address, app, key or user is reached, `.overloaded` when the gateway's
     ///   limit is reached, `.unavailable` while the gateway stops.
     func admit(
@@ -152,7 +152,7 @@ extension LiveStreams {
         }
     }
 
-    /// The client address of the open stream of a ticket.
+    /// The client address of the stream that a ticket has open; nil when the ticket has no open stream.
     private func placeOfStream(of ticket: StreamTicket.Nonce?) -> RemoteAddress? {
         ticket.flatMap(tickets.stream).flatMap { roll[$0] }?.connection.remoteAddress
     }
@@ -165,7 +165,7 @@ extension LiveStreams {
             } else if owners.refusal(
                 of: order.caller, from: connection.remoteAddress, replacing: placeOfStream(of: order.ticket)) != nil
             {
-                // Several requests may have passed `admit` at once although only one more stream was allowed.
+                // Several concurrent requests may have passed `admit` although only one more stream was allowed.
                 .tooManyStreams
             } else if !isInForce(order.caller, order.selection) {
                 .unauthorized
@@ -177,7 +177,7 @@ extension LiveStreams {
             assumeIsolated { $0.closed(sequence, reason) }
         }
         if let refusal {
-            // The stream is refused, so the ticket counts as unused.
+            // The stream is rejected, so the ticket counts as unused.
             if let nonce = order.ticket { tickets.release(nonce) }
             close(stream, refusal)
         } else {
@@ -331,11 +331,11 @@ extension LiveStreams {
     /// Sends the reason and closes the connection once the reason is sent. A client that does not read is disconnected
     /// after the stall timeout, or after ``lastWords`` when the reason is final.
     ///
-    /// - Parameter count: the number of clients that reconnect at the same time; nil for the number of open streams.
+    /// - Parameter count: the number of clients that reconnect at the same time; nil to use the number of open streams.
     func close(_ stream: LiveStream, _ reason: ClosingReason, among count: Int? = nil) {
         let time = reason.isFinal ? Self.lastWords : nil
         guard stream.connection.isOpen else {
-            // The stream is already closing, but with the longer time limit of another reason. Shortens the time limit.
+            // The stream is already closing for another reason with a longer time limit. This shortens the time limit.
             if let time { stream.connection.finish(within: time) }
             return
         }
@@ -372,11 +372,11 @@ extension LiveStreams {
         owners.leave(stream.owner, from: stream.connection.remoteAddress)
     }
 
-    /// Sends a closing block on every stream and answers every waiting poll. Later streams and polls are refused.
+    /// Sends a closing block on every stream and ends every waiting poll. Later streams and polls are rejected.
     func drain() async {
         isDraining = true
         await polls.drain()
-        // All streams use the count at the beginning, because all their clients reconnect at about the same time.
+        // The number of streams is read once, because all their clients reconnect at about the same time.
         let count = roll.count
         await forEachStream { $0.close($1, .draining, among: count) }
     }
@@ -434,8 +434,8 @@ extension LiveStreams {
     nonisolated func startBeating() { beats.start() }
 }
 
-/// Encodes the numbers of streams as ids. An id is the number permuted with a random key of this process, because a
-/// plain number would reveal how many streams other apps open.
+/// Encodes the numbers of streams as ids. An id is the number, permuted with a random key of this process. A plain
+/// number would reveal how many streams other apps open.
 ///
 /// The permutation is a Feistel network of four rounds (Luby and Rackoff, 1988). Two streams never have the same id,
 /// and an id is decoded without a table. A page of the list can therefore begin after a stream that is closed.

@@ -1,12 +1,12 @@
 import ChatModel
 
-/// A cache of recently read log pages for the streams of the same feed. When many streams resume at once, each range of
-/// the log is read and printed once.
+/// A cache of recently read log pages for the streams of the same feed. When many streams resume at the same time, each
+/// range of the log is read and printed once.
 ///
 /// Bounded in bytes and in time. Confined to `LiveStreams`.
 struct PageCache {
     private static let mostBytes = 32 * 1024 * 1024
-    /// The number of beats (seconds) for which a page is cached. It suffices for many clients that reconnect at once.
+    /// The number of seconds for which a page is cached. It suffices for many clients that reconnect at the same time.
     private static let life: UInt64 = 2
 
     struct Entry {
@@ -35,7 +35,7 @@ struct PageCache {
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// The newest cached page that continues from a stream's position.
+    /// The newest cached page that continues from a stream's position; nil when there is none.
     func entry(of feed: StreamFeed, after position: Timetoken, deletions: UInt64, now: Timetoken) -> Entry? {
         entries[ObjectIdentifier(feed)]?.last { entry in
             entry.page.after <= position && position < entry.page.position && entry.deletions == deletions

@@ -32,7 +32,7 @@ struct PollPrinter {
         return Self.response(text)
     }
 
-    /// The response of a poll that did not wait.
+    /// Prints the response of a poll that did not wait.
     static func answer(_ batch: PollBatch, _ included: [RenderedIncludes] = [], gap: ResumePosition?) -> Response {
         var response = response(text(of: batch, included, gap: gap))
         if let gap { response.headers.append(("Gateway-Cursor", gap.from.description)) }

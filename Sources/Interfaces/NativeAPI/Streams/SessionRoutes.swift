@@ -11,7 +11,7 @@ extension NativeAPI {
         router.add(.delete, "/v1/users/{user}/sessions/{session}", handler: asCaller(Self.unconditional(deleteSession)))
     }
 
-    /// `GET /v1/users/{user}/sessions`
+    /// `GET /v1/users/{user}/sessions`: returns a page of the sessions of a user's devices.
     func getSessions(_ request: Request, _ caller: Caller) async throws -> Response {
         let user = try Self.sessionUser(request, caller, needing: .read)
         let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
@@ -21,7 +21,7 @@ extension NativeAPI {
         }
     }
 
-    /// `GET /v1/users/{user}/sessions/{session}`
+    /// `GET /v1/users/{user}/sessions/{session}`: returns a session of a user's device, or 404 when there is none.
     func getSession(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let user = try Self.sessionUser(request, caller, needing: .read)
@@ -32,7 +32,7 @@ extension NativeAPI {
         return .json(JSONText { session.print(to: &$0) }.bytes)
     }
 
-    /// `DELETE /v1/users/{user}/sessions/{session}`
+    /// `DELETE /v1/users/{user}/sessions/{session}`: ends a session and its streams. Returns no content.
     func deleteSession(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let user = try Self.sessionUser(request, caller, needing: caller.user == nil ? .manage : .read)

@@ -33,7 +33,7 @@ extension LiveStreams {
 }
 
 extension LiveStreams {
-    /// True when the caller's credential is still valid and still covers the selection.
+    /// Returns true when the caller's credential is still valid and still covers the selection.
     func isInForce(_ caller: Caller, _ selection: Selection) -> Bool {
         guard let now = service.keyring.caller(key: caller.credential, in: caller.app) else { return false }
         if let end = caller.expires, end <= service.clock.now { return false }
@@ -48,8 +48,8 @@ extension LiveStreams {
         recheck(after: 0) { $0.owner.key == changed }
     }
 
-    /// Closes the concerned streams whose credential is no longer valid. Each turn of the loop examines a part of the
-    /// list.
+    /// Closes the concerned streams whose credential is no longer valid. Each iteration of the loop examines a part of
+    /// the list.
     func recheck(after sequence: UInt64, _ isConcerned: @escaping @Sendable (LiveStream) -> Bool) {
         let part = roll.part(behind: sequence, limit: 4096)
         for stream in part.streams where isConcerned(stream) { recheck(stream) }
@@ -86,10 +86,11 @@ extension LiveStreams {
         return DeviceSessions.Device(UserID(viewer.user, in: stream.owner.caller.app), device)
     }
 
-    /// The id of the session to which a stream belongs, once its device is registered.
+    /// The id of the session to which a stream belongs; nil when the stream belongs to no device, or its device is not
+    /// registered yet.
     func session(of stream: LiveStream) -> String? { device(of: stream).flatMap { sessions.session($0)?.id } }
 
-    /// Registers the new stream of a device.
+    /// Registers the new stream of a device: its session, its presence and its user's unread counts.
     func deviceCame(_ stream: LiveStream, hasGap: Bool) {
         guard let viewer = stream.feed.selection.viewer else { return }
         let present = stream.presentOn == nil ? [] : presence(on: stream.feed.selection)
@@ -111,7 +112,7 @@ extension LiveStreams {
         }
     }
 
-    /// Handles the end of a device's stream, whatever the reason.
+    /// Handles the end of a device's stream for any reason.
     func deviceWent(_ stream: LiveStream) {
         guard let viewer = stream.feed.selection.viewer else { return }
         watchUnread(of: UserID(viewer.user, in: stream.owner.caller.app), isOn: false)
@@ -146,7 +147,7 @@ extension LiveStreams {
 
     /// Starts or stops watching the unread messages of a user. They are watched while the user has a stream, and
     /// changes are sent to the user's devices. Starts and stops are applied in order; otherwise a user could be watched
-    /// for good.
+    /// permanently.
     private func watchUnread(of user: UserID, isOn: Bool) {
         watches.append((user: user, isOn: isOn))
         if watching == nil { watching = Task { await updateWatches() } }
@@ -173,8 +174,8 @@ extension LiveStreams {
         startBeating()
     }
 
-    /// The number of beats (seconds) for which a user counts as connected after a poll. It is longer than the longest
-    /// wait of a poll plus the two minutes for which transient events can be caught up.
+    /// The number of seconds for which a user counts as connected after a poll. It is longer than the longest wait of a
+    /// poll plus the two minutes for which transient events can be caught up.
     private static let pollWatchBeats: UInt64 = 150
 
     func expirePollWatches(at tick: UInt64) {
@@ -197,7 +198,7 @@ extension LiveStreams {
         for session in sessions.expire(now: service.clock.now) { sendReport("connection.failed", session) }
     }
 
-    /// Ends a session and its streams for good.
+    /// Ends a session and its streams permanently.
     ///
     /// - Throws: `.notFound` when the user has no session with this id.
     func cancelSession(_ id: String, of user: UserID) throws(ChatError) {
@@ -243,7 +244,7 @@ extension LiveStreams {
     }
 
     /// Appends the events about sessions one after the other, so that the log has a device's states in order. An event
-    /// that cannot be appended is dropped. The event is transient, and the list of sessions shows the present state.
+    /// that cannot be appended is dropped. The event is transient, and the list of sessions shows the current state.
     private func sendPending() async {
         while !reports.isEmpty {
             let part = Array(reports.prefix(200))

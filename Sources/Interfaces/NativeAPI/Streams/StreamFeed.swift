@@ -12,7 +12,7 @@ import Synchronization
 actor StreamFeed: FeedSink {
     nonisolated let selection: Selection
     nonisolated let format: StreamFormat
-    /// The objects included with each event; nil for none.
+    /// The objects to include with each event; nil when none were requested.
     nonisolated let inclusion: IncludePolicy?
     nonisolated let log: Broadcast
     private let reads: IncludeLoader
@@ -24,7 +24,7 @@ actor StreamFeed: FeedSink {
     nonisolated var losses: Int { lossCount.load(ordering: .relaxed) }
     nonisolated var unownedExecutor: UnownedSerialExecutor { log.loop.asUnownedSerialExecutor() }
 
-    /// The beat (a count of seconds) of the last append.
+    /// The second (of the shared timer) of the last append.
     private(set) var lastAppend: UInt64
     private(set) var appended: UInt64 = 0
     /// The timetoken of the newest appended event.
@@ -114,7 +114,7 @@ actor StreamFeed: FeedSink {
         return true
     }
 
-    /// Appends the held-back counts whose type was not sent in this beat. If later events were sent in the meantime,
+    /// Appends the held-back counts whose type was not sent in this second. If later events were sent in the meantime,
     /// the block of the counts has no id, so that it does not move a client's cursor back.
     func release() { sendReport(debouncer.release(at: beats.now)) }
 
@@ -136,8 +136,8 @@ actor StreamFeed: FeedSink {
         }
     }
 
-    /// Appends a heartbeat for all streams, unless something was appended within the last `interval` beats. Returns the
-    /// beat of the next check.
+    /// Appends a heartbeat for all streams, unless something was appended within the last `interval` seconds. Returns
+    /// the second of the next check.
     func keepAlive(every interval: UInt64) -> UInt64 {
         let due = lastAppend + interval
         guard due <= beats.now else { return due }
@@ -153,7 +153,7 @@ actor StreamFeed: FeedSink {
         assumeIsolated { feed in feed.unread.first.map { Timetoken($0.timetoken.rawValue - 1) } ?? handedOut }
     }
 
-    /// True when the log contains every event up to a position that the feed has received. Call on the loop.
+    /// Returns true when the log contains every event up to a position that the feed has received. Call on the loop.
     nonisolated func isComplete(through position: Timetoken) -> Bool {
         assumeIsolated { feed in feed.unread.first.map { $0.timetoken > position } ?? true }
     }
@@ -174,18 +174,18 @@ actor StreamFeed: FeedSink {
     /// The ids of the newest events that the feed has sent, in no particular order. Call on the loop.
     nonisolated var newestIDs: [Timetoken] { assumeIsolated { $0.recent.ids } }
 
-    /// The number of streams that follow the feed, including those that catch up.
+    /// The number of streams that follow the feed, including streams that catch up.
     nonisolated var streamCount: Int { streams.load(ordering: .relaxed) }
     nonisolated func enter() { streams.add(1, ordering: .relaxed) }
 
-    /// Removes one stream. Returns true when it was the last one.
+    /// Removes one stream. Returns true when it was the last stream of the feed.
     nonisolated func leave() -> Bool { streams.subtract(1, ordering: .relaxed).newValue == 0 }
 }
 
 /// Events of a feed that wait for their included objects.
 private struct PendingEvents {
     /// The maximum total weight of the waiting events, in bytes as counted by ``EventDraft/weight``. It is larger than
-    /// the weight of the events that the hub distributes in one turn.
+    /// the weight of the events that the hub distributes in one iteration.
     private static let mostBytes = 4 * 1024 * 1024
 
     private var events: [Event] = []

@@ -80,8 +80,8 @@ extension StreamFormat {
         }
     }
 
-    /// The bytes of a block. The block is never nil, because names of types and control blocks consist of letters,
-    /// digits and `_.-`.
+    /// Returns the bytes of a block. `event` is never nil, because names of types and control blocks consist of
+    /// letters, digits and `_.-`.
     private static func block(_ event: ServerSentEvent?) -> [UInt8] { event?.bytes ?? [] }
 
     /// - Parameter feedBytes: the maximum size of a log in bytes; rounded down to a power of two.

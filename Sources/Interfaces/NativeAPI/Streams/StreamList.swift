@@ -53,8 +53,8 @@ extension LiveStreams {
             bytesSent: stream.connection.bytesSent, remote: stream.connection.remoteAddress.description)
     }
 
-    /// True when the caller may see and change a stream. A credential covers its own streams. A credential with the
-    /// scope `manage` also covers the streams of the app whose selection it may read. A device's stream follows its
+    /// Returns true when the caller may see and change a stream. A credential covers its own streams. A credential with
+    /// the scope `manage` also covers the streams of the app whose selection it may read. A device's stream follows its
     /// user into any channel, so such a stream requires a credential that covers all channels.
     private func isShown(_ stream: LiveStream, to caller: Caller) -> Bool {
         let owner = stream.owner.caller
@@ -69,8 +69,8 @@ extension LiveStreams {
             && caller.channels.coversAll(selection.channelPatterns) && caller.types.coversAll(selection.types)
     }
 
-    /// The streams after a number, and the last listed number if there are more streams. The order is that of opening,
-    /// unless the list requests another.
+    /// Returns the streams after a number, and the last returned number if there are more streams. The streams are in
+    /// the order in which they were opened, unless the list requests another order.
     func list(
         _ list: RecordList, behind start: UInt64?, for caller: Caller
     ) async -> (streams: [StreamReport], last: UInt64?) {
@@ -143,7 +143,7 @@ extension LiveStreams {
         deviceMoves(stream, to: selection)
         stream.feed = enterFeed(
             selection, old.format, old.inclusion, isChunked: old.log.isChunked, stream.sequence)
-        // All of this runs in one turn of the loop, so the old feed's log contains exactly the events up to its
+        // All of this runs in one iteration of the loop, so the old feed's log contains exactly the events up to its
         // position.
         old.flush()
         if !stream.isCatchingUp { stream.position = logPosition(of: old) }
@@ -154,8 +154,8 @@ extension LiveStreams {
         if !stream.isCatchingUp { follow(stream) }
     }
 
-    /// The stream's credential and its viewer (the device as which it listens). The viewer is nil if the stream is not
-    /// a device's.
+    /// The stream's credential and its viewer (the device as which the stream listens). The viewer is nil if the stream
+    /// does not belong to a device.
     func listener(of id: String, for caller: Caller) throws(ChatError) -> (owner: Caller, viewer: Viewer?) {
         let stream = try stream(id, for: caller)
         return (stream.owner.caller, stream.feed.selection.viewer)
@@ -167,7 +167,7 @@ extension LiveStreams {
 }
 
 extension NativeAPI {
-    /// `GET /v1/streams`
+    /// `GET /v1/streams`: returns a page of the open streams that the caller may see.
     func getStreams(_ request: Request, _ caller: Caller) async throws -> Response {
         try caller.require(.read)
         let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
@@ -183,7 +183,7 @@ extension NativeAPI {
         return Listing.response(page, to: request) { $0.print(to: &$1) }
     }
 
-    /// `GET /v1/streams/{id}`
+    /// `GET /v1/streams/{id}`: returns an open stream.
     func getOpenStream(_ request: Request, _ caller: Caller) async throws -> Response {
         try caller.require(.read)
         _ = try Parameters(request.query, known: [])
@@ -193,7 +193,7 @@ extension NativeAPI {
 
     static let streamMembers = ["channels", "types"]
 
-    /// `PATCH /v1/streams/{id}`
+    /// `PATCH /v1/streams/{id}`: changes the channels or types of an open stream, and returns the stream.
     func patchStream(_ request: Request, _ caller: Caller) async throws -> Response {
         try caller.require(.read)
         _ = try Parameters(request.query, known: [])
@@ -224,7 +224,7 @@ extension NativeAPI {
         guard await service.hub.reach(newest) else { throw ChatError.notListening }
     }
 
-    /// `DELETE /v1/streams/{id}`
+    /// `DELETE /v1/streams/{id}`: closes a stream permanently. Returns no content.
     func deleteStream(_ request: Request, _ caller: Caller) async throws -> Response {
         try caller.require(.read)
         _ = try Parameters(request.query, known: [])
@@ -235,7 +235,7 @@ extension NativeAPI {
 }
 
 extension Fields {
-    /// Reads the names and patterns of a member. An empty list is refused, because it would stand for all names.
+    /// Reads the names and patterns of a member. An empty list is rejected, because it would select all names.
     func patterns(_ name: String) throws(ChatError) -> [String]? {
         let texts = try strings(name)
         guard texts?.isEmpty != true else { throw fault(name, "minItems", "must not be empty; leave it out") }

@@ -4,13 +4,13 @@ import Locking
 
 /// The statistics of streams and polls at one moment. The counters (`UInt64`) never decrease.
 struct StreamMetrics: Sendable, Equatable {
-    /// The number of open streams, including those that catch up.
+    /// The number of open streams, including streams that catch up.
     var open = 0
     /// The number of feeds: distinct combinations of selection and format.
     var feeds = 0
     /// The bytes that the logs of all feeds use. Their limit is `limits.all_feeds_bytes`.
     var logBytes = 0
-    /// The number of streams that catch up, and the number of those that wait for a turn to be served.
+    /// The number of streams that catch up, and the number of those streams that wait for the semaphore.
     var catchUpsNow = 0
     var catchUpsWaiting = 0
     /// The number of polls that wait for an event.
@@ -31,7 +31,7 @@ struct StreamMetrics: Sendable, Equatable {
     var heartbeats: UInt64 = 0
     /// Streams and polls that were sent a gap because they may have missed events.
     var gaps: UInt64 = 0
-    /// Polls that were held, since the start.
+    /// Polls that had to wait for events, since the start.
     var pollsHeld: UInt64 = 0
 
     init() {}

@@ -25,17 +25,18 @@ extension NativeAPI {
         router.add(.post, "/v1/stream-tickets", body: body, handler: asCaller(postStreamTicket, repeating: .refused))
     }
 
-    /// Sends `stream.closing` with a reconnection time on every stream, and answers every waiting poll. Later streams
-    /// and polls are refused with 503. Intended for `Server.run(onDrain:)`.
+    /// Sends `stream.closing` with a reconnection time on every stream, and ends every waiting poll. Later streams and
+    /// polls get status 503. Intended for `Server.run(onDrain:)`.
     public func drainStreams() async { await streams.drain() }
 
-    /// The present counters of streams and polls.
+    /// The current counters of streams and polls.
     var streamMetrics: StreamMetrics { get async { await streams.metrics } }
 }
 
 extension Request {
-    /// The last id that a reconnecting EventSource sends, or nil. The id takes precedence over the cursor in the URL,
-    /// because the URL stays the same. Some clients send an empty field when they have no id.
+    /// The `Last-Event-ID` of a reconnecting EventSource; nil when the field is absent or empty. Some clients send an
+    /// empty field when they have no id. The id takes precedence over the cursor in the URL, because the URL stays the
+    /// same.
     var lastEventID: String? { headers["Last-Event-ID"].flatMap { $0.isEmpty ? nil : $0 } }
 }
 
@@ -66,7 +67,7 @@ extension NativeAPI {
         let resumed = request.lastEventID == nil ? nil : ticket?.nonce
         try await streams.admit(wanted.caller, from: request.remoteAddress, resuming: resumed)
         if let ticket, try streams.tickets.use(ticket, isResuming: request.lastEventID != nil) == .finished {
-            // WHATWG HTML, 9.2.3: 204 is the only response that stops an EventSource for good.
+            // WHATWG HTML, 9.2.3: 204 is the only response that stops an EventSource permanently.
             return .empty(status: 204)
         }
         var order = StreamRequest(
@@ -123,7 +124,7 @@ extension NativeAPI {
         }
     }
 
-    /// The event at a position of the log; nil when there is none or the ticket's holder may not read it.
+    /// The event at a position of the log; nil when there is no such event or the ticket's holder may not read it.
     private func event(at position: Timetoken, _ chat: ChatAccess) async throws(ChatError) -> Event? {
         do throws(ChatError) {
             return try await chat.event(position)
@@ -182,10 +183,10 @@ extension NativeAPI {
 /// Formats poll responses of the native API.
 private struct NativePollFormatter: PollFormatter {
     let streams: LiveStreams
-    /// The id under which the poll makes its user present, while the poll waits and for some time after. Nil when the
-    /// poll does not affect presence.
+    /// The id under which the poll's user is present on channels, while the poll waits and for some time after; nil
+    /// when the poll does not affect presence.
     let holder: HolderID?
-    /// The objects included with each event; nil for none.
+    /// The objects to include with each event; nil when none were requested.
     let inclusion: IncludePolicy?
 
     func shows(_ event: Event) -> Bool { true }
@@ -233,7 +234,7 @@ extension HolderID {
 extension LiveStreams {
     func countGap() { counters.gaps += 1 }
 
-    /// True when the id is among the newest ids of the stream that the ticket has open.
+    /// Returns true when the id is among the newest ids that the ticket's open stream was sent.
     func hasSent(_ id: Timetoken, by ticket: StreamTicket.Nonce) -> Bool {
         tickets.stream(of: ticket).flatMap { roll[$0] }?.feed.newestIDs.contains(id) ?? false
     }
@@ -242,7 +243,8 @@ extension LiveStreams {
 // MARK: - POST /v1/stream-tickets
 
 extension NativeAPI {
-    /// `POST /v1/stream-tickets`
+    /// `POST /v1/stream-tickets`: creates a ticket with which a browser opens a stream. Returns the ticket and its
+    /// expiry with status 201.
     func postStreamTicket(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(request.body.bytes, limits: limits, known: ["channels", "types", "user", "cursor"])
@@ -281,7 +283,8 @@ extension NativeAPI {
         return (position, false)
     }
 
-    /// The user for whom the ticket is created. A user's credential can create tickets only for that user.
+    /// The user for whom the ticket is created; nil for a ticket without a user. A user's credential can create tickets
+    /// only for that user.
     private func ticketUser(_ fields: Fields, _ caller: Caller) throws -> String? {
         let named = try fields.string("user")
         if let named { try Names.check(user: named) }

@@ -4,12 +4,12 @@ import JSON
 import Signing
 import Text
 
-/// A ticket: lets a page in a browser open one stream within 60 seconds. It replaces the `Authorization` header, which
-/// `EventSource` cannot send.
+/// A ticket: lets a page in a browser open one stream within 60 seconds. A page sends the ticket instead of the
+/// `Authorization` header, which `EventSource` cannot send.
 ///
 /// The text of a ticket contains all of its data, sealed with the gateway's own key. Creating a ticket stores nothing,
-/// a ticket remains readable after a restart, and only the gateway can read the stream's start from the text. The
-/// rights of a ticket are the rights that it names, within the present rights of its key.
+/// and a ticket remains readable after a restart. Only the gateway can read the stream's start from the text. The
+/// ticket's rights are limited by the current rights of its key.
 struct StreamTicket: Sendable, Equatable {
     /// The identity of a ticket: 128 random bits.
     struct Nonce: Hashable, Sendable {
@@ -36,17 +36,17 @@ struct StreamTicket: Sendable, Equatable {
     var proof: TokenProof?
     /// The start of the ticket's stream. Events before this position are never sent.
     var position: Timetoken
-    /// The start that the client sees instead of `position`. It equals `position` if the request for the ticket set a
-    /// position; otherwise it is a random time shortly before the ticket was created. A client that sends it back as
-    /// its last id has received no event.
+    /// The start that the client sees instead of `position`. The start equals `position` if the request for the
+    /// ticket set a position; otherwise the start is a random time shortly before the ticket was created. A client that
+    /// sends the start back as its last id has received no event.
     var start: Timetoken
     var nonce: Nonce
     var expires: Timetoken
 
     var issued: Timetoken { expires.adding(.zero - Self.lifetime) }
 
-    /// The rights of a stream of this ticket, given the present rights of its key; nil when the key no longer covers
-    /// the ticket's channels and types.
+    /// The rights of the stream that this ticket opens, given the current rights of the ticket's key; nil when the key
+    /// no longer covers the ticket's channels and types.
     func caller(of key: Caller) -> Caller? {
         let selection = Selection(channels: ChannelSet(app: app, patterns: channels), types: types)
         guard selection.isPermitted(to: key) else { return nil }

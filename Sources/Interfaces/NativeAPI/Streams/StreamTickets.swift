@@ -6,24 +6,24 @@ import Signing
 /// Creates stream tickets and stores their uses in memory.
 ///
 /// The rules and their bounds:
-/// - A ticket opens one stream, within 60 s of its creation. A second use is refused. A request that opened no stream,
+/// - A ticket opens one stream, within 60 s of its creation. A second use is rejected. A request that opened no stream,
 ///   because of a limit or because the client disconnected, does not count as a use.
 /// - With `Last-Event-ID`, a ticket resumes the stream that it opened. This is the reconnect of a browser. It is
 ///   possible while the stream is open, because the client's network may have failed silently, and for 120 s after the
-///   stream broke. One hour after its creation, a ticket resumes nothing more. A stream that is open then stays open.
+///   stream broke. One hour after its creation, a ticket resumes no stream. A stream that is open then stays open.
 /// - The last id must be an id that the stream was sent. A person who saw only the URL knows no such id. The ticket's
 ///   start also counts as such an id, and cannot be read from the ticket. The newest ids are stored. An older id is
 ///   looked up in the log, in the range that the stream covered. Five wrong ids invalidate the ticket.
 /// - After a restart, an earlier ticket opens no new stream. With `Last-Event-ID` it is accepted within 120 s of the
 ///   start, because its stream broke with the restart. The gateway then does not know whether the ticket had opened a
-///   stream. The present rights of the ticket's key apply in any case.
-/// - At most `capacity` uses are stored. When there are more, tickets are refused; no use is removed early.
+///   stream. The current rights of the ticket's key apply in any case.
+/// - At most `capacity` uses are stored. Above this limit, tickets are rejected; no use is removed early.
 final class StreamTickets: Sendable {
     static let resumeWindow: Duration = .seconds(120)
     static let mostWrongIDs = 5
     /// The minimum time from the shown start of a stream to the creation of its ticket, if the client requests no
-    /// start. Up to one more second is added at random. A commit that is in progress at the creation then lies after
-    /// the start.
+    /// start. Up to one more second is added at random. An event whose commit is in progress at the creation is
+    /// therefore after the start.
     static let lead: Duration = .seconds(2)
 
     private struct Use {
@@ -35,11 +35,11 @@ final class StreamTickets: Sendable {
         /// True when the ticket was used to open its stream.
         var isShown = false
         var hasOpened = false
-        /// True when the ticket's stream was ended for good.
+        /// True when the ticket's stream was ended permanently.
         var isFinished = false
-        /// The position at which the ticket's last stream began.
+        /// The position at which the ticket's last stream began; nil when the ticket has opened no stream.
         var began: Timetoken?
-        /// The selection of the ticket's last stream.
+        /// The selection of the ticket's last stream; nil when the ticket has opened no stream.
         var selection: Selection?
         /// The newest ids that the ticket's last stream was sent before it broke.
         var sent: [Timetoken] = []
@@ -69,8 +69,8 @@ final class StreamTickets: Sendable {
 
     /// Creates a ticket.
     ///
-    /// - Throws: `.forbidden` when the caller holds no API key of the app, `.malformed` when the ticket would be too
-    ///   long for a URL.
+    /// - Throws: `.forbidden` when the caller has no API key of the app, `.malformed` when the ticket would be too long
+    ///   for a URL.
     func issue(
         _ selection: Selection, user: String?, position: Timetoken, isLatest: Bool, by caller: Caller
     ) throws(ChatError) -> (
@@ -99,7 +99,7 @@ final class StreamTickets: Sendable {
         now.adding(.zero - lead - .nanoseconds(100) * Int(StreamTicket.Nonce(random).low % Timetoken.ticksPerSecond))
     }
 
-    /// A random start for a stream that begins before every event. It lies in about the year 2001 and cannot be
+    /// A random start for a stream that begins before every event. The start is in about the year 2001 and cannot be
     /// guessed.
     private static func beforeAll(_ random: SystemRandomSource) -> Timetoken {
         Timetoken(10_000_000_000_000_000 + StreamTicket.Nonce(random).low % 100_000_000_000_000)
@@ -128,7 +128,7 @@ final class StreamTickets: Sendable {
     ) async throws {
         let now = service.clock.now
         try state.withLock { state throws(ChatError) in
-            // A ticket that is too old is refused without storing a use.
+            // A ticket that is too old is rejected without storing a use.
             guard now <= ticket.issued.adding(StreamTicket.resumeLife), state.uses.count < capacity else {
                 throw Self.refusal
             }
@@ -150,7 +150,7 @@ final class StreamTickets: Sendable {
     /// The result of using a ticket.
     enum TicketResult {
         case admitted
-        /// The ticket's stream was ended for good. The response is 204, which stops the client.
+        /// The ticket's stream was ended permanently. The response is 204, which stops the client.
         case finished
     }
 
@@ -198,9 +198,9 @@ final class StreamTickets: Sendable {
         "the ticket is unknown, was already used, or has expired; get a new ticket from POST /v1/stream-tickets",
         slug: "ticket_invalid")
 
-    /// True when the ticket's stream may have been sent an event: the event matches the stream's selection and lies
-    /// between the stream's beginning and its end. Also true for a ticket from before the gateway's start, whose stream
-    /// is unknown.
+    /// Returns true when the ticket's stream may have been sent an event: the event matches the stream's selection and
+    /// is between the stream's beginning and its end. Also true for a ticket from before the gateway's start, whose
+    /// stream is unknown.
     func covers(_ event: Event, by ticket: StreamTicket) -> Bool {
         state.withLock { state in
             guard let use = state.uses[ticket.nonce], let began = use.began, let selection = use.selection else {
@@ -228,7 +228,7 @@ final class StreamTickets: Sendable {
     ) -> UInt64? {
         let now = service.clock.now
         return state.withLock { state in
-            // The entry is missing when the ticket was used twice at once and the other use was released.
+            // The entry is missing when two requests used the ticket at the same time and one of the uses was released.
             var use = state.uses[nonce] ?? Use(disconnected: now)
             let old = use.stream
             (use.stream, use.isShown, use.hasOpened, use.began) = (stream, true, true, start)
@@ -260,7 +260,7 @@ final class StreamTickets: Sendable {
         }
     }
 
-    /// Records that the ticket's stream was ended for good. A client that reconnects receives 204.
+    /// Records that the ticket's stream was ended permanently. A client that reconnects receives 204.
     func finish(_ nonce: StreamTicket.Nonce) {
         state.withLock { $0.uses[nonce]?.isFinished = true }
     }

@@ -6,7 +6,7 @@ import JSON
 extension NativeAPI {
     private static let tokenMembers = ["user", "scopes", "channels", "types", "expires_in_seconds"]
 
-    /// `POST /v1/tokens`
+    /// `POST /v1/tokens`: creates a token for a user. Returns the token and its expiry with status 201.
     func postToken(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(request.body.bytes, limits: limits, known: Self.tokenMembers)
@@ -40,7 +40,7 @@ extension NativeAPI {
         return try fields.integer("expires_in_seconds", in: 1...most).map { .seconds($0) } ?? UserTokens.usualLife
     }
 
-    /// Returns the requested patterns unchanged; nil when the request names none.
+    /// Returns the requested patterns unchanged; nil when the request contains no patterns.
     ///
     /// - Throws: an error for a pattern that the caller's own patterns do not cover.
     private static func reached(

@@ -35,7 +35,7 @@ struct UserToken: Sendable, Equatable {
     /// The maximum size in bytes. A token is sent in a header field of every request.
     static let textBytes = 16 * 1024
 
-    /// The rights of the token's holder, given the present rights of the key; nil when the key no longer covers the
+    /// The rights of the token's holder, given the current rights of the key; nil when the key no longer covers the
     /// token's rights.
     func caller(of key: Caller) -> Caller? {
         let words = Scopes.words.map(\.scope).filter { scopes.contains($0) && key.scopes.allow($0) }
@@ -59,7 +59,7 @@ extension UserToken {
 
     /// Parses the claims of a token whose signature is valid.
     init(claims: [UInt8]) throws(Fault) {
-        // Every parsing error has the same text.
+        // All parsing errors have the same text.
         guard let root = try? JSONDocument(claims).root, root.kind == .object else {
             throw Fault(text: "its payload must be a JSON object of claims")
         }
@@ -74,7 +74,8 @@ extension UserToken {
             issued: try Self.moment("iat", root), expires: expires)
     }
 
-    /// Seconds since 1970, with or without a fraction (RFC 7519, 2: NumericDate).
+    /// Parses a time claim: seconds since 1970, with or without a fraction (RFC 7519, 2: NumericDate). Nil when the
+    /// claim is absent.
     private static func moment(_ name: String, _ root: JSONValue) throws(Fault) -> Timetoken? {
         guard let value = root[name] else { return nil }
         guard let seconds = value.double, (0..<100_000_000_000).contains(seconds) else {

@@ -6,9 +6,9 @@ import Signing
 
 /// Verifies users' tokens and creates them.
 ///
-/// No token is stored: a token is valid only while its key is. A token names its key with `kid` in the header (a
-/// registered key) or with `iss` in the claims (the app whose secret signed it). The algorithm depends on the key alone
-/// (RFC 8725, 3.1). The digests of verified tokens are cached, so that a signature is verified once.
+/// Tokens are not stored. A token is valid only while its key is valid. A token names its key with `kid` in the header
+/// (a registered key) or with `iss` in the claims (the app whose secret signed the token). The algorithm depends only
+/// on the key (RFC 8725, 3.1). The digests of verified tokens are cached, so that each signature is verified once.
 final class UserTokens: Sendable {
     /// The result of verifying a token.
     private struct Known: Sendable {
@@ -45,7 +45,7 @@ final class UserTokens: Sendable {
         if let found = known.withLock({ $0.value(of: digest) }) { return try caller(found) }
         guard let token = WebToken(String(decoding: credential.bytes, as: UTF8.self)) else { return nil }
         let found = try check(token)
-        // Many long tokens would take much memory. They are rare, and are verified each time.
+        // Long tokens are not cached, because many of them would take much memory. They are rare.
         if credential.bytes.count <= Self.rememberedBytes { known.withLock { $0.insert(found, for: digest) } }
         return try caller(found)
     }
@@ -127,8 +127,8 @@ final class UserTokens: Sendable {
         }
     }
 
-    /// Checks that a token is for this gateway. With a public address configured, the audience must contain it; without
-    /// one, a token must not name an audience.
+    /// Checks that a token is for this gateway. If a public address is configured, the audience must contain this
+    /// address. If none is configured, the token must not have an audience.
     private func check(audience: [String]) throws(ChatError) {
         guard !publicURL.isEmpty else {
             if audience.isEmpty { return }
@@ -149,9 +149,9 @@ final class UserTokens: Sendable {
     // MARK: - Creation
 
     /// Creates a token for a user. The token has at most the rights of the caller's API key, and is valid only while
-    /// the key is.
+    /// the key is valid.
     ///
-    /// - Throws: `.forbidden` when the caller holds no API key of the app.
+    /// - Throws: `.forbidden` when the caller has no API key of the app.
     func issue(_ token: UserToken, by caller: Caller) throws(ChatError) -> String {
         guard caller.user == nil, service.keyring.caller(key: caller.credential, in: caller.app) != nil,
             let app = service.keyring.app(caller.app)

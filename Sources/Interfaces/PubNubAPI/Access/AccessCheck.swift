@@ -12,7 +12,7 @@ extension PubNubAPI {
     /// - Returns: the token of the request; nil when the app requires no token or the request is signed.
     /// - Throws: `WireError` with status 403; `ChatError` when a rate is exceeded.
     func admit(_ request: WireRequest, _ rule: AccessRule?) async throws -> AccessToken? {
-        // An unknown key is rejected by the call itself, with the error text of that call.
+        // A request with an unknown key is rejected by the call itself, with the error text of that call.
         guard let rule, let app = request.segment(rule.keyAt).flatMap({ service.keyring.app(subscribeKey: $0) }) else {
             return nil
         }
@@ -55,7 +55,7 @@ extension PubNubAPI {
     }
 }
 
-/// The token that a request has sent. The token's validity can be checked again while the request waits.
+/// The token that a request has sent. The token's validity can be checked again while the request waits for events.
 struct PresentedToken: Sendable {
     let text: String
     let tokens: VerifiedTokenCache
@@ -93,7 +93,7 @@ extension WireRequest {
 }
 
 extension ChatService {
-    /// True when the tokens of the token's user were revoked after this token was issued.
+    /// Returns true when the tokens of the token's user were revoked after this token was issued.
     func isRevoked(_ token: AccessToken, in app: AppID) -> Bool {
         token.user.map { isRevoked(user: UserID($0, in: app), issued: token.issued) } ?? false
     }
@@ -123,7 +123,7 @@ extension WireError {
 }
 
 /// A cache of tokens with valid signatures. Clients send the same token with every request, and parsing the token costs
-/// more than the rest of the request. Invalid tokens are not cached, so forged tokens displace no valid ones.
+/// more than the rest of the request. Invalid tokens are not cached, so forged tokens displace no valid tokens.
 final class VerifiedTokenCache: Sendable {
     private struct Key: Hashable {
         let app: AppID

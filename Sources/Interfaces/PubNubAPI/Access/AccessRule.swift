@@ -13,8 +13,8 @@ struct AccessRule: Sendable {
     let keyAt: Int
     /// True when the call requires a valid signature, even if the request has a token.
     var isSigned = false
-    /// The index of a path segment that names the acting user; the query may name the user as well. A token that is
-    /// bound to a user authorizes only requests that name that user. Nil when only the query names a user.
+    /// The index of the path segment that names the acting user; nil when only the query can name a user. A token that
+    /// is bound to a user authorizes only requests that name that user.
     var actorAt: Int?
     let needs: @Sendable (WireRequest) throws -> [RequiredPermission]
 
@@ -78,7 +78,7 @@ struct AccessRule: Sendable {
 
 extension AccessToken {
     /// The requirements that the token does not meet, each with the names of the resources that lack the permission;
-    /// empty when the token meets all of them.
+    /// empty when the token meets all requirements.
     func missing(_ needs: [AccessRule.RequiredPermission]) -> [AccessRule.RequiredPermission] {
         needs.compactMap { need in
             let missing = need.names.filter { name in
@@ -88,13 +88,13 @@ extension AccessToken {
         }
     }
 
-    /// True when the resource is a thread's channel and the token grants the permission on the parent channel.
+    /// Returns true when the resource is a thread's channel and the token grants the permission on the parent channel.
     private func allowsThread(_ need: AccessRule.RequiredPermission, _ name: String) -> Bool {
         guard need.kind == .channel, let thread = MappedThread(name.withoutPresence) else { return false }
         return allows(need.permission, .channel, thread.parent)
     }
 
-    /// True when the resource is the presence channel of a channel or group on which the token grants `read`.
+    /// Returns true when the resource is the presence channel of a channel or group on which the token grants `read`.
     private func allowsPresence(_ need: AccessRule.RequiredPermission, _ name: String) -> Bool {
         need.permission == .read && name.hasSuffix(String.presenceSuffix)
             && allows(.read, need.kind, name.withoutPresence)

@@ -25,7 +25,8 @@ enum ResourceKind: String, Sendable {
     case user = "uuid"
 }
 
-/// An access token. It has PubNub's layout, because SDKs parse it, but the signature algorithm is Parley's own.
+/// An access token of the PubNub API. The token has PubNub's layout, because SDKs parse it. The signature algorithm is
+/// Parley's own.
 struct AccessToken: Sendable {
     private static let mark = Array("sig".utf8)
     private static let signatureLength = 32
@@ -33,8 +34,8 @@ struct AccessToken: Sendable {
     let value: CBOR
     let issued: Timetoken
     let expires: Timetoken
-    /// The patterns of the token; nil until they are needed. They are parsed at the first check of a name that no exact
-    /// entry grants, because many tokens never need them.
+    /// The parsed patterns of the token; nil until they are needed. They are parsed at the first check of a name that
+    /// no exact entry grants, because many tokens never need them.
     private let patterns = Lock<[Pattern]?>(nil)
 
     private struct Pattern: Sendable {
@@ -46,11 +47,11 @@ struct AccessToken: Sendable {
     /// The user that the token is bound to; nil for a token that any user may present.
     var user: String? { value["uuid"]?.string }
 
-    /// Parses and verifies a token. Nil for text that is not a token, or that this secret has not signed.
+    /// Parses and verifies a token; nil for text that is not a token, or that `secret` has not signed.
     init?(_ text: String, secret: Secret) {
         let padded = text.replacing("-", with: "+").replacing("_", with: "/").replacing("=", with: "")
         let padding = String(repeating: "=", count: (4 - padded.utf8.count % 4) % 4)
-        // The signature is checked first, so that a forged token costs only one digest, whatever it contains.
+        // The signature is checked first. A forged token of any content therefore costs only one digest.
         guard let bytes = Base64.decode(padded + padding), Self.isSigned(bytes, by: secret), let value = CBOR(bytes),
             let issued = value["t"]?.number, let minutes = value["ttl"]?.number, issued < 1 << 40, minutes < 1 << 20
         else { return nil }
@@ -59,11 +60,12 @@ struct AccessToken: Sendable {
         expires = Timetoken((issued + minutes * 60) * Timetoken.ticksPerSecond)
     }
 
-    /// True when the token grants all of these permissions on the named resource, by its name or by a pattern. A token
-    /// bound to a user always grants `read` on the user's own channel, which has the same name as the user.
+    /// Returns true when the token grants all of these permissions on the named resource, by its name or by a pattern.
+    /// A token bound to a user always grants `read` on the user's own channel, which has the same name as the user.
     func allows(_ permission: Permission, _ kind: ResourceKind, _ name: String) -> Bool {
         if kind == .channel, permission == .read, let user, ExactText(user) == ExactText(name) { return true }
-        // The section names of users and channels, each with an older name.
+        // Each kind of resource has one or two section names in a token: the current name and, for users and channels,
+        // an older name.
         let sections = kind == .user ? ["uuid", "usr"] : kind == .channel ? ["chan", "spc"] : ["grp"]
         let isNamed = sections.contains { section in
             Permission(rawValue: value["res"]?[section]?[name]?.number ?? 0).isSuperset(of: permission)
@@ -103,8 +105,8 @@ struct AccessToken: Sendable {
         return Base64.encode(bytes).replacing("+", with: "-").replacing("/", with: "_")
     }
 
-    /// Verifies the signature. Without the last member, and with a member count that is lower by one, the bytes are the
-    /// bytes that were signed.
+    /// Verifies the signature, which is the last member. The signed bytes are the token's bytes without this member,
+    /// with a member count that is lower by one.
     private static func isSigned(_ bytes: [UInt8], by secret: Secret) -> Bool {
         let ending = CBOR.bytes(mark).encoded + [0x58, UInt8(signatureLength)]
         let length = ending.count + signatureLength

@@ -13,17 +13,17 @@ indirect enum CBOR: Sendable, Equatable {
 
     static func == (left: CBOR, right: CBOR) -> Bool { left.encoded == right.encoded }
 
-    /// A member name in a token. SDKs expect a byte string.
+    /// A member name in a token, as a byte string, which SDKs expect.
     static func name(_ text: String) -> CBOR { .bytes(Array(text.utf8)) }
 
-    /// The value of the first member with this name, whether the name is a text or a byte string; nil if there is none
-    /// or the value is not a map.
+    /// The value of the first member with this name; nil if there is no such member or the value is not a map. The name
+    /// may be a text or a byte string.
     subscript(name: String) -> CBOR? {
         guard case .map(let members) = self else { return nil }
         return members.first { $0.key.string == name }?.value
     }
 
-    /// The value of a text, or of a byte string that is valid UTF-8; nil for other values.
+    /// The text of a text value, or of a byte string that is valid UTF-8; nil for other values.
     var string: String? {
         switch self {
         case .text(let text): text
@@ -115,8 +115,8 @@ extension CBOR {
             case 3: return read(number).flatMap { String(validating: $0, as: UTF8.self) }.map { .text($0) }
             case 4:
                 var elements: [CBOR] = []
-                // Each element takes at least one byte, so the loop ends with the bytes even if the count is very
-                // large.
+                // Each element takes at least one byte. The loop therefore stops at the end of the bytes, even if the
+                // count is very large.
                 for _ in 0..<number {
                     guard let element = value(depth: depth - 1) else { return nil }
                     elements.append(element)
@@ -136,7 +136,8 @@ extension CBOR {
             }
         }
 
-        /// The major type of the next value and its number. The type 8 stands for a double.
+        /// The major type of the next value and its number. The type 8 represents a double. Nil at the end of the bytes
+        /// and for an unsupported value.
         private mutating func head() -> (major: UInt8, number: UInt64)? {
             guard let first = read(1)?.first else { return nil }
             let (major, info) = (first >> 5, first & 31)

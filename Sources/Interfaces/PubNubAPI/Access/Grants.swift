@@ -37,8 +37,8 @@ extension PubNubAPI {
         return Self.success { _ in }
     }
 
-    /// The app of a signed request. These calls accept only a signature as their credential. The request is counted
-    /// against the app's rates, as in `admit`.
+    /// The app of a signed request. The calls that grant and revoke tokens accept only a signature as their credential.
+    /// The request is counted against the app's rates, as in `admit`.
     private func signedKeyset(of request: WireRequest) throws -> Keyset {
         let keyset = try Keyset(request.segment(2), service)
         try requireSignature(request, keyset)
@@ -141,7 +141,7 @@ private struct Grant {
 }
 
 extension CBOR {
-    /// Converts a JSON value. Nil for nil. Nested values that CBOR cannot represent become null.
+    /// Converts a JSON value; nil when `value` is nil. Nested values that CBOR cannot represent become null.
     fileprivate init?(_ value: JSONValue?) {
         guard let value else { return nil }
         switch value.kind {

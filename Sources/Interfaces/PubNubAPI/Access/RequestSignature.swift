@@ -10,7 +10,8 @@ enum RequestSignature {
     private static let tolerance: UInt64 = 60
     private static let prefix = "v2."
 
-    /// Checks a request's signature. Returns nil for a request without a signature.
+    /// Checks a request's signature. Returns true when the signature is valid, and nil when the request has no
+    /// signature.
     static func check(_ request: WireRequest, of app: AppRecord, at now: Timetoken) -> Bool? {
         guard let signature = request["signature"] else { return nil }
         let second = now.rawValue / Timetoken.ticksPerSecond
@@ -29,16 +30,18 @@ enum RequestSignature {
 
     /// The parts of a request that a signature covers in addition to the path, the query and the publish key.
     private enum Format {
-        /// The method and the body.
+        /// The current format. Covers the method and the body.
         case complete
-        /// The method GET and an empty body, even if the request has another method or a body.
+        /// The current format for a request that is signed as a GET with an empty body. Accepted even if the request
+        /// has another method or a body.
         case bodiless
-        /// The subscribe key, but neither the method nor the body.
+        /// The format without the prefix `v2.`. Covers the subscribe key, but neither the method nor the body.
         case old
     }
 
-    /// The formats that are accepted for a request. A format that does not cover the body is accepted only for those
-    /// publish requests that clients sign in this format. Such a signature is therefore useless for other calls.
+    /// The formats that are accepted for a request. A format that does not cover the body is accepted only for publish
+    /// requests that clients sign in this format. A signature in such a format is therefore not valid for any other
+    /// call.
     private static func formats(of request: WireRequest, isNew: Bool) -> [Format] {
         let isPost = request.request.method == .post && request.request.path.hasPrefix("/publish/")
         guard isNew else { return isPost ? [.old] : [] }

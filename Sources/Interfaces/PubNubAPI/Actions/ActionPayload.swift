@@ -7,7 +7,8 @@ struct ActionPayload {
     private var message: String?
     private var type: String
     private var value: String?
-    /// The action's timetoken. A new action without a timetoken has the timetoken of its event.
+    /// The action's timetoken; nil when the event contains none. A new action without a timetoken has the timetoken of
+    /// its event.
     private var place: String?
 
     /// Converts an event; nil for an event that is not a change of a message.

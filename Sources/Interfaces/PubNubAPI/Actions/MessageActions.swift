@@ -35,8 +35,8 @@ extension PubNubAPI {
         } catch {
             switch error.code {
             case .conflict: throw WireError(status: 409, text: "Action Already Added")
-            // This limit does not pass with time. The error is therefore a 400, because some clients retry endlessly
-            // after a 429.
+            // This limit does not reset after some time. The error is therefore a 400, because some clients retry
+            // endlessly after a 429.
             case .tooMany where error.retryAfter == nil: throw WireError(status: 400, text: error.message)
             default: throw WireError(error)
             }
@@ -54,8 +54,8 @@ extension PubNubAPI {
         if let action {
             guard ExactText(action.user) == ExactText(user) else { throw WireError.foreignAction }
         }
-        // The actions of a message are removed together with the message. Chat SDKs first remove the message and then
-        // the action that names its thread, which no longer exists.
+        // The actions of a message are removed together with the message. Chat SDKs remove the message first. They then
+        // remove the action that names the message's thread, which no longer exists at that time.
         if try await !chat.isRemoved(message, in: home) {
             guard action != nil else { throw WireError.noAction }
             do throws(ChatError) {
@@ -108,7 +108,7 @@ extension PubNubAPI {
         return try await chat.isRemoved(message, in: thread) ? thread.parent : channel
     }
 
-    /// The newest actions of a PubNub channel, the oldest first.
+    /// The newest actions of a PubNub channel, in the order from the oldest to the newest.
     private func actions(
         on channel: String, after: Timetoken, before: Timetoken, _ limit: Int, _ chat: ChatAccess
     ) async throws(ChatError) -> (actions: [MessageActionRecord], hasMore: Bool) {

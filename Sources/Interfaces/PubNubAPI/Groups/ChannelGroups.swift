@@ -3,7 +3,7 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// Channel group calls of the PubNub API. Every call is a GET; its query contains the changes.
+/// Channel group calls of the PubNub API. Every call is a GET. The query of a call contains the changes to the group.
 extension PubNubAPI {
     func addGroupRoutes(to router: inout Router) {
         let base = "/v1/channel-registration/sub-key/{s}/channel-group"
@@ -79,7 +79,7 @@ extension PubNubAPI {
         return channels
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     private static var done: Response {
         .wire { writer in

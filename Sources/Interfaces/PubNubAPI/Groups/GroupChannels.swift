@@ -1,10 +1,10 @@
 import ChatCore
 import ChatModel
 
-/// The channels of all groups that a request names. They are read once. Their number is bounded, because a request may
-/// name many groups.
+/// The channels of all groups that a request names. Each group is read once. The total number of channels is bounded,
+/// because a request may name many groups.
 struct GroupChannels: Sendable {
-    /// The number of groups per read of the store. Most requests name fewer groups.
+    /// The number of groups per read of the store. Most requests name fewer groups than this.
     private static let sliceLength = 16
 
     /// The names as the request contains them. Some may have the presence suffix.

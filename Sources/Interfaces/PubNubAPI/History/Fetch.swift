@@ -25,7 +25,7 @@ extension PubNubAPI {
         guard channels.count == 1 else { throw WireError.unreadable }
         var wanted = try FetchRequest(request, channelCount: 2, limits)
         let chat = chat(keyset, for: request)
-        // One event more than requested is read, to find out whether there is a next page.
+        // One event more than requested is read. Its presence shows that there is a next page.
         let found = try await fetch(wanted, limit: wanted.limit + 1, channels, keyset, chat)[0]
         let events = wanted.isNewestFirst ? Array(found.suffix(wanted.limit)) : Array(found.prefix(wanted.limit))
         wanted.actions = try await chat.actions(of: events)
@@ -38,7 +38,7 @@ extension PubNubAPI {
         return .wire(wanted.print(events.isEmpty ? [] : [(channels[0], events)]).bytes)
     }
 
-    /// Checks the channels of a history call: 1 to `Limits.streamChannels` exact names, none of them a pattern.
+    /// Checks the channels of a history call. There must be 1 to `Limits.streamChannels` exact names and no patterns.
     func readable(_ names: [String]) throws -> [String] {
         guard (1...limits.streamChannels).contains(names.count) else { throw WireError.unreadable }
         for name in names {
@@ -112,8 +112,8 @@ struct FetchRequest {
         encodesNames = request.flag("encode_channels", default: true)
     }
 
-    /// Creates a request of history version 2. `start` is the position at which reading begins: the newer bound or,
-    /// with `reverse`, the older bound.
+    /// Creates a request of history version 2. `start` is the position at which reading begins. It is the newer bound,
+    /// or the older bound with `reverse`.
     init(old isReverse: Bool, start: Timetoken?, end: Timetoken?, limit: Int) {
         self.limit = limit
         if isReverse {

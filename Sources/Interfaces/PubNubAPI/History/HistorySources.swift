@@ -42,7 +42,8 @@ struct HistorySources {
         return pages
     }
 
-    /// Reads further pages until there are `limit` events that PubNub clients see. Most histories need no further page.
+    /// Reads further pages until there are `limit` events that PubNub clients see. For most histories, the first page
+    /// suffices.
     private static func fill(
         _ page: Page<Event>, of query: HistoryRequest, _ limit: Int, _ chat: ChatAccess
     ) async throws(ChatError) -> [Event] {

@@ -4,7 +4,7 @@ import HTTPServer
 import JSON
 
 extension PubNubAPI {
-    /// The maximum count of a channel; counting stops there.
+    /// The maximum count of a channel. Counting stops at this number.
     private static let countMost = 10_000
 
     /// `GET /v3/history/sub-key/{s}/message-counts/{C}`: counts the messages of each channel after a position.
@@ -41,7 +41,7 @@ extension PubNubAPI {
         }
     }
 
-    /// The positions after which to count: one for all channels, or one for each channel.
+    /// The positions after which to count: one position for all channels, or one position for each channel.
     private func positions(_ request: WireRequest, count: Int) throws(WireError) -> [Timetoken] {
         let common = try request.timetoken("timetoken")
         // Equal positions are not removed from the list, because two channels may have the same position.

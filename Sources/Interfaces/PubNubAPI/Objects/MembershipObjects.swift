@@ -125,8 +125,8 @@ extension PubNubAPI {
 
     // MARK: Changing
 
-    /// Parses the page for the response and checks the fields of its filter and order. Called before anything is
-    /// written, so that a rejected request has changed nothing.
+    /// Parses the page for the response, and checks the fields of the page's filter and order. Called before anything
+    /// is written, so that a rejected request has changed nothing.
     ///
     /// - Returns: the page for the response.
     private func page(

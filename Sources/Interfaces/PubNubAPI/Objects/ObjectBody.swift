@@ -76,7 +76,8 @@ struct ObjectBody {
     /// The memberships in the member `name` of the body, each with the change to apply. If an id repeats, its last
     /// entry counts.
     ///
-    /// - Parameter other: the name of the object at the other side of the memberships: `channel` or `uuid`.
+    /// - Parameter other: the name of the member that identifies the other object of each membership: `channel` or
+    ///   `uuid`.
     /// - Throws: `WireError.invalidInput` for an invalid list or entry.
     func memberships(_ name: String, of other: String) throws(WireError) -> [(id: String, edit: MembershipEdit)] {
         guard let list = value[name], list.kind != .null else { return [] }

@@ -3,7 +3,8 @@ import ChatModel
 import JSON
 import Signing
 
-/// The page of a list of objects that a request asks for. The cursors are offsets, as decimal text in base64url.
+/// The selection of one page from a list of objects, as a request contains it. A cursor is an offset: decimal text,
+/// encoded as base64url.
 struct ObjectPage: Sendable {
     private static let most = 100
 
@@ -68,7 +69,8 @@ struct ObjectPage: Sendable {
         return place
     }
 
-    /// Replaces the timestamps that a filter compares with `updated` by numbers, because the store contains numbers.
+    /// Replaces the timestamps that a filter compares with `updated` by numbers, because the store represents times as
+    /// numbers.
     private static func readable(_ filter: String) -> String {
         var output = filter
         for match in filter.matches(of: /(updated\s*(?:==|!=|<=|>=|<|>)\s*)['"]([^'"]+)['"]/).reversed() {

@@ -13,8 +13,8 @@ struct ObjectPayload {
             return
         }
         guard let (type, isSet) = Self.types[event.type] else { return nil }
-        // The wire form also contains the private fields, which other readers of the app do not see. Some events have
-        // none.
+        // The PubNub form also contains the private fields, which other readers of the app do not see. Some events have
+        // no PubNub form.
         let text = event.draft.wire ?? event.data
         var fields: [(name: String, value: JSONText)] = []
         switch event.type {
@@ -35,8 +35,8 @@ struct ObjectPayload {
         }
     }
 
-    /// The payload of a membership event; nil for other events. Only the event with the complete membership has this
-    /// payload, on the user's channel and on the membership's channel.
+    /// The payload of a membership event; nil for other events. Only the event that contains the complete membership
+    /// has this payload. It is sent on the user's channel and on the membership's channel.
     private static func membership(_ event: Event) -> JSONText? {
         let isSet = event.type == BuiltInTypes.membershipSet
         guard isSet || event.type == BuiltInTypes.membershipRemoved,
@@ -75,7 +75,7 @@ struct ObjectPayload {
         }
     }
 
-    /// True for an event that reports the change of a user or channel record.
+    /// Returns true for an event that reports the change of a user or channel record.
     static func isRecordChange(_ event: Event) -> Bool { types[event.type] != nil }
 
     private static let types: [String: (type: String, isSet: Bool)] = [

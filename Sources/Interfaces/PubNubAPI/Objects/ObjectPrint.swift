@@ -39,8 +39,8 @@ extension ChannelRecord {
 
 extension MembershipRecord {
     /// - Parameters:
-    ///   - name: the name of the object at the other side of the membership: `channel` or `uuid`.
-    ///   - printOther: prints that object.
+    ///   - name: the name of the member that contains the other object of the membership: `channel` or `uuid`.
+    ///   - printOther: prints the other object.
     func print(
         _ fields: ObjectInclude.Fields, _ name: StaticString, to writer: inout JSONWriter,
         _ printOther: (inout JSONWriter) -> Void
@@ -55,7 +55,7 @@ extension MembershipRecord {
 }
 
 extension RestrictionRecord {
-    /// Prints the restriction in the form of a membership, which Chat SDKs expect; see `MembershipRecord`.
+    /// Prints the restriction in the form of a membership, as Chat SDKs expect it; see `MembershipRecord`.
     func print(
         _ fields: ObjectInclude.Fields, _ name: StaticString, to writer: inout JSONWriter,
         _ printOther: (inout JSONWriter) -> Void
@@ -81,7 +81,7 @@ extension JSONWriter {
         if let value { member(name, value) } else { nullMember(name) }
     }
 
-    /// Prints those of the members `type`, `status` and `custom` that were requested.
+    /// Prints the requested ones of the members `type`, `status` and `custom`.
     fileprivate mutating func members(
         _ fields: ObjectInclude.Fields, _ type: String?, _ status: String?, _ custom: JSONText?
     ) {
@@ -90,13 +90,13 @@ extension JSONWriter {
         if fields.custom { member("custom", custom ?? .null) }
     }
 
-    /// Prints the time of the last change, and the `eTag` that is made from this time.
+    /// Prints the time of the last change, and the `eTag` that is derived from this time.
     mutating func version(_ updated: Timetoken) {
         member("updated", updated.timestamp)
         member("eTag", ObjectTag.text(updated))
     }
 
-    /// Prints an object that contains only the id, for an object without a record.
+    /// Prints an object that contains only the id, for a user or channel without a record.
     mutating func bareID(_ id: String) {
         beginObject()
         member("id", id)
@@ -106,7 +106,7 @@ extension JSONWriter {
 
 /// The optional fields that a request for objects includes.
 struct ObjectInclude: Sendable {
-    /// The fields that are shown only when a request asks for them.
+    /// The optional fields of one object.
     struct Fields: Sendable {
         var custom = false
         var status = false
@@ -120,11 +120,11 @@ struct ObjectInclude: Sendable {
     }
 
     let own: Fields
-    /// The fields of the object at the other side of a membership; nil when only its id is shown.
+    /// The optional fields of the other object of a membership; nil when only its id is shown.
     let other: Fields?
 
-    /// - Parameter other: the name of the object at the other side of a membership: `channel` or `uuid`; empty for an
-    ///   object that is not a membership.
+    /// - Parameter other: the name of the other object of a membership: `channel` or `uuid`; empty for an object that
+    ///   is not a membership.
     init(_ request: WireRequest, other: String = "") {
         let names = request["include"]?.split(separator: ",") ?? []
         own = Fields(names)

@@ -3,11 +3,11 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// Restrictions (bans and mutes) in the form of the Chat SDKs: as members of a moderation channel, whose name is
+/// Restrictions (bans and mutes) in the form that the Chat SDKs use: as members of a moderation channel, whose name is
 /// derived from the restricted channel.
 ///
-/// The store has no records of these members. Writing a member restricts the user, so that the restriction is enforced.
-/// Reading the members lists every restriction, including those from other APIs.
+/// The store has no records of these members. Writing such a member restricts the user, so that the restriction is
+/// enforced. Reading the members lists every restriction, including restrictions from other APIs.
 extension PubNubAPI {
     // MARK: Reading
 
@@ -37,8 +37,7 @@ extension PubNubAPI {
         }
     }
 
-    /// - Parameter filter: the request's filter, in which `restrictionFilter` has replaced the names of moderation
-    ///   channels.
+    /// - Parameter filter: the request's filter, as `restrictionFilter` returns it.
     func restrictions(
         of user: String, filter: String, _ request: WireRequest, _ chat: ChatAccess
     ) async throws -> Response {
@@ -66,8 +65,8 @@ extension PubNubAPI {
         }
     }
 
-    /// The filter of a request for a user's memberships, with the names of the restricted channels in place of their
-    /// moderation channels. Nil when the filter does not ask for restrictions, or excludes restrictions.
+    /// The filter of a request for a user's memberships, with the names of restricted channels instead of the names of
+    /// their moderation channels. Nil when the filter does not ask for restrictions, or excludes restrictions.
     static func restrictionFilter(_ request: WireRequest) -> String? {
         guard let filter = request["filter"] else { return nil }
         let wanted = filter.replacing(
@@ -78,7 +77,7 @@ extension PubNubAPI {
 
     // MARK: Writing
 
-    /// Requires a signature with the secret key, if a request sets restrictions in an app that does not require tokens.
+    /// Requires a signature with the secret key if a request sets restrictions in an app that does not require tokens.
     ///
     /// All clients of such an app have the publish and subscribe keys, so a banned user could otherwise remove the ban.
     /// Chat SDKs sign these requests.
@@ -97,7 +96,7 @@ extension PubNubAPI {
         _ user: String, in channel: String, _ edit: MembershipEdit, by moderator: String?, _ chat: ChatAccess
     ) async throws(ChatError) {
         guard case .set(let custom) = edit.custom, let value = (try? JSONDocument(custom))?.root else {
-            // Only `custom` is stored. Changes of other fields leave the restriction unchanged.
+            // Only `custom` is stored. A change of any other field leaves the restriction unchanged.
             if case .clear = edit.custom { try await lift(user, in: channel, by: moderator, chat) }
             return
         }

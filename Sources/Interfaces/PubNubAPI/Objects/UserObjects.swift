@@ -93,11 +93,11 @@ extension PubNubAPI {
     }
 }
 
-// MARK: - What lists show of users
+// MARK: - Visibility of users in lists
 
 /// The visibility of users in lists. In an app that requires tokens, a list shows only the public fields of a user,
-/// unless the caller's token grants access to the user's metadata. Callers with a signature, and all callers of other
-/// apps, see every field, as at PubNub.
+/// unless the caller's token grants access to the user's metadata. Callers with a signature see every field. In an app
+/// that does not require tokens, all callers see every field, as at PubNub.
 extension Keyset {
     /// The part of a user's record that a list shows to the caller.
     func visible(_ user: UserRecord, to request: WireRequest) -> UserRecord {
@@ -111,7 +111,7 @@ extension Keyset {
     }
 }
 
-// MARK: - What writes have in common
+// MARK: - Shared steps of writes
 
 extension PubNubAPI {
     static var deleted: Response { .structured { $0.nullMember("data") } }
@@ -155,8 +155,8 @@ extension PubNubAPI {
         return .etag(record.etag)
     }
 
-    /// Updates a record, or creates the record if it does not exist. If another request creates it in between, the
-    /// update is repeated.
+    /// Updates a record, or creates the record if it does not exist. If another request creates the record in between,
+    /// the update is repeated.
     static func upsert<Value: Sendable>(
         _ update: () async throws(ChatError) -> Value, orMake make: () async throws(ChatError) -> Value
     ) async throws(ChatError) -> Value {
@@ -175,7 +175,7 @@ extension PubNubAPI {
 }
 
 extension WireRequest {
-    /// The tag that `If-Match` requires; nil without the field, and for `*`.
+    /// The tag that `If-Match` requires; nil when the field is absent or `*`.
     var ifMatch: String? {
         request.headers["If-Match"].map { ObjectTag.text(ofHeader: $0) }.flatMap { $0.isEmpty || $0 == "*" ? nil : $0 }
     }

@@ -2,8 +2,8 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// The PubNub format of a membership. An invitation is a status, and the read mark is a member of `custom`. The store
-/// has separate fields for both, and the format is derived from these fields.
+/// The PubNub format of a membership. In this format, an invitation is a status, and the read mark is a member of
+/// `custom`. The store has a separate field for each of them, from which the PubNub format is derived.
 enum WireMembership {
     /// The status of an invited user.
     static let pending = "pending"
@@ -14,7 +14,8 @@ enum WireMembership {
 extension MembershipRecord {
     var wireStatus: String? { state == .invited ? WireMembership.pending : status }
 
-    /// The `custom` object of the PubNub format: the app's own members, followed by the read mark if there is one.
+    /// The `custom` object of the PubNub format: the app's own members, followed by the read mark if there is one. Nil
+    /// without both.
     var wireCustom: JSONText? {
         guard custom != nil || read > .zero else { return nil }
         let own = (custom?.rawMembers() ?? []).filter { $0.name != WireMembership.readMark || read == .zero }
@@ -36,9 +37,9 @@ extension MembershipRecord {
 extension MembershipEdit {
     /// Moves the invitation and the read mark from the PubNub members to the fields of the store.
     ///
-    /// The status `pending` invites the user. Any other status makes the user join, and so does an edit without any
-    /// member. An edit of other members leaves an invitation unchanged, because SDKs also write the read marks of
-    /// invited users.
+    /// The status `pending` invites the user. Any other status makes the user join. An edit without any member also
+    /// makes the user join. An edit of other members leaves an invitation unchanged, because SDKs also write the read
+    /// marks of invited users.
     mutating func applyFacts() {
         switch (status, custom, type) {
         case (.set(WireMembership.pending), _, _):
@@ -54,7 +55,7 @@ extension MembershipEdit {
         custom = rest.isEmpty ? .clear : .set(JSONText(members: rest))
     }
 
-    /// The read mark in `custom`. Nil when the member is not a timetoken; the member then belongs to the app.
+    /// The read mark in `custom`; nil when the member is not a timetoken. Such a member belongs to the app.
     private static func mark(_ custom: JSONText) -> Timetoken? {
         guard let value = custom.rawMember(WireMembership.readMark), let root = try? JSONDocument(value).root else {
             return nil
@@ -64,7 +65,7 @@ extension MembershipEdit {
 }
 
 extension JSONText {
-    /// Makes an object of these members.
+    /// Creates an object that consists of these members.
     fileprivate init(members: [(name: String, value: JSONText)]) {
         self.init { writer in
             writer.beginObject()

@@ -34,7 +34,7 @@ extension PubNubAPI {
 
     private static let channelsMost = 1000
 
-    /// - Parameter others: the number of occupants of each channel that is counted but not listed.
+    /// - Parameter others: the number of occupants of each channel that is counted without listing its users.
     private func describeChannels(
         of channels: [String], beside others: [Int] = [], _ wanted: HereNowRequest, _ chat: ChatAccess
     ) async throws -> Response {
@@ -62,7 +62,7 @@ extension PubNubAPI {
         }
     }
 
-    /// Reads page by page up to the offset, because the store's list of occupants has name cursors and no offsets.
+    /// Reads page by page up to the offset. The store's list of occupants has no offsets: its cursors are names.
     private func describeChannel(
         _ channel: String, _ wanted: HereNowRequest, _ chat: ChatAccess
     ) async throws -> HereNowChannel {

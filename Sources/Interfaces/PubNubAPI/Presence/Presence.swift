@@ -19,9 +19,10 @@ extension PubNubAPI {
         add(.get, RoutePattern(base + "/uuid/{u}"), in: .presence, for: .everyone(key: 3), to: &router, getWhereNow)
     }
 
-    /// The channels of a presence call.
+    /// Returns the channels of a presence call.
     ///
-    /// - Parameter isWanted: selects the channels of groups to include; the others do not count towards the limit.
+    /// - Parameter isWanted: selects the channels of groups to include. Other channels of groups are left out and do
+    ///   not count towards the limit.
     func place(
         _ request: WireRequest, _ chat: ChatAccess, where isWanted: (String) -> Bool = { _ in true }
     ) async throws -> PresenceTarget {

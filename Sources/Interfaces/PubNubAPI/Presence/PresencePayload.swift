@@ -48,7 +48,8 @@ struct PresencePayload {
         "presence.joined": "join", "presence.left": "leave", "presence.timed_out": "timeout",
         "presence.state_changed": "state-change", "presence.interval": "interval",
     ]
-    /// The names that SDKs read, by the member of the stored event. Some of PubNub's documentation uses other names.
+    /// The names that SDKs use for the lists of users, by the member of the stored event. Some of PubNub's
+    /// documentation uses other names.
     private static let lists = [("joined", "join"), ("left", "leave"), ("timed_out", "timeout")]
 
     static func shows(_ event: Event) -> Bool { actions[event.type] != nil }

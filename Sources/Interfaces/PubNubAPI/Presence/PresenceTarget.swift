@@ -2,17 +2,18 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// The channels of a presence call: the channels that the request names, and the channels of the groups that it names.
+/// The channels of a presence call: the channels that the request names, and the channels of the groups that the
+/// request names.
 struct PresenceTarget: Sendable {
-    /// All channels, the named ones first. Wildcards and presence channels are left out, because no user can be present
-    /// on them.
+    /// All channels, in the order: named channels, then channels of groups. Wildcards and presence channels are left
+    /// out, because no user can be present on them.
     let channels: [String]
     let hasGroups: Bool
     /// The channels of each named group, without presence channels. Groups with the suffix `-pnpres` are left out.
     private let groups: [ExactText: [String]]
     private let named: [String]
 
-    /// Makes the target from the names in the request and the channels of its groups.
+    /// Creates the target from the names in the request and the channels of its groups.
     ///
     /// - Throws: `WireError.unreadable` for more names than `Limits.streamChannels`; `.malformed` for an invalid
     ///   channel name.

@@ -113,10 +113,10 @@ extension PubNubAPI {
         return meta.text
     }
 
-    /// Sets whether and for how long the event is stored, and whether only webhooks receive the event.
+    /// Sets on the draft whether and for how long the event is stored, and whether only webhooks receive the event.
     private func store(_ draft: inout EventDraft, as request: WireRequest, _ keyset: Keyset) {
-        // One SDK sends `store=0` and `ttl=0` without `norep` to fire an event. No other call sends these two
-        // parameters.
+        // One SDK sends `store=0` and `ttl=0` without `norep` to fire an event. No other call sends both parameters
+        // with these values.
         let isFired = request.flag("norep") || request["store"] == "0" && request["ttl"] == "0"
         if isFired { draft.audience = .webhooks }
         if isFired || !request.flag("store", default: keyset.record.storesByDefault) { draft.retention = .passing }
@@ -155,8 +155,8 @@ extension EventDraft {
 
 /// Converts the messages of a keyset's history, for an import.
 public enum ImportedPublish {
-    /// The draft that a publish of this message would create. It has the same type, and it keeps the original text for
-    /// PubNub readers.
+    /// Returns the draft that a publish of this message would create, with the same event type. The draft keeps the
+    /// original text for PubNub readers.
     ///
     /// - Parameter isFile: true for a message about a file.
     /// - Returns: nil for a payload that is not valid JSON.
@@ -183,10 +183,10 @@ struct WirePayload {
 
     /// Parses a payload; nil for bytes that are not JSON (RFC 8259) or are nested deeper than `depth`.
     ///
-    /// Names may repeat, and numbers may have any size, because readers receive the original text and not the parsed
-    /// value.
+    /// Member names may repeat, and numbers may have any size, because readers receive the original text and not the
+    /// parsed value.
     init?(_ bytes: [UInt8], depth: Int) {
-        // The error is discarded, because PubNub has the same text for all parsing errors.
+        // The error is discarded, because PubNub's error has the same text for all parsing errors.
         guard
             let document = try? JSONDocument(
                 bytes, limits: JSONLimits(depth: depth), numbers: .any, duplicates: .lastWins)

@@ -6,7 +6,7 @@ import JSON
 ///
 /// Typed chat events get the data of the built-in types, so that webhooks, schemas and native readers see the same
 /// events as from any other API. PubNub readers get the original text. A payload that names a type but lacks required
-/// members is an ordinary message, because a refusal would break a client that works with PubNub.
+/// members becomes an ordinary message. Rejecting it would break a client that works with PubNub.
 struct WireEventMapper {
     let channel: String
     let payload: WirePayload
@@ -36,8 +36,8 @@ struct WireEventMapper {
         var draft = EventDraft.message(channel: channel, data: payload.text, user: user, meta: meta)
         draft.parsedData = payload.value
         draft.customType = label
-        // The original text is stored too. Otherwise PubNub readers would get the text in the format of a native
-        // message.
+        // The original text is stored in addition to the data. Otherwise PubNub readers would get the text in the
+        // format of a native message.
         if VisiblePayload.isNativeText(payload.text) { draft.wire = payload.text }
         return draft
     }
@@ -77,8 +77,7 @@ struct WireEventMapper {
         var draft = EventDraft.event(channel: channel, type: type, data: payload.text, user: user, meta: meta)
         draft.kind = kind
         draft.parsedData = payload.value
-        // The label of an app's own type is the name of the type. An event of the type `custom` stores its label
-        // separately.
+        // The label of an app's own type is the type's name. An event of the type `custom` stores its label separately.
         if type == BuiltInTypes.custom { draft.customType = label }
         return draft
     }
@@ -231,7 +230,7 @@ extension JSONWriter {
     }
 }
 
-/// State that Chat SDKs change by a publish or a signal. It is shared with the native API.
+/// State that Chat SDKs change by a publish or a signal. The native API uses the same state.
 extension PubNubAPI {
     /// Applies a typing signal or a read receipt to the state that the signal changes.
     ///
@@ -259,8 +258,8 @@ extension PubNubAPI {
         }
     }
 
-    /// True when native readers already have the event of a publish from a record. An SDK that invites a user first
-    /// writes the membership and then publishes the invitation.
+    /// Returns true when native readers already have the event of a publish from a change of a record. For example, an
+    /// SDK that invites a user first writes the membership and then publishes the invitation.
     func isKnown(_ publish: WireEventMapper, _ chat: ChatAccess) async throws(ChatError) -> Bool {
         guard let place = publish.invitedTo else { return false }
         do throws(ChatError) {

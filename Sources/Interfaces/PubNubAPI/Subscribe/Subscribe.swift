@@ -6,8 +6,9 @@ import JSON
 import Signing
 
 extension PubNubAPI {
-    /// `GET /v2/subscribe/{s}/{C}/0`. A request without a cursor (a handshake) gets the current position of the log. A
-    /// request with a cursor gets the events after it, and waits if there are none.
+    /// `GET /v2/subscribe/{s}/{C}/0`: returns events to a subscriber. A request without a cursor (a handshake) gets the
+    /// current position of the log. A request with a cursor gets the events after the cursor, and waits if there are
+    /// none.
     func getSubscribe(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(2), service)
         let chat = chat(keyset, for: request)
@@ -16,8 +17,8 @@ extension PubNubAPI {
             // The position is read before the user becomes present, so that a client that follows its own presence gets
             // its join event with the first poll.
             let watermark = try await positionBeforeJoins(wanted, keyset.app, chat)
-            // The watermark of an empty log is zero. Clients would send zero as the cursor of another handshake,
-            // endlessly. The position returned instead is earlier than every future event.
+            // The watermark of an empty log is zero. A client would send zero as the cursor of another handshake, in an
+            // endless loop. The position returned instead of zero is earlier than every future event.
             let position = watermark > .zero ? watermark : service.clock.now.adding(.zero - limits.pubnubCatchUp)
             if let user = wanted.user {
                 try await chat.appear(
@@ -25,8 +26,8 @@ extension PubNubAPI {
             }
             return SubscribePrinter.answer(PollBatch([], limit: 1, upTo: position), to: wanted.subscriber)
         }
-        // A cursor that is too old is replaced by the oldest position, and a cursor after the end of the log by the
-        // end.
+        // A cursor that is too old is replaced by the oldest position. A cursor after the end of the log is replaced by
+        // the end.
         let oldest = service.clock.now.adding(.zero - limits.pubnubCatchUp)
         let position = max(min(wanted.cursor, try await chat.watermark()), oldest)
         let formatter = SubscribeFormatter(wanted, print: print, service, shown: request.shownToken(tokens))
@@ -52,8 +53,8 @@ extension PubNubAPI {
         }
     }
 
-    /// The end of the log. If the subscriber follows the presence of channels that the user has just joined by a
-    /// heartbeat, an earlier position before these joins.
+    /// Returns the end of the log, or an earlier position if the subscriber follows the presence of channels that the
+    /// user has just joined by a heartbeat. The earlier position is before these joins.
     private func positionBeforeJoins(
         _ wanted: SubscribeRequest, _ app: AppID, _ chat: ChatAccess
     ) async throws(ChatError) -> Timetoken {
@@ -68,15 +69,16 @@ extension PubNubAPI {
     private static let itemsMost = 100
 }
 
-/// Answers the long polls of the PubNub API. It stores only the parts of the request that it needs for the response.
+/// Formats the responses to long polls of the PubNub API. It stores only the parts of the request that it needs for the
+/// response.
 private final class SubscribeFormatter: PollFormatter {
     private let reader: Subscriber
     private let print: SubscribePrinter
     private let service: ChatService
     private let duration: Duration
     private let user: String?
-    /// The id under which the user is present while the poll waits; nil when the poll makes no user present. The id is
-    /// short enough for Swift to store it without an allocation.
+    /// The id under which the user is present while the poll waits; nil when the poll does not make its user present.
+    /// The id is short enough for Swift to store it without an allocation.
     let holder: HolderID?
 
     /// The token that authorized the poll; nil if none was needed.
@@ -98,17 +100,17 @@ private final class SubscribeFormatter: PollFormatter {
 
     func shows(_ event: Event) -> Bool { reader.wants(event, print) || isBanOrItsEnd(event) }
 
-    /// True for an event that bans the poll's user or removes a ban. The poll then ends without this event, because the
-    /// next poll follows fewer or more channels.
+    /// Returns true for an event that bans the poll's user or removes a ban. The poll then ends without this event,
+    /// because the next poll follows fewer or more channels.
     private func isBanOrItsEnd(_ event: Event) -> Bool {
         guard event.type == "user.banned" || event.type == "user.unbanned", let user else { return false }
         return event.data.rawMember("restriction")?.rawMember("user") == JSONText(string: user)
     }
 
-    /// True while the app has the presented subscribe key and the token is valid.
+    /// Returns true while the app has the presented subscribe key and the token is valid.
     func isInForce(_ order: PollRequest) -> Bool { app != nil && tokenFault == nil }
 
-    /// True when the app has begun to require tokens and the poll has none. A signed poll then also ends, and its next
+    /// True when the app now requires tokens and the poll has no token. A signed poll also ends then, and its next
     /// request is accepted.
     var needsRecheck: Bool { shown == nil && app?.requiresTokens == true }
 

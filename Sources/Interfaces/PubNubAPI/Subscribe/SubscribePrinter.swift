@@ -11,7 +11,8 @@ final class SubscribePrinter: Sendable {
         var app: AppID
         var cursor: Timetoken
         var timetokens: [Timetoken]
-        /// The channel and the subscription through which the reader receives each event.
+        /// The channel and the subscription through which the reader receives each event; nil for an event that the
+        /// reader does not receive.
         var matches: [SubscriptionMatch.Place?]
         var text: [UInt8]
 
@@ -27,7 +28,8 @@ final class SubscribePrinter: Sendable {
     private struct Seen {
         let timetoken: Timetoken
         let shown: VisiblePayload?
-        /// The event as filters see it, with a cache of the fields that filters have read.
+        /// The event as filters see it, with a cache of the fields that filters have read; nil for an event that PubNub
+        /// readers do not see.
         let subject: FilterSubject?
 
         init(_ event: Event) {
@@ -38,14 +40,14 @@ final class SubscribePrinter: Sendable {
     }
 
     private let last = Lock<Last?>(nil)
-    /// The entry for the last event. The entry has a lock of its own, because filters use it for a long time. A caller
-    /// first removes the entry from here, so no other caller waits for the entry's lock.
+    /// The entry for the last event. The entry has a lock of its own, because filters use the entry for a long time. A
+    /// caller first removes the entry from this variable, so no other caller waits for the entry's lock.
     private let seen = Lock<Lock<Seen>?>(nil)
 
     /// The event in the form of PubNub readers; nil for an event that they do not see.
     func shown(_ event: Event) -> VisiblePayload? { withForm(of: event, \.shown) }
 
-    /// True when a reader with this filter sees the event.
+    /// Returns true when a reader with this filter sees the event.
     func isShown(_ event: Event, by filter: Filter) -> Bool {
         withForm(of: event) { seen in
             guard let shown = seen.shown, let subject = seen.subject else { return false }
@@ -66,7 +68,7 @@ final class SubscribePrinter: Sendable {
         return looked.withLock { body($0) }
     }
 
-    /// The response to one waiting subscriber.
+    /// Returns the response to one waiting subscriber.
     func answer(_ batch: PollBatch, to reader: Subscriber) -> Response {
         if let last = last.withLock({ $0 }), last.isOf(batch, reader) { return .wire(last.text) }
         let text = Self.text(batch, reader)
@@ -79,14 +81,14 @@ final class SubscribePrinter: Sendable {
 
     static func answer(_ batch: PollBatch, to reader: Subscriber) -> Response { .wire(text(batch, reader)) }
 
-    /// Prints the response. The position comes first and without spaces, because one SDK looks for its cursor in the
-    /// first bytes if it cannot parse the rest.
+    /// Prints the response. The position is printed first and without spaces. If one SDK cannot parse the response, it
+    /// looks for its cursor in the first bytes.
     private static func text(_ batch: PollBatch, _ reader: Subscriber) -> [UInt8] {
         JSONText(capacity: 64 + batch.events.reduce(0) { $0 + $1.draft.weight + 160 }) { writer in
             writer.beginObject()
             writer.key("t")
-            // The position of an empty log is zero. Clients would send zero as the cursor of another handshake,
-            // endlessly.
+            // The position of an empty log is zero. A client would send zero as the cursor of another handshake, in an
+            // endless loop.
             writer.position(max(batch.cursor, 1))
             writer.key("m")
             writer.beginArray()
@@ -131,7 +133,7 @@ struct Subscriber: Sendable {
     /// receives.
     var selection: Selection { Selection(channels: match.channels(in: app), isWire: true) }
 
-    /// True when the subscriber receives the event.
+    /// Returns true when the subscriber receives the event.
     func wants(_ event: Event, _ print: SubscribePrinter) -> Bool {
         guard match.place(of: event) != nil else { return false }
         guard let filter else { return VisiblePayload.showsAtOnce(event) || print.shown(event) != nil }

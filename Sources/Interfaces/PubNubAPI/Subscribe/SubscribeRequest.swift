@@ -37,7 +37,7 @@ struct SubscribeRequest: Sendable {
         var match = SubscriptionMatch()
         for name in names { try match.add(name) }
         let plainGroups = groupNames.map(\.withoutPresence).withoutRepeats
-        // The version of the groups is read before the groups, so that a change in between ends the poll.
+        // The version of the groups is read before the groups. If a group changes in between, the poll ends.
         groups =
             plainGroups.isEmpty
             ? nil : GroupSelection(names: plainGroups, channels: [], version: try await polls.groups.version())
@@ -45,7 +45,7 @@ struct SubscribeRequest: Sendable {
         for group in groupNames {
             for channel in held[group] ?? [] { match.add(channel, of: group) }
         }
-        // A ban of the user that the request names withholds events from it, as in every API.
+        // A user who is banned from a channel does not receive the channel's events, as in every API.
         audienceChanges = try await polls.audienceChanges(in: chat)
         if let user {
             for ban in try await chat.bans(of: user) { match.withhold(ban.channel, until: ban.until ?? .distantFuture) }
@@ -61,7 +61,7 @@ extension String {
     /// The suffix of a channel or group name that selects its presence events.
     static let presenceSuffix = "-pnpres"
 
-    /// True when the name contains the presence suffix at any place. One SDK checks for the suffix in the same way.
+    /// True when the name contains the presence suffix at any position. One SDK checks for the suffix in the same way.
     var readsLikePresence: Bool {
         // Searches for hyphens first. Most names have none, and every name is checked for every event of every
         // subscriber.

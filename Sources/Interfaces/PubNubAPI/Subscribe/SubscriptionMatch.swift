@@ -38,7 +38,7 @@ struct SubscriptionMatch: Sendable {
     private var presence = Side()
     /// The parent channels of the followed threads, as names and as prefixes.
     private var parents = Side()
-    /// The channels from which the user is banned, each with the timetoken up to which its events are withheld.
+    /// The channels from which the user is banned. For each channel, events up to the timetoken are withheld.
     private var withheld: [ExactText: Timetoken] = [:]
 
     /// Adds a name from the request's list of channels: a channel or a wildcard, with or without the presence suffix.
@@ -73,7 +73,8 @@ struct SubscriptionMatch: Sendable {
         if !isPresence { follow(threadOf: channel) }
     }
 
-    /// Follows the parent channel if the channel is a thread's, because replies are stored in the parent channel.
+    /// If the channel is a thread's channel, also follows the thread's parent channel, because replies are stored in
+    /// the parent channel.
     private mutating func follow(threadOf channel: String) {
         if let thread = MappedThread(channel) { parents.names.insert(ExactText(thread.parent)) }
     }
@@ -81,16 +82,16 @@ struct SubscriptionMatch: Sendable {
     /// Withholds the events of a channel that are earlier than `end`.
     mutating func withhold(_ channel: String, until end: Timetoken) { withheld[ExactText(channel)] = end }
 
-    /// True when the subscriber receives the presence events of the channel.
+    /// Returns true when the subscriber receives the presence events of the channel.
     func followsPresence(of channel: String) -> Bool { presence.subscription(of: channel) != nil }
 
     private func side(of name: String) -> WritableKeyPath<Self, Side> {
         name.hasSuffix(String.presenceSuffix) ? \.presence : \.messages
     }
 
-    /// Returns the channel and subscription through which the subscriber receives an event; nil if it does not follow
-    /// the event. Also nil for a channel whose name contains the presence suffix: clients would parse its events as
-    /// presence events and fail.
+    /// Returns the channel and subscription through which the subscriber receives an event; nil if the subscriber does
+    /// not follow the event. Also nil for a channel whose name contains the presence suffix: clients would parse its
+    /// events as presence events and fail.
     func place(of event: Event) -> Place? {
         let channel = event.channel.name
         if isWithheld(channel, at: event.timetoken) { return nil }

@@ -3,7 +3,7 @@ import HTTPServer
 import JSON
 
 extension Response {
-    /// A JSON response of the PubNub API.
+    /// Returns a JSON response of the PubNub API.
     ///
     /// - Parameter retryAfter: true to send `Retry-After: 1`.
     static func wire(_ body: [UInt8], status: Int = 200, retryAfter: Bool = false) -> Response {
@@ -20,7 +20,7 @@ extension Response {
 }
 
 extension JSONWriter {
-    /// Prints `{"t":"<17 digits>","r":1}`: a position and its region. There is only one region.
+    /// Prints `{"t":"<17 digits>","r":1}`: a position and its region. The gateway has only one region.
     mutating func position(_ timetoken: Timetoken) {
         beginObject()
         let digits = timetoken.description

@@ -2,20 +2,22 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// An event in the form that PubNub readers see. The initializer returns nil for an event that they do not see.
+/// An event in the form that PubNub readers see. The initializer returns nil for an event that PubNub readers do not
+/// see.
 struct VisiblePayload {
-    /// The member `e` of the envelope, the kind of the event; nil for messages.
+    /// The member `e` of the envelope, which is the kind of the event; nil for messages.
     var kind: Int?
-    /// The member `d` of the envelope, the payload.
+    /// The member `d` of the envelope, which is the payload.
     var payload: JSONText
-    /// The member `cmt` of the envelope, the custom type.
+    /// The member `cmt` of the envelope, which is the custom type; nil when the event has none.
     var label: String?
-    /// The member `i` of the envelope, the user.
+    /// The member `i` of the envelope, which is the event's user; nil when the event has none.
     var user: String?
-    /// The member `u` of the envelope, the metadata.
+    /// The member `u` of the envelope, which is the metadata; nil when the event has none.
     var meta: JSONText?
 
-    /// True for changes of records and messages. Every subscriber of the channel receives them, whatever its filter.
+    /// True for changes of records and messages. Every subscriber of the channel receives these events, regardless of
+    /// the subscriber's filter.
     var isNeverFiltered: Bool { kind == Self.record || kind == Self.action }
 
     init?(_ event: Event) {
@@ -55,12 +57,12 @@ struct VisiblePayload {
         }
     }
 
-    /// True when PubNub readers see the event. The payload is built only if the event's type does not decide.
+    /// Returns true when PubNub readers see the event. The payload is built only if the event's type does not decide.
     static func shows(_ event: Event) -> Bool {
         showsAtOnce(event) || VisiblePayload(event) != nil
     }
 
-    /// True for an event that PubNub readers see because of its type, without regard to its data.
+    /// Returns true for an event that PubNub readers see because of its type, without regard to its data.
     static func showsAtOnce(_ event: Event) -> Bool {
         if let wire = event.draft.wire, !ObjectPayload.isRecordChange(event) { return wire != .null }
         return event.type == BuiltInTypes.messageCreated || event.type == BuiltInTypes.signalSent
@@ -79,7 +81,8 @@ struct VisiblePayload {
     /// Types that Chat SDKs send as signals.
     private static let signals: Set<String> = ["typing.started", "typing.stopped", "receipt.read"]
 
-    /// The user whose typing state expired. Such an event has no `user` of its own.
+    /// The user whose typing state expired, from the data of the event, because such an event has no `user`. Nil for
+    /// any other event.
     private static func typingUser(_ event: Event) -> String? {
         guard event.type == "typing.stopped", event.user == nil else { return nil }
         return (try? JSONDocument(event.data))?.root["user"]?["id"]?.string
@@ -90,8 +93,8 @@ struct VisiblePayload {
     static let action = 3
     static let file = 4
 
-    /// The label of an event: the name of the app's own event type, or the label next to a built-in type. A type of the
-    /// native API may have a form that a publish does not allow (`Names.isLabel`).
+    /// The label of an event: the name of the app's own event type, or the label next to a built-in type; nil when the
+    /// event has none. The native API permits types that a publish does not permit as labels (`Names.isLabel`).
     private static func label(of event: Event) -> String? {
         let isOwn = !BuiltInTypes.isReserved(event.type) && event.type != BuiltInTypes.custom
         return isOwn ? event.type : event.customType
@@ -99,8 +102,8 @@ struct VisiblePayload {
 
     // MARK: Messages
 
-    /// True for a message of the native API: an object with the member `text` and without the member `type`. Any other
-    /// message has a payload in PubNub's format.
+    /// Returns true for a message of the native API: an object with the member `text` and without the member `type`.
+    /// Any other message has a payload in PubNub's format.
     static func isNativeText(_ data: JSONText) -> Bool {
         guard let text = data.rawMember("text"), text.bytes.first == UInt8(ascii: "\"") else { return false }
         return data.rawMember("type") == nil
@@ -137,7 +140,8 @@ extension VisiblePayload {
         }
     }
 
-    /// A payload whose members are copied from the event's data. `source` is the path of each member in the data.
+    /// Builds a payload whose members are copied from the event's data. `source` contains the path of each member in
+    /// the data.
     private static func shown(
         _ type: String, kind: Int? = nil, _ event: Event, _ members: [(name: String, source: [String])]
     ) -> VisiblePayload {
@@ -150,8 +154,8 @@ extension VisiblePayload {
         }
     }
 
-    /// A report in PubNub's format. The reported text is part of the message; in a report from a PubNub client, it is a
-    /// member of the event's data.
+    /// A report in PubNub's format. The reported text is part of the member `message` of the event's data. In a report
+    /// from a PubNub client, the text is the member `text`.
     private static func report(_ event: Event) -> VisiblePayload {
         let data = (try? JSONDocument(event.data))?.root
         let said = data?["message"]?["data"]
@@ -172,8 +176,8 @@ extension VisiblePayload {
         ("autoModerationId", ["auto_moderation_id"]),
     ]
 
-    /// An invitation in PubNub's format. Nil on the channel to which the user is invited: that channel also has the
-    /// event, but PubNub clients do not expect it there.
+    /// An invitation in PubNub's format. Nil on the channel to which the user is invited. This channel also receives
+    /// the event, but PubNub clients do not expect the event there.
     private static func invitation(_ event: Event) -> VisiblePayload? {
         let channel = event.data.rawMember("channel")
         guard let id = channel?.rawMember("id"), id != JSONText(string: event.channel.name) else { return nil }
@@ -238,13 +242,13 @@ enum WireNames {
     static let userModerationPrefix = "PUBNUB_INTERNAL_MODERATION."
     private static let oldModeration = "PUBNUB_INTERNAL_ADMIN_CHANNEL"
 
-    /// True for a channel on which reports about messages of another channel are published.
+    /// Returns true for a channel on which reports about messages of another channel are published.
     static func isModeration(_ channel: String) -> Bool {
         channel == oldModeration || channel.hasPrefix(moderationPrefix)
     }
 
-    /// The user whose restrictions are published on this channel. Newer clients use a moderation channel for each user,
-    /// and older clients use the user's own channel.
+    /// The user whose restrictions are published on this channel; nil when the name contains no user. Newer clients use
+    /// a moderation channel for each user, and older clients use the user's own channel.
     static func user(ofModeration channel: String) -> String? {
         guard channel.hasPrefix(userModerationPrefix) else { return channel }
         let user = channel.dropFirst(userModerationPrefix.count)

@@ -22,7 +22,8 @@ struct WireRequest: Sendable {
 
     var body: [UInt8] { request.body.bytes }
 
-    /// True when a list may include this name: in an app that requires tokens, the token must grant `read`.
+    /// Returns true when a list may include this name. In an app that requires tokens, the token must grant `read` for
+    /// the name.
     func mayRead(_ kind: ResourceKind, _ name: String) -> Bool { token?.allows(.read, kind, name) ?? true }
 
     // MARK: The path
@@ -32,7 +33,8 @@ struct WireRequest: Sendable {
         index < segments.count ? PercentEncoding.decode(segments[index]) : nil
     }
 
-    /// The rest of the path, decoded. It may contain slashes, because clients may send slashes unescaped.
+    /// The path from the segment `index` on, decoded; nil when it cannot be decoded. The result may contain slashes,
+    /// because clients may send slashes unescaped.
     func rest(from index: Int) -> String? {
         guard index < segments.count else { return "" }
         return PercentEncoding.decode(path[segments[index].startIndex...])
@@ -52,7 +54,8 @@ struct WireRequest: Sendable {
 
     // MARK: The query
 
-    /// The value of a query parameter, or its last value if it repeats. Nil when the value is absent or empty.
+    /// The value of a query parameter, or its last value if the parameter repeats; nil when the value is absent or
+    /// empty.
     subscript(name: String) -> String? {
         request.query.items.last { $0.name == name && !$0.value.isEmpty }?.value
     }
@@ -74,7 +77,8 @@ struct WireRequest: Sendable {
         (self[name]?.split(separator: ",").map(String.init) ?? []).withoutRepeats
     }
 
-    /// The acting user that the request names. Only an access token can confirm this name.
+    /// The acting user that the request names; nil when the request names none. The name is not verified, unless an
+    /// access token is bound to the user.
     func user() throws(ChatError) -> String? {
         guard let user = self["uuid"], user.contains(where: { $0 != " " }) else { return nil }
         try Names.check(user: user)
@@ -91,9 +95,9 @@ extension Timetoken {
         self = min(UInt64(text).map { Timetoken($0) } ?? .distantFuture, .distantFuture)
     }
 
-    /// The timetoken before this one. It turns an exclusive bound into an inclusive one.
+    /// The timetoken before this one. It converts an exclusive bound into an inclusive bound.
     var before: Timetoken { Timetoken(rawValue - min(rawValue, 1)) }
-    /// The timetoken after this one.
+    /// The timetoken after this one; this timetoken if it is the largest.
     var after: Timetoken { min(Timetoken(rawValue &+ 1), .distantFuture) }
 }
 
@@ -134,8 +138,8 @@ struct Keyset: Sendable {
 }
 
 extension Keyset {
-    /// The caller for changes of a message. A token that may not manage the channel makes the caller act as a user, who
-    /// may not change the messages of others. Other callers may change all messages.
+    /// The caller for changes of a message. If the token does not permit managing the channel, the caller is a user,
+    /// who may not change the messages of others. Any other caller may change all messages.
     func caller(of request: WireRequest, in channel: String) -> Caller {
         guard let token = request.token, !token.allows(.manage, .channel, channel) else { return caller }
         return Caller(app: app, credential: record.subscribeKey, scopes: [.emit, .read])
@@ -145,7 +149,8 @@ extension Keyset {
 extension PubNubAPI {
     func chat(_ keyset: Keyset, for request: WireRequest) -> ChatAccess {
         var chat = service.chat(for: keyset.caller, cause: request.request.id)
-        // PubNub clients recognize a deleted message by the action that deleted the message.
+        // The action that deleted a message is shown with the message, because PubNub clients recognize a deleted
+        // message by this action.
         chat.showsDeletedTexts = true
         return chat
     }

@@ -87,8 +87,8 @@ public struct Deliveries: Sendable {
         return (found.0, found.1)
     }
 
-    /// Makes a delivery due now, in any state. It keeps its id, and a pending retry is moved to now. A delivery of a
-    /// disabled webhook is sent when the webhook is enabled.
+    /// Makes a delivery due now, whatever its state. The delivery keeps its id. A pending retry is replaced. A delivery
+    /// of a disabled webhook is sent when the webhook is enabled.
     ///
     /// - Throws: `.notFound` when the app has no such delivery; `.conflict` when an attempt is in progress, when the
     ///   webhook is deleted, and when the maximum number of deliveries waits for the webhook.
@@ -97,7 +97,7 @@ public struct Deliveries: Sendable {
         guard try await queue.replay(.ids([id], in: caller.app), isDryRun: false) > 0 else {
             throw unrepeatable(found)
         }
-        // The circuit is closed too, because a manual retry is meant to show the receiver's present state at once.
+        // The circuit is closed too, because a manual retry is meant to show the receiver's current state immediately.
         await registry.resetCircuit(of: found.subscriber)
         return try await delivery(id, by: caller).delivery
     }

@@ -92,8 +92,8 @@ extension Deliveries {
             statistics: runtime?.statistics, now: now)
     }
 
-    /// The timetoken of the newest event that was delivered to a webhook, among the stored deliveries. If there is
-    /// none, the position from which the webhook receives events.
+    /// The timetoken of the newest event that was delivered to a webhook, among the stored deliveries. If no such
+    /// delivery is stored, the position from which the webhook receives events.
     ///
     /// - Throws: `.notFound` when the app has no such webhook; `.forbidden` when the webhook matches events that the
     ///   caller may not read.

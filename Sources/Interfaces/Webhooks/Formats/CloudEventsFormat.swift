@@ -75,7 +75,7 @@ struct CloudEventsFormat: WebhookFormat {
     }
 }
 
-/// The members of a printed envelope. The value of each is its JSON text in bytes.
+/// The members of a printed envelope. The value of each member is its JSON text in bytes.
 struct EnvelopeParts {
     let members: [(name: String, value: JSONText)]
 
@@ -88,10 +88,10 @@ struct EnvelopeParts {
 
     subscript(name: String) -> JSONText? { members.first { $0.name == name }?.value }
 
-    /// The value of a string member; nil when the envelope has none.
+    /// The value of a string member; nil when the envelope has no such member.
     func text(_ name: String) -> String? {
         guard let bytes = self[name]?.bytes, bytes.count >= 2, bytes[0] == UInt8(ascii: "\"") else { return nil }
-        // A string without escapes is not parsed, because parsing costs ten times as much.
+        // A string without escapes is used as it is, because parsing costs ten times as much.
         if !bytes.contains(UInt8(ascii: "\\")) { return String(decoding: bytes[1..<bytes.count - 1], as: UTF8.self) }
         // The gateway printed this string, so it can be parsed. Otherwise the member counts as absent.
         return (try? JSONDocument(bytes))?.root.string

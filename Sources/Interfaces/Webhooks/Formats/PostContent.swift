@@ -29,7 +29,7 @@ public struct PostContent: Sendable, Equatable {
     public var headers: [HeaderField]
     /// The body. It is always UTF-8, because several libraries that verify signatures fail on other bytes.
     public var body: [UInt8]
-    /// The trace context of the event, in its stored form (`TraceContext.stored`).
+    /// The trace context of the event, in its stored form (`TraceContext.stored`); nil when there is none.
     var trace: String?
 
     /// Creates content.
@@ -42,7 +42,8 @@ public struct PostContent: Sendable, Equatable {
 
 extension PostContent {
     /// The form in which the queue stores the sent content: the header fields, an empty line and the body. The planner
-    /// stores plain envelopes instead. An envelope begins with a brace, and no header field does.
+    /// stores plain envelopes instead. The two forms differ in their first byte: an envelope begins with a brace, and a
+    /// header field does not.
     var stored: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(body.count + 64 + headers.count * 48)
@@ -64,7 +65,7 @@ extension PostContent {
         return zip(Self.traceNames, lines).map { HeaderField($0, $1) }
     }
 
-    /// True when the stored bytes are a plain envelope, false when they have the form of `stored`.
+    /// Returns true when the stored bytes are a plain envelope, false when they have the form of `stored`.
     static func isEnvelope(_ stored: [UInt8]) -> Bool { stored.first == UInt8(ascii: "{") }
 
     /// Parses bytes in the form of `stored`; nil for other bytes.
@@ -93,8 +94,8 @@ extension PostContent {
         return nil
     }
 
-    /// Combines several contents into one whose body is a JSON array of their bodies. All must have the same content
-    /// type.
+    /// Combines several contents into one whose body is a JSON array of their bodies. All contents must have the same
+    /// content type.
     init(batch: [PostContent]) {
         var body: [UInt8] = [UInt8(ascii: "[")]
         body.reserveCapacity(batch.reduce(2) { $0 + $1.body.count + 1 })
@@ -109,7 +110,7 @@ extension PostContent {
 }
 
 extension ChatService {
-    /// Adds the included objects to the envelopes of events. The objects have their present state.
+    /// Adds the included objects to the envelopes of events. The objects have their current state.
     ///
     /// - Parameters:
     ///   - envelopes: the timetokens and plain envelopes of events of one app.
@@ -128,8 +129,9 @@ extension ChatService {
         }
     }
 
-    /// Makes an event from its envelope, for an event that is no longer in the log. It has only the parts on which the
-    /// included objects depend. Only an ephemeral event can be missing from the log, so the event is in no thread.
+    /// Creates an event from its envelope, for an event that is no longer in the log. The event has only the parts on
+    /// which the included objects depend. Only an ephemeral event can be missing from the log, so the event is in no
+    /// thread.
     private static func event(at timetoken: Timetoken, printed envelope: [UInt8], in app: AppID) -> Event {
         func text(_ name: String) -> String? {
             JSONText(trusted: envelope).rawMember(name).flatMap { try? JSONDocument($0).root.string }
@@ -142,7 +144,7 @@ extension ChatService {
 }
 
 extension PreparedDelivery {
-    /// Adds the included objects to the delivery's envelope. The objects have their present state. A delivery whose
+    /// Adds the included objects to the delivery's envelope. The objects have their current state. A delivery whose
     /// content was stored by an earlier attempt is returned unchanged.
     ///
     /// - Throws: the errors of the store.

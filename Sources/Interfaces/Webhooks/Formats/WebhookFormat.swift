@@ -78,8 +78,8 @@ struct EnvelopeFormat: WebhookFormat {
     }
 }
 
-/// The members of the payload at the top level, next to five properties of the event. For receivers that read flat
-/// rows.
+/// The members of the payload at the top level, together with five properties of the event. Intended for receivers that
+/// read flat rows.
 ///
 /// The properties of the event replace members of the payload with the same names, so that a receiver can trust them. A
 /// payload that is not an object becomes the member `data`.

@@ -1,13 +1,13 @@
 public import ChatModel
 
-/// Work on many deliveries that runs in steps. The job is stored in the directory, so that it continues after the last
-/// step when the gateway restarts.
+/// A job: work on many deliveries, which runs in steps. The job is stored in the directory, so that it continues after
+/// the last step when the gateway restarts.
 public struct DeliveryJob: Sendable {
     /// The kind of work.
     public enum Kind: String, Sendable {
         /// Sends deliveries again.
         case replay, redrive
-        /// Removes deliveries that were given up.
+        /// Removes dead deliveries.
         case purge
     }
 
@@ -41,8 +41,8 @@ public struct DeliveryJob: Sendable {
     var examined = 0
     /// The number of deliveries that the job has made due or removed.
     public var done = 0
-    /// The number of selected deliveries that the job left unchanged: those in progress or already due, those of a
-    /// closed webhook, and those of a webhook for which the maximum number of deliveries waits.
+    /// The number of selected deliveries that the job left unchanged. These are deliveries in progress or already due,
+    /// deliveries of a closed webhook, and deliveries of a webhook whose queue is full.
     public var skipped = 0
     /// The position of the next step: a cursor of the queue or a timetoken of the log. Nil before the first step.
     var position: String?

@@ -5,9 +5,9 @@ public import ChatModel
 public struct DeliveryScope: Sendable {
     /// Selects deliveries by their state.
     public enum Only: String, Sendable, CaseIterable {
-        /// Deliveries that have failed: given up, or waiting for a retry.
+        /// Deliveries that have failed: dead deliveries, and deliveries that wait for a retry.
         case failed
-        /// Deliveries that were given up.
+        /// Dead deliveries: all of their attempts failed, or they were dropped without an attempt.
         case dead
         /// All events of the log that match the webhook now, including events that were delivered or never planned.
         case all
@@ -27,8 +27,8 @@ public struct DeliveryScope: Sendable {
     public var channels: [NamePattern]?
     /// A filter on the events; nil for any event.
     public var filter: Filter?
-    /// The channels and types that the caller may read; nil for all. The webhook may have deliveries that were planned
-    /// under wider settings, which this excludes.
+    /// The channels and types that the caller may read; nil for all. They exclude deliveries that were planned under
+    /// earlier, wider settings of the webhook.
     var reach: Reach?
 
     /// The channels and types that a credential covers.

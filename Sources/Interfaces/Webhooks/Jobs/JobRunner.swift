@@ -13,7 +13,8 @@ final class JobRunner: Sendable {
     /// The time at which each job's next step is due; ``stepping`` while a step of the job runs.
     private let running = Lock<[RecordKey: Timetoken]>([:])
     private static let stepping = Timetoken.distantFuture
-    /// The maximum delay of a step that the next steps make up for. Making up for a longer delay would cause a burst.
+    /// The maximum delay of a step that is compensated by starting the next steps earlier. Compensating a longer delay
+    /// would cause a burst.
     private static let longestDelay: Duration = .seconds(1)
     private let wakes: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
@@ -48,7 +49,8 @@ final class JobRunner: Sendable {
         }
     }
 
-    /// The time to sleep: until the next step is due, at most `jobPause`, so that a woken job is noticed.
+    /// The time to sleep: until the next step is due, but at most `jobPause`, so that a job woken by `wake` starts
+    /// soon.
     private func pause(at now: Timetoken) -> Duration {
         let next = running.withLock { $0.values.min() } ?? .distantFuture
         guard next < now.adding(registry.options.jobPause) else { return registry.options.jobPause }
@@ -88,7 +90,7 @@ final class JobRunner: Sendable {
             let part = try await selection.part(
                 of: job.scope, in: job.app, at: job.position, limit: min(job.rate ?? .max, JobSelection.pageSize))
             let done = try await perform(part, of: job)
-            // The next step is due at once, or when the rate permits it. The time counts from the due time of this
+            // The next step is due immediately, or when the rate permits it. The time counts from the due time of this
             // step, so that the duration of the step is not added.
             let pause = job.rate.map { Duration.seconds(1) * part.count / $0 } ?? .zero
             due = (wasDue.adding(Self.longestDelay) < begun ? begun : wasDue).adding(pause)
@@ -102,7 +104,8 @@ final class JobRunner: Sendable {
     private func perform(_ part: JobSelection.Part, of job: DeliveryJob) async throws(ChatError) -> Int {
         let queue = registry.queue
         // A user who starts a job expects the receiver to work again, so the circuit is closed, as after a manual
-        // retry. It is closed only once; otherwise every page would send attempts to a receiver that still fails.
+        // retry. The circuit is closed only once; otherwise every page would send attempts to a receiver that still
+        // fails.
         if job.kind != .purge, job.position == nil, let webhook = job.scope.webhook {
             await registry.resetCircuit(of: SubscriberID(webhook, in: job.app))
         }
@@ -133,7 +136,7 @@ final class JobRunner: Sendable {
         let now = clock.now
         // A conflict means that the webhook's record cannot be read, which needs another version of the gateway.
         if [.notFound, .malformed, .conflict].contains(error.code) {
-            // If the end of the job cannot be stored, the next step fails in the same way and tries again.
+            // If the end of the job cannot be stored, the next step fails in the same way and stores the end again.
             _ = try? await change(key) { if !$0.state.isOver { $0.end(.failed, reason: error.message, at: now) } }
         }
         // The caller's loop checks for cancellation.

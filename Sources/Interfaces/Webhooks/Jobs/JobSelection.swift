@@ -17,7 +17,7 @@ struct JobSelection: Sendable {
     private var queue: any DeliveryQueue { registry.queue }
     private var log: any EventLog { registry.service.engine.log }
 
-    /// The part of a page that belongs to a job's scope.
+    /// The deliveries of one page that belong to a job's scope.
     struct Part: Sendable {
         /// The deliveries of the queue that belong to the scope.
         var ids: [String] = []

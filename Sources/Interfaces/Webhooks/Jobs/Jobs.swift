@@ -21,7 +21,8 @@ public struct Jobs: Sendable {
 
     private var directory: any Directory { registry.directory }
 
-    /// The present number of deliveries in a scope. It is exact up to a limit, and a lower bound above the limit.
+    /// Returns the current number of deliveries in a scope. The number is exact up to a limit, and a lower bound above
+    /// the limit.
     ///
     /// - Throws: `.notFound` when the webhook does not exist; `.forbidden` without the right to these deliveries.
     public func count(
@@ -34,7 +35,7 @@ public struct Jobs: Sendable {
         }
     }
 
-    /// Starts a job. It includes no events and deliveries from after this call.
+    /// Starts a job. It excludes events and deliveries that are created after this call.
     ///
     /// - Parameter rate: the maximum number of deliveries per second; nil for no limit.
     /// - Throws: `.notFound` when the webhook does not exist; `.forbidden` without the right to these deliveries;
@@ -141,15 +142,15 @@ public struct Jobs: Sendable {
             try await requireReach(of: job.scope, by: caller)
             return true
         } catch {
-            // The job's webhook does not exist any more. Its jobs are shown, because they reveal nothing about events.
+            // The job's webhook no longer exists. Its jobs are shown, because they reveal nothing about events.
             return error.code == .notFound
         }
     }
 
     // MARK: Bounds
 
-    /// The scope limited to events up to now that the caller may read. Without the limit in time, a delivery that the
-    /// job makes due could be selected again, endlessly.
+    /// Returns the scope, limited to events up to now that the caller may read. Without the limit in time, a delivery
+    /// that the job makes due could be selected again, endlessly.
     private func bounded(_ scope: DeliveryScope, by caller: Caller) -> DeliveryScope {
         var scope = scope
         scope.reach = DeliveryScope.Reach(caller)

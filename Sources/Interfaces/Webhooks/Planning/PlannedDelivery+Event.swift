@@ -3,7 +3,7 @@ import ChatModel
 import JSON
 
 extension PlannedDelivery {
-    /// - Parameter printed: the event's envelope, when it was printed already.
+    /// - Parameter printed: the event's envelope, if it was already printed; nil otherwise.
     init(_ event: Event, to webhook: String, printed: [UInt8]? = nil) {
         self.init(
             id: deliveryID(of: event.timetoken, to: webhook), subscriber: SubscriberID(webhook, in: event.channel.app),
@@ -13,8 +13,9 @@ extension PlannedDelivery {
     }
 }
 
-/// The id of the delivery of an event to a webhook or subscription. It depends only on these two, so planning an event
-/// twice creates one delivery. The id is not secret: it may reveal the event and the webhook.
+/// The id of the delivery of an event to a webhook or subscription. The id depends only on the event and the
+/// subscriber, so planning an event twice creates one delivery. The id is not secret: it may reveal the event and the
+/// webhook.
 func deliveryID(of event: Timetoken, to webhook: String) -> String {
     "dlv_\(event.rawValue)_\(webhook.hasPrefix("wh_") ? webhook.dropFirst(3) : webhook[...])"
 }

@@ -12,8 +12,8 @@ import Logging
 final class Planner: Sendable {
     /// The maximum number of events per read of the log.
     static let pageSize = 500
-    /// The approximate number of deliveries per commit. The deliveries of one event are in one commit. A larger commit
-    /// would delay the commits of emitted events.
+    /// The approximate number of deliveries per commit. The deliveries of one event are always in one commit. A larger
+    /// commit would delay the commits of emitted events.
     static let itemsPerPlan = 2000
     /// The number of events without a delivery after which the position is stored. Storing it less often saves commits,
     /// but after a restart the events since the stored position are read again.
@@ -51,8 +51,8 @@ final class Planner: Sendable {
     /// - Parameter whenReady: called once, when the events of every app's log are planned.
     func run(whenReady: @Sendable () -> Void) async throws {
         let wake = registry.plannerWake
-        // The commits are followed before the positions are read. A commit in between is then seen twice, and none is
-        // missed.
+        // The subscription to commits begins before the positions are read. A commit in between is then seen twice
+        // instead of being missed.
         let commits = await service.engine.log.committed()
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask(executorPreference: service.tasks) { await self.listen(to: commits, wake) }
@@ -118,13 +118,13 @@ final class Planner: Sendable {
             let durable = try await service.engine.deliveries.cursor(Self.cursorName(app))
             position = Position(durable: durable, reached: durable)
         }
-        // Events from before the creation of the first webhook match none. An app may have years of such events.
+        // Events from before the creation of the first webhook match no webhook. An app may have years of such events.
         position.reached = max(position.reached, since)
         let channels = ChannelSet(app: app, names: [ChannelID.systemName], isAll: true)
         let deletions = service.deletions
         let page = try await service.engine.log.events(in: channels, after: position.reached, limit: Self.pageSize)
-        // The matcher is read after the page of events, never before. A new webhook is in the snapshot before the
-        // response to its creation is sent, so this matcher includes the webhook for every event committed after that
+        // The matcher is read after the page of events. A new webhook is in the snapshot before the response to its
+        // creation is sent. The matcher therefore includes the webhook for every event that is committed after that
         // response.
         guard let matcher = registry.snapshot.withLock({ $0.matcher(for: app) }) else { return true }
         try await plan(page, read: deletions, matcher, app, &position)
@@ -205,7 +205,8 @@ extension WebhookRegistry {
         planned.withLock { $0[app] = max($0[app] ?? .zero, position) }
     }
 
-    /// Waits until every event committed up to a position is planned. No event up to there can enter the queue later.
+    /// Waits until every event committed up to a position is planned. No delivery of such an event can enter the queue
+    /// later.
     func waitUntilPlanned(_ app: AppID, through position: Timetoken) async throws(ChatError) {
         plannerWake.mark(app, at: position)
         let deadline = ContinuousClock.now + .seconds(5)

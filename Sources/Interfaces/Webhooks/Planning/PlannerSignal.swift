@@ -24,8 +24,8 @@ final class PlannerSignal: Sendable {
         signal.send()
     }
 
-    /// Returns the apps marked since the last call, and waits until there is one. Nil when the signal has ended or the
-    /// task was cancelled. Only one task may call it.
+    /// Returns the apps marked since the last call, and waits until an app is marked. Nil when the signal has ended or
+    /// the task was cancelled. Only one task may call it.
     func next() async -> [AppID: Timetoken]? {
         while !Task.isCancelled {
             let (apps, isOver) = state.withLock { state in

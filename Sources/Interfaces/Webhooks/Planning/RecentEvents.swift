@@ -60,7 +60,8 @@ final class RecentEvents: Sendable {
         }
     }
 
-    /// - Parameter deletions: the service's present count of deletions.
+    /// - Parameter deletions: the service's current count of deletions. The result is nil if any event was deleted
+    ///   since the entry was cached.
     func entry(at timetoken: Timetoken, deletions: UInt64) -> Entry? {
         state.withLock { $0.keepUp(with: deletions) ? $0.entries[timetoken] : nil }
     }

@@ -7,9 +7,9 @@ extension WebhookMatcher {
     private static let shownFilterCharacters = 200
 
     /// Explains for every webhook why it matches an event or not: the patterns that match, or the first condition that
-    /// does not hold. The present settings of the webhooks are used.
+    /// is not met. The current settings of the webhooks are used.
     ///
-    /// - Parameter mayShow: returns true when the caller may see the filter of such settings.
+    /// - Parameter mayShow: returns true when the caller may see the filter of the settings.
     func explain(_ event: Event, mayShow: (WebhookSettings) -> Bool = { _ in true }) -> [WebhookMatch] {
         let subject = FilterSubject(event)
         let isFrequent = BuiltInTypes.isFrequent(event.type)

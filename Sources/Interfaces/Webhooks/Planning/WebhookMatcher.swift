@@ -3,8 +3,8 @@ import ChatModel
 
 /// Finds the webhooks and subscriptions of one app that match an event, without testing each of them.
 ///
-/// The matcher is immutable: a new one is made when a webhook of the app changes. It uses the same kind of index as the
-/// hub for the feeds of streams.
+/// The matcher is immutable: a new matcher is created when a webhook of the app changes. It uses the same kind of index
+/// as the hub uses for the feeds of streams.
 struct WebhookMatcher: Sendable {
     /// A webhook or subscription with its settings. A class, so that reading an entry copies nothing.
     final class Entry: Sendable {
@@ -22,8 +22,8 @@ struct WebhookMatcher: Sendable {
             self.updated = updated
         }
 
-        /// True when a pattern of the settings matches the channel. This is the most frequent test; a loop takes a
-        /// fifth of the time of the standard library's search.
+        /// Returns true when a pattern of the settings matches the channel. This is the most frequent test; a loop
+        /// takes a fifth of the time of the standard library's search.
         func admits(channel: String) -> Bool {
             for pattern in settings.channels where pattern.matches(channel) { return true }
             return false
@@ -51,7 +51,7 @@ struct WebhookMatcher: Sendable {
 
     /// Calls `body` once with the id of each webhook and subscription that matches the event.
     func visit(_ event: Event, _ body: (String) -> Void) {
-        // Only PubNub readers receive such an event. Another event has the same content for webhooks.
+        // Such an event is for PubNub readers only. The same change also has another event, which webhooks receive.
         guard event.audience != .wire else { return }
         let subject = FilterSubject(event)
         let channel = event.channel.name
@@ -67,8 +67,8 @@ struct WebhookMatcher: Sendable {
         }
     }
 
-    /// True when one of the patterns matches the type. `*` matches no frequent types. Types that must be named are
-    /// matched only by their exact name.
+    /// Returns true when one of the patterns matches the type. The pattern `*` does not match frequent types. A type
+    /// that must be named is matched only by its exact name.
     static func admits(_ patterns: [NamePattern], _ type: String, isFrequent: @autoclosure () -> Bool) -> Bool {
         for pattern in patterns {
             if case .all = pattern {

@@ -2,8 +2,8 @@ public import ChatCore
 public import ChatModel
 public import JSON
 
-/// A queue of deliveries that a consumer without a public address pulls. The deliveries are the same as those of a
-/// webhook.
+/// A queue of deliveries that a consumer without a public address pulls. The deliveries have the same content as the
+/// deliveries to a webhook.
 public struct Subscription: Sendable {
     /// The id, `sub_…`. Ids are never reused.
     public var id: String
@@ -19,11 +19,11 @@ public struct Subscription: Sendable {
     public var updated: Timetoken
     /// An opaque version for `ETag` and `If-Match`. It changes with each change of the record.
     public var etag = ""
-    /// The number of deliveries that wait to be pulled or acknowledged, at most ``mostBacklog``. It is not part of the
-    /// record, but is read together with it.
+    /// The number of deliveries that wait to be pulled or acknowledged, at most ``mostBacklog``. The number is not part
+    /// of the record; it is counted when the record is read.
     var backlog = 0
-    /// True when the subscription was deleted. It is no longer listed, and its record is removed when its waiting
-    /// deliveries were given up.
+    /// True when the subscription was deleted. It is no longer listed. Its record is removed when its waiting
+    /// deliveries have become dead.
     var isDeleted = false
 
     /// The maximum count of the backlog. A count that equals it is a lower bound. A larger maximum would make lists
@@ -74,8 +74,8 @@ public struct SubscriptionSettings: Sendable {
     /// Creates the default settings.
     public init() {}
 
-    /// The settings that select events, as those of a webhook. The matcher uses them, and the caller must have access
-    /// to these events.
+    /// The settings that select events, in the form of a webhook's settings. The matcher uses them, and the caller must
+    /// have access to the events that they select.
     var selection: WebhookSettings {
         var selection = WebhookSettings(url: "", types: types, channels: channels, filter: filter)
         selection.included = included
@@ -100,8 +100,8 @@ extension Subscription {
         }
     }
 
-    /// Parses a record. Nil when it is not a valid subscription. A filter that no longer compiles makes it invalid,
-    /// because the subscription would match every event without its filter.
+    /// Parses a record; nil when it is not a valid subscription. A filter that no longer compiles makes the record
+    /// invalid, because the subscription would match every event without its filter.
     ///
     /// - Parameter compilesFilter: false for a subscription that is only shown.
     init?(_ record: Record, compilesFilter: Bool = true) {

@@ -31,8 +31,8 @@ extension Subscriptions {
     /// The maximum number of events that one seek examines.
     static let seekMost = 100_000
 
-    /// Leases and returns due deliveries, and waits until there are some. Each must be acknowledged within the
-    /// subscription's deadline.
+    /// Leases and returns due deliveries, and waits until a delivery is due. Each delivery must be acknowledged within
+    /// the subscription's deadline.
     ///
     /// - Parameters:
     ///   - most: the maximum number of deliveries.
@@ -46,7 +46,8 @@ extension Subscriptions {
         let included = subscription.settings.included
         var left = waitSeconds
         while true {
-            // Waits one second at a time. When the gateway stops, it therefore need not wait long for its consumers.
+            // Waits one second at a time, so that a gateway that stops waits at most about one second for its
+            // consumers.
             let leases = try await queue.lease(
                 from: subscription.subscriber, limit: included.isEmpty ? most : min(most, IncludedObject.pageMost),
                 lasting: subscription.settings.ackDeadline,
@@ -57,8 +58,8 @@ extension Subscriptions {
         }
     }
 
-    /// Marks deliveries as delivered. The result is false for a delivery whose deadline has passed, because it can be
-    /// pulled again.
+    /// Marks deliveries as delivered. The result is false for a delivery whose deadline has passed, because the
+    /// delivery can be pulled again.
     ///
     /// - Throws: `.notFound` when the app has no such subscription; `.forbidden` without `read`, for a user's
     ///   credential, and for a key that may not read everything that the subscription matches; the errors of the store.
@@ -89,7 +90,7 @@ extension Subscriptions {
     }
 
     /// Moves the subscription to a position. Waiting deliveries up to the position are skipped. Deliveries of later
-    /// events become due, in any state. Leased deliveries are not changed.
+    /// events become due, whatever their state. Leased deliveries are not changed.
     ///
     /// Examines at most ``seekMost`` events, and stops when the maximum number of deliveries waits.
     ///

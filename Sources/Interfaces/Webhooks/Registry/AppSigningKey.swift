@@ -44,7 +44,7 @@ struct AppSigningKey: Sendable, Equatable {
             && left.previous?.until == right.previous?.until
     }
 
-    /// The keys that sign now, the current one first.
+    /// The keys that sign now, the current key first.
     func active(at now: Timetoken) -> [Ed25519PrivateKey] {
         [key] + (previous.map { now < $0.until ? [$0.key] : [] } ?? [])
     }
@@ -91,8 +91,8 @@ extension WebhookRegistry {
         throw ChatError(.unavailable, "the app's signing key cannot be read")
     }
 
-    /// Replaces the app's key. The present key also signs, and stays published, for `overlap`. An older key ends at
-    /// once.
+    /// Replaces the app's key. The previous key also signs, and stays published, for the duration `overlap`. An older
+    /// key ends immediately.
     ///
     /// - Parameter overlap: zero to ``longestOverlap``.
     /// - Throws: `.forbidden` when the caller may not read everything that webhooks may match; `.malformed` for an
@@ -157,8 +157,8 @@ extension WebhookRegistry {
         published.withLock { $0.until = .zero }
     }
 
-    /// The public keys of all apps, or of one app, as JSON Web Keys. They are cached, because anyone may request them.
-    /// A key that another process has created appears within ``PublishedKeys/life``.
+    /// Returns the public keys of all apps, or of one app, as JSON Web Keys. They are cached, because anyone may
+    /// request them. A key that another process has created appears within ``PublishedKeys/life``.
     ///
     /// - Throws: the errors of the store. A damaged record is left out.
     public func publishedKeys(of app: AppID? = nil) async throws(ChatError) -> [String] {
@@ -228,7 +228,7 @@ public struct RotatedSigningKey: Sendable {
     /// The public key as text: `whpk_…`.
     let publicText: String
     /// The id of the previous key and the time until which it also signs; nil if there was no previous key or it ended
-    /// at once.
+    /// immediately.
     public let previous: (id: String, until: Timetoken)?
 
     init(_ key: AppSigningKey) {

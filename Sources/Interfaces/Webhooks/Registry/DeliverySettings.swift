@@ -40,9 +40,9 @@ public enum WebhookAuth: Sendable, Equatable {
 public struct WebhookTLS: Sendable {
     /// The client certificate in PEM; nil for none.
     public var certificate: String?
-    /// The private key of the certificate. The API never returns it.
+    /// The private key of the certificate; nil without a certificate. The API never returns the key.
     public var privateKey: String?
-    /// The trusted certificate authorities in PEM; nil for those of the operating system.
+    /// The trusted certificate authorities in PEM; nil for the authorities of the operating system.
     public var authorities: String?
     let identity: ClientIdentity
     /// An identity with the webhook's own certificate authorities and no client certificate; nil when there are none.

@@ -29,7 +29,7 @@ enum FieldRules {
     }
 
     /// The reason why a value is not permitted; nil when it is permitted. CR, LF and NUL are not permitted, because
-    /// they would end the field and begin another one.
+    /// they would end the field and begin another field.
     static func error(value: String) -> String? {
         guard value.utf8.count <= valueLimitBytes, value.utf8.allSatisfy({ (0x20...0x7E).contains($0) || $0 == 0x09 })
         else { return "a header's value must be at most \(valueLimitBytes) printable ASCII characters" }
@@ -38,7 +38,7 @@ enum FieldRules {
         return nil
     }
 
-    /// True for a character of a token (RFC 9110, 5.6.2).
+    /// Returns true for a character of a token (RFC 9110, 5.6.2).
     private static func isToken(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -49,12 +49,12 @@ enum FieldRules {
     }
 }
 
-/// The members that contain secrets. They are printed without the secrets. The printed form can be sent back: secrets
-/// that it leaves out are kept.
+/// The members that contain secrets. They are printed without the secrets. A client can send the printed form back:
+/// secrets that are absent keep their stored values.
 extension WebhookSettingsReader {
     static let secretBytes = 1...8192
 
-    /// Reads the member if it is one of these members. Returns true if it was.
+    /// Reads a member that contains secrets. Returns false for any other member.
     mutating func readCredentials(_ name: String) throws(ChatError) -> Bool {
         switch name {
         case "headers": try readHeaders()
@@ -65,9 +65,9 @@ extension WebhookSettingsReader {
         return true
     }
 
-    /// Reports an error when kept secrets would be sent to the new origin of a changed URL. The API never returns
-    /// secrets, so a caller must not be able to have them sent to a server of its choice. They are kept only for the
-    /// origin for which they were set. A new origin requires that the secrets are sent together with the URL.
+    /// Reports an error when stored secrets would be sent to the new origin of a changed URL. The API never returns
+    /// secrets, so a caller must not be able to have them sent to a server of its choice. Stored secrets are valid only
+    /// for the origin for which they were set. A change to a new origin must contain the secrets together with the URL.
     mutating func checkSecrets(movedFrom former: String) {
         guard Self.origin(of: former) != Self.origin(of: settings.url) else { return }
         let remedy = "'url' now has another origin; send the value again together with 'url', or null to remove it"
@@ -95,8 +95,8 @@ extension WebhookSettingsReader {
 
     // MARK: Headers
 
-    /// Reads an object `{"X-Name": "value"}`, in which null removes a field and absent fields are kept. An array of
-    /// names, as in the printed form, keeps these fields and removes all others.
+    /// Reads an object `{"X-Name": "value"}`, in which null removes a field and absent fields are kept. Also reads an
+    /// array of names, as in the printed form. The named fields are then kept, and all others are removed.
     private mutating func readHeaders() throws(ChatError) {
         guard let value = fields.member("headers") else {
             settings.headers = []
@@ -128,7 +128,7 @@ extension WebhookSettingsReader {
         let former = settings.headers.count
         settings.headers.removeAll { $0.name.lowercased() == name.lowercased() }
         let text = try headers.string(name)
-        // A field whose name was reserved after it was stored can still be removed.
+        // A stored field whose name has become reserved can still be removed.
         if text == nil, settings.headers.count < former { return }
         if let obstacle = FieldRules.error(name: name) { throw headers.fault(name, "name", obstacle) }
         guard let text else { return }
@@ -209,7 +209,7 @@ extension WebhookSettingsReader {
         return text
     }
 
-    /// The given text, otherwise the stored one. Reports an error when there is neither.
+    /// Returns the given text or, if it is absent, the stored text. Reports an error when both are absent.
     private mutating func required(
         _ name: String, _ auth: Fields, _ given: String?, or known: String?
     ) throws(ChatError) -> String {

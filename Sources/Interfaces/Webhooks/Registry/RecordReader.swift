@@ -29,8 +29,8 @@ struct RecordReader {
     }
 
     /// The unencrypted part of a webhook whose secrets cannot be decrypted: its selection and the position from which
-    /// it receives events. With this part, deliveries can be planned although none can be sent. Nil when this part is
-    /// invalid too.
+    /// it receives events. This part suffices to plan deliveries, but not to send them. Nil when this part is invalid
+    /// too.
     func selection() -> Webhook? {
         // The caller reports that the webhook cannot be read.
         guard let root = try? JSONDocument(record.body).root, let settings = try? selection(root) else { return nil }
@@ -75,7 +75,7 @@ struct RecordReader {
             channels: (root["channels"]?.strings ?? []).compactMap(NamePattern.init),
             description: root["description"]?.string ?? "",
             concurrency: root["concurrency"]?.integer.flatMap { Int(exactly: $0) })
-        // A filter that no longer compiles is an error. Without its filter, the receiver would get every event.
+        // A filter that no longer compiles is an error. If it were ignored, the receiver would get every event.
         if let text = root["filter"]?.string {
             guard let filter = Filter(ofRecord: text, compiles: compilesFilter) else { throw UnreadableRecord() }
             settings.filter = filter

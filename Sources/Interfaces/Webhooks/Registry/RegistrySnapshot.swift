@@ -6,18 +6,18 @@ struct RegistrySnapshot: Sendable {
     private struct App: Sendable {
         var webhooks: [String: CachedWebhook] = [:]
         var subscriptions: [String: Subscription] = [:]
-        /// The webhooks whose records exist but cannot be read. `webhooks` contains their earlier state or the readable
-        /// part, so their deliveries are planned. The deliveries wait.
+        /// The webhooks whose records exist but cannot be read. For each of them, `webhooks` contains the earlier state
+        /// or the readable part, so its deliveries are planned. The deliveries wait.
         var unreadable: Set<String> = []
         /// The runtime state (``WebhookRuntime``) of each webhook and subscription.
         var runtimes: [String: WebhookRuntime] = [:]
-        /// The subscribers for the planner; nil after a change. They are computed on the next use, so that many changes
-        /// in succession cost one computation.
+        /// The subscribers in the form that the planner needs; nil after a change. They are computed on the next use,
+        /// so that many changes in succession cost one computation.
         var compiled: AppSubscribers?
 
         var isEmpty: Bool { webhooks.isEmpty && subscriptions.isEmpty && unreadable.isEmpty }
 
-        /// Creates the runtime state of a new subscriber, or removes that of a deleted subscriber.
+        /// Creates the runtime state of a new subscriber, or removes the runtime state of a deleted subscriber.
         mutating func updateRuntime(of subscriber: SubscriberID) {
             let name = subscriber.name
             let isKnown = webhooks[name] != nil || subscriptions[name] != nil || unreadable.contains(name)
@@ -28,7 +28,8 @@ struct RegistrySnapshot: Sendable {
     /// The subscribers of an app in the form that the planner needs.
     private struct AppSubscribers: Sendable {
         let matcher: WebhookMatcher
-        /// The lowest position from which a subscriber receives events. Earlier events match none.
+        /// The lowest position from which a subscriber receives events; nil when there are no subscribers. Earlier
+        /// events match no subscriber.
         let since: Timetoken?
     }
 
@@ -56,7 +57,7 @@ struct RegistrySnapshot: Sendable {
         apps[app].map { $0.webhooks.count + $0.subscriptions.count } ?? 0
     }
 
-    /// The webhooks of an app, including those that cannot be read.
+    /// The webhooks of an app, including webhooks whose records cannot be read.
     func subscribers(in app: AppID) -> [SubscriberID] {
         guard let entry = apps[app] else { return [] }
         return entry.unreadable.union(entry.webhooks.keys).map { SubscriberID($0, in: app) }
@@ -88,7 +89,7 @@ struct RegistrySnapshot: Sendable {
     /// The lowest position from which a subscriber of the app receives events; nil when the app has no subscribers.
     mutating func earliestSince(in app: AppID) -> Timetoken? { compiled(in: app)?.since }
 
-    /// The channels of those enabled webhooks and subscriptions that name the type `channel.activity`.
+    /// The channels of the enabled webhooks and subscriptions that name the type `channel.activity`.
     func activityChannels(in app: AppID) -> [ChannelSet] {
         guard let entry = apps[app] else { return [] }
         let webhooks = entry.webhooks.values.map(\.webhook).filter { $0.status == .enabled }.map(\.settings)
@@ -110,7 +111,7 @@ struct RegistrySnapshot: Sendable {
         return subscribers
     }
 
-    /// Sets a webhook to its current state; nil when it was removed.
+    /// Sets a webhook to its current state. `webhook` is nil when the webhook was removed.
     mutating func apply(_ subscriber: SubscriberID, _ webhook: Webhook?) {
         var app = apps[subscriber.app] ?? App()
         app.webhooks[subscriber.name] = webhook.map(CachedWebhook.init)
@@ -120,7 +121,7 @@ struct RegistrySnapshot: Sendable {
         apps[subscriber.app] = app.isEmpty ? nil : app
     }
 
-    /// Sets a subscription to its current state; nil when it was removed.
+    /// Sets a subscription to its current state. `subscription` is nil when the subscription was removed.
     mutating func apply(_ subscriber: SubscriberID, subscription: Subscription?) {
         var app = apps[subscriber.app] ?? App()
         app.subscriptions[subscriber.name] = subscription
@@ -131,7 +132,8 @@ struct RegistrySnapshot: Sendable {
 
     /// Marks a webhook as unreadable.
     ///
-    /// - Parameter selection: the readable part of a webhook that is seen for the first time; nil when it is unknown.
+    /// - Parameter selection: the readable part of a webhook that has no entry in `webhooks` yet; nil when the part is
+    ///   unknown.
     mutating func setUnreadable(_ subscriber: SubscriberID, _ selection: Webhook?) {
         var app = apps[subscriber.app] ?? App()
         app.unreadable.insert(subscriber.name)

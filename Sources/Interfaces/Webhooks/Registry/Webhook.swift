@@ -18,13 +18,13 @@ public struct Webhook: Sendable {
     public var id: String
     /// The app of the webhook.
     public var app: AppID
-    /// The settings that its owner chooses.
+    /// The settings that the webhook's owner chooses.
     public var settings: WebhookSettings
     /// The status.
     public var status: Status
     /// The reason why the webhook is disabled, in one sentence; nil when it is not disabled.
     var statusReason: String?
-    /// The URL whose receiver has consented; nil when none has consented.
+    /// The URL whose receiver has consented; nil when no receiver has consented.
     var verifiedURL: String?
     /// The maximum number of posts per minute that the receiver stated in its consent; nil for no limit.
     var allowedPerMinute: Int?
@@ -41,8 +41,8 @@ public struct Webhook: Sendable {
     public var created: Timetoken
     /// The time of the record's last change. The directory sets it, as it sets `etag`.
     public var updated: Timetoken
-    /// The time of the first failure since the last success; nil while the webhook works. After a restart, it is known
-    /// only if the failures had lasted for 30 minutes before.
+    /// The time of the first failure since the last success; nil while the webhook works. After a restart, the time is
+    /// known only if the failures had lasted for at least 30 minutes before the restart.
     var failingSince: Timetoken?
     /// The newest failure since the last successful delivery; nil if there was none.
     var lastError: AttemptError?
@@ -86,9 +86,9 @@ public struct WebhookSettings: Sendable {
     /// The maximum number of simultaneous attempts, 1...100; nil for the gateway's default
     /// (`Limits.deliveryConcurrency`).
     public var concurrency: Int?
-    /// The name of the body format: one of ``BuiltInFormat``, or of ``WebhookOptions/formats``.
+    /// The name of the body format: a ``BuiltInFormat``, or a format of ``WebhookOptions/formats``.
     public var format = BuiltInFormat.envelope.rawValue
-    /// The template of the body, if the format is `template`.
+    /// The template of the body if the format is `template`; nil for any other format.
     public var template: WebhookTemplate?
     /// The objects to include with each event, in the envelope's member `included`.
     public var included: Set<IncludedObject> = []

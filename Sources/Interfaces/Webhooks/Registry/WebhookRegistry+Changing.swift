@@ -8,8 +8,8 @@ import Signing
 extension WebhookRegistry {
     /// Disables a webhook after a failed attempt, and emits the event about it on `$system` in the same commit.
     ///
-    /// - Returns: false when the webhook was changed or enabled after the attempt had begun. It then stays enabled, and
-    ///   the next attempt shows the state of its receiver.
+    /// - Returns: false when the webhook was changed or enabled after the attempt had begun. The webhook then stays
+    ///   enabled, and the next attempt shows the state of its receiver.
     func disable(after attempt: CompletedAttempt, reason: String) async throws(ChatError) -> Bool {
         let webhook = try await change(attempt.subscriber, ifMatch: nil) { webhook in
             guard webhook.updated <= attempt.start, webhook.settings.url == attempt.plan.webhook.settings.url else {
@@ -109,18 +109,19 @@ extension WebhookRegistry {
         new.status = hasConsent(new) ? .enabled : .pendingVerification
     }
 
-    /// True when posts may be sent to the receiver: it has consented, or no consent is required.
+    /// Returns true when posts may be sent to the receiver: the receiver has consented, or no consent is required.
     func hasConsent(_ webhook: Webhook) -> Bool {
         options.verification(of: webhook.settings) == .none || webhook.verifiedURL == webhook.settings.url
     }
 
-    /// Sets the lane according to the webhook's status and settings. If this fails, it is repeated later.
+    /// Sets the lane (the queue of one subscriber) according to the webhook's status and settings. If this fails, it is
+    /// repeated later.
     func updateLane(of subscriber: SubscriberID) async throws(ChatError) {
         try await orLater(subscriber) { () async throws(ChatError) in try await setLane(of: subscriber) }
     }
 
-    /// Closes the lane of a deleted webhook, whose waiting deliveries then become dead. If this fails, it is repeated
-    /// later.
+    /// Closes the lane (the queue) of a deleted webhook, whose waiting deliveries then become dead. If this fails, it
+    /// is repeated later.
     func close(_ subscriber: SubscriberID) async throws(ChatError) {
         try await orLater(subscriber) { () async throws(ChatError) in try await closeLane(of: subscriber) }
     }
@@ -138,9 +139,9 @@ extension WebhookRegistry {
         }
     }
 
-    /// Sets the lane until it agrees with the webhook's status. Two simultaneous changes may set the lane in another
-    /// order than they wrote their records. The status is therefore compared again after the lane was set, so that the
-    /// lane ends with the newest status.
+    /// Sets the lane until it agrees with the webhook's status. Two simultaneous changes may write their records in one
+    /// order and set the lane in the other order. The status is therefore compared again after the lane was set, so
+    /// that the lane ends with the newest status.
     func setLane(of subscriber: SubscriberID) async throws(ChatError) {
         var isSet = false
         while true {
@@ -281,7 +282,7 @@ extension WebhookRegistry {
         ]
     }
 
-    /// Makes an event on `$system` about a webhook.
+    /// Creates the event on `$system` that reports a change of a webhook.
     static func notice(
         _ type: String, of subscriber: SubscriberID, _ details: (inout JSONWriter) -> Void
     ) -> EventDraft {

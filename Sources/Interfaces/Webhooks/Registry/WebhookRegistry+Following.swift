@@ -18,7 +18,8 @@ extension WebhookRegistry {
             do throws(ChatError) {
                 try await updateSigningKeyCopies(of: app.id)
             } catch {
-                // These webhooks sign with their copy of the key as before. Other webhooks must not wait for them.
+                // Webhooks with an outdated copy of the key sign with that copy as before. Other webhooks must not wait
+                // for them.
                 logger.error(
                     "cannot read the app's signing key; its webhooks may sign with an older key",
                     metadata: ["app": "\(app.id)", "error": "\(error.message)"])
@@ -112,15 +113,14 @@ extension WebhookRegistry {
 }
 
 extension WebhookRegistry {
-    /// The maximum number of waiting deliveries that are checked when a caller without access to everything changes the
+    /// The maximum number of waiting deliveries that are checked when a caller without access to all events changes the
     /// receiver.
     private static let mostLookedAt = 20_000
 
     /// Requires that the caller may read all waiting deliveries before it changes the receiver. The deliveries may have
-    /// been planned under wider settings than the present settings.
+    /// been planned under earlier, wider settings.
     ///
     /// - Throws: `.forbidden` when the caller may not read all of them, or when there are too many to check.
-    /// - Throws: `.forbidden`.
     func requireReach(
         ofWhatWaitsFor old: Webhook, turnedTo new: WebhookSettings, by caller: Caller
     ) async throws(ChatError) {

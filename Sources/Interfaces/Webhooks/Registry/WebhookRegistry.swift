@@ -9,8 +9,8 @@ import Signing
 /// The webhooks of all apps: their administration, and a snapshot in memory that the planner and the sender read.
 ///
 /// The directory has the authoritative records, and the snapshot follows them. A change through this registry takes
-/// effect at once, a change by another process within a second. Every method requires the scope `manage`. A webhook of
-/// another app is `.notFound`.
+/// effect immediately. A change by another process takes effect within a second. Every method requires the scope
+/// `manage`. A webhook of another app is `.notFound`.
 public final class WebhookRegistry: Sendable {
     /// The maximum time for which both secrets sign after a rotation.
     static let longestOverlap: Duration = .seconds(7 * 24 * 3600)
@@ -45,9 +45,9 @@ public final class WebhookRegistry: Sendable {
     var directory: any Directory { service.engine.directory }
     var queue: any DeliveryQueue { service.engine.deliveries }
 
-    /// Creates a webhook. It is enabled unless its receiver must consent first (``ReceiverVerification``). It matches
-    /// every event that is committed after this call has returned. It may match events that are committed during the
-    /// call.
+    /// Creates a webhook. It is enabled, unless its receiver must consent first (``ReceiverVerification``). The webhook
+    /// matches every event that is committed after this call has returned. It may also match events that are committed
+    /// during the call.
     ///
     /// The caller's channel and type patterns must cover the webhook's patterns, because a caller may select only
     /// events that it may read.
@@ -87,9 +87,9 @@ public final class WebhookRegistry: Sendable {
         return webhook
     }
 
-    /// The webhooks of the app that the caller may read, in the order of their ids unless the list requests another
-    /// order. For an unreadable webhook, a caller who may read everything gets the readable part. A page may have fewer
-    /// webhooks than its limit although there is a next page.
+    /// Returns the webhooks of the app that the caller may read. They are in the order of their ids, unless the list
+    /// requests another order. An unreadable webhook is listed with its readable part, if the caller may read
+    /// everything. A page may have fewer webhooks than its limit although there is a next page.
     ///
     /// - Parameter statuses: the statuses of the webhooks to list; empty for all.
     /// - Throws: `.malformed` for an invalid cursor.
@@ -113,8 +113,8 @@ public final class WebhookRegistry: Sendable {
         }
     }
 
-    /// The webhook in a record, for a list: from memory, or parsed without compiling its filter. Nil when the record
-    /// cannot be read.
+    /// Returns the webhook in a record, for a list: from memory, or parsed without compiling its filter. Nil when the
+    /// record cannot be read.
     private func shown(_ record: Record) -> Webhook? {
         let subscriber = SubscriberID(record.key.id, in: record.key.app)
         let (known, isUnreadable) = snapshot.withLock { ($0[subscriber], $0.isUnreadable(subscriber)) }
@@ -160,10 +160,10 @@ public final class WebhookRegistry: Sendable {
     public enum HeldDeliveryPolicy: Sendable { case deliver, discard }
 
     /// Enables a webhook. If its receiver must consent, the webhook is enabled after the consent. The deliveries that
-    /// waited while it was disabled are sent or given up. The record of an enabled webhook is not changed.
+    /// waited while the webhook was disabled are sent or become dead. The record of an enabled webhook is not changed.
     ///
     /// - Throws: `.notFound` when the app has no such webhook; `.stale` when it does not have the version `etag`;
-    ///   `.conflict` when waiting deliveries are to be given up although the receiver has not consented.
+    ///   `.conflict` when waiting deliveries are to become dead although the receiver has not consented.
     public func enable(
         _ id: String, held: HeldDeliveryPolicy = .deliver, ifMatch etag: String? = nil, by caller: Caller
     ) async throws(ChatError) -> Webhook {
@@ -180,7 +180,7 @@ public final class WebhookRegistry: Sendable {
             }
             let now = try await service.engine.log.watermark(of: caller.app)
             try await waitUntilPlanned(caller.app, through: now)
-            // The deliveries are given up before the webhook is enabled, so that none of them is sent.
+            // The deliveries become dead before the webhook is enabled, so that none of them is sent.
             try await queue.skip(present.subscriber, through: now)
         }
         let enabled = try await change(id, ifMatch: etag, by: caller) { (webhook) throws(ChatError) in
@@ -204,11 +204,11 @@ public final class WebhookRegistry: Sendable {
         return try await change(id, ifMatch: etag, by: caller) { $0.disable(reason) }
     }
 
-    /// Replaces the secret. The present secret also signs for `overlap`, so that receivers can switch.
+    /// Replaces the secret. The previous secret also signs for the duration `overlap`, so that receivers can switch.
     ///
     /// - Parameters:
-    ///   - secret: the new secret, `whsec_…`; nil to create one. A given secret may be that of another gateway, so that
-    ///     its receivers need no change.
+    ///   - secret: the new secret, `whsec_…`; nil to create one. Passing the secret of another gateway lets its
+    ///     receivers continue without a change.
     ///   - overlap: zero to ``longestOverlap``.
     /// - Throws: `.malformed` for an invalid overlap or an unusable secret; `.notFound` when the app has no such
     ///   webhook; `.stale` when it does not have the version `etag`.

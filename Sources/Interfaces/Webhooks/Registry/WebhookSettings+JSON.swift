@@ -14,7 +14,7 @@ extension WebhookSettings {
 
     /// Parses the body of `POST /v1/webhooks` and `PUT /v1/webhooks/{id}`.
     ///
-    /// The members are `url` (required) and the others of `openapi.yaml`, schema `WebhookSettings`. Members that the
+    /// The schema `WebhookSettings` of `openapi.yaml` describes the members; `url` is required. Members that the
     /// gateway sets (`id`, `status`, …) are ignored, so that clients can send back a document that they have read.
     ///
     /// - Throws: `.malformed` with an entry for each error. An unknown member is an error, so that a misspelled member
@@ -24,7 +24,8 @@ extension WebhookSettings {
         self = try reader.read()
     }
 
-    /// The settings after a merge patch (RFC 7396). An absent member keeps its value, and null restores the default.
+    /// Returns the settings after a merge patch (RFC 7396). An absent member keeps its value, and null restores the
+    /// default.
     ///
     /// - Throws: the errors of `init`. A member that the gateway sets is also an error.
     public func merging(_ patch: JSONDocument, limits: Limits = Limits()) throws(ChatError) -> WebhookSettings {

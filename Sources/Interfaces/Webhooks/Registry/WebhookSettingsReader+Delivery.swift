@@ -4,7 +4,7 @@ import JSON
 import Signing
 import Templates
 
-/// The members for the form and the schedule of deliveries.
+/// The members for the format, the schedule and the signatures of deliveries.
 extension WebhookSettingsReader {
     static let timeoutSeconds = 5.0...30.0
     static let mostRetries = 30
@@ -14,7 +14,7 @@ extension WebhookSettingsReader {
     static let batchBytes = 1024...8 * 1024 * 1024
     static let formatBytes = 1...64
 
-    /// Reads the member if it is one of these members. Returns true if it was.
+    /// Reads a member that concerns deliveries. Returns false for any other member.
     mutating func readDelivery(_ name: String) throws(ChatError) -> Bool {
         switch name {
         case "format": try readFormat()

@@ -2,14 +2,13 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// Reads the members of a webhook's document and collects all errors, so that the client receives all of them at once.
-/// `null` restores the default of a member.
+/// Reads the members of a webhook's document and collects all errors, so that one response reports all of them. `null`
+/// restores the default of a member.
 struct WebhookSettingsReader {
     /// The treatment of members that the gateway sets.
     enum ReadOnlyMembers { case ignored, refused }
 
-    /// The permitted length of a URL in bytes. No practical receiver has a longer URL; a longer one is a mistake or an
-    /// attack.
+    /// The permitted length of a URL in bytes. No practical receiver has a longer URL.
     static let urlBytes = 1...2048
     static let descriptionBytes = 0...1000
     static let concurrencyRange = 1...100

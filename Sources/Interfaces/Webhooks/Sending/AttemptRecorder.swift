@@ -21,7 +21,8 @@ struct AttemptRecorder: Sendable {
         table = RetryTable.standard.limited(toAttempts: service.limits.deliveryAttempts)
     }
 
-    /// A delivery of an attempt, with the decision what follows. A class for the same reason as ``PreparedDelivery``.
+    /// A delivery of an attempt, with the decision about its next state. A class, because it has many fields and is
+    /// passed between functions often.
     private final class DeliveryDecision: Sendable {
         let lease: Lease
         let decision: DeliveryState.Decision
@@ -44,7 +45,7 @@ struct AttemptRecorder: Sendable {
     }
 
     /// Shortens the leases of attempts that were not made because the gateway lacked resources, so that they are soon
-    /// repeated. The result says nothing about the receivers.
+    /// repeated. The failure says nothing about the receivers.
     private func rest(_ short: [CompletedAttempt]) async {
         let leases = short.flatMap { $0.sent.map(\.lease) }
         logger.warning(
@@ -54,7 +55,7 @@ struct AttemptRecorder: Sendable {
         do throws(ChatError) {
             _ = try await service.engine.deliveries.renew(leases, for: registry.options.shortagePause)
         } catch {
-            // The leases then end at their usual time.
+            // The leases then end at their usual time instead.
             logger.warning(
                 "cannot repeat attempts early; they are repeated when their leases end",
                 metadata: ["error": "\(error.message)"])
@@ -86,7 +87,7 @@ struct AttemptRecorder: Sendable {
     }
 
     /// The runtime state of the webhook to which an attempt was sent. Nil when the webhook was deleted or now has
-    /// another URL: the result then counts only for the delivery.
+    /// another URL. The result then counts only for the delivery.
     private func runtime(for attempt: CompletedAttempt) -> WebhookRuntime? {
         registry.snapshot.withLock { snapshot in
             let url = snapshot.known(attempt.subscriber)?.webhook.settings.url
@@ -94,7 +95,7 @@ struct AttemptRecorder: Sendable {
         }
     }
 
-    /// Decides what follows for each delivery of an attempt. The deliveries may be at different points of their
+    /// Decides the next state of each delivery of an attempt. The deliveries may be at different points of their
     /// schedules.
     private func decide(_ completed: CompletedAttempt, _ now: Timetoken) -> [DeliveryDecision] {
         let event = DeliveryState.AttemptEvent(completed.result, now: now)
@@ -131,7 +132,8 @@ struct AttemptRecorder: Sendable {
         counters.addAttempts(ended.lazy.map { $0.decision.errorClass ?? "delivered" })
         let recorded = try await service.engine.deliveries.finish(ended.map { ($0.lease, $0.outcome) })
         for (one, isRecorded) in zip(ended, recorded) {
-            // False when the lease had ended. The delivery then has another lease, whose result counts.
+            // The result is not recorded if the lease had ended. The delivery then has another lease, whose result
+            // counts.
             if isRecorded, one.isDead { counters.addDead() }
         }
     }

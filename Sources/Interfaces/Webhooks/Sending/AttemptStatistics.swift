@@ -24,7 +24,7 @@ struct AttemptStatistics: Sendable {
         }
 
         /// The duration, in milliseconds, that the given share of attempts did not exceed. It is rounded up to a power
-        /// of two. Nil without attempts.
+        /// of two. Nil when there are no attempts.
         func milliseconds(ofShare share: Double) -> Int? {
             guard attempts > 0 else { return nil }
             var rest = Double(attempts) * share

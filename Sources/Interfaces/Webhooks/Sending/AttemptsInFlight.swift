@@ -1,8 +1,8 @@
 import ChatModel
 import Locking
 
-/// The attempts that have begun and not ended. Each has its leases, its post until a response arrives, and the memory
-/// reserved for the post.
+/// The attempts that have begun and not ended. Each attempt has its leases, its post until a response arrives, and the
+/// memory reserved for the post.
 ///
 /// An attempt is identified by ``Lease/attempt``. ``begin(_:)`` adds an attempt. ``end(_:)`` removes the attempt with
 /// its last lease and releases its memory.
@@ -80,7 +80,7 @@ final class AttemptsInFlight: Sendable {
         for sleeper in sleepers { sleeper.resume() }
     }
 
-    /// The leases of the attempts that began at least `age` ago, which must be renewed.
+    /// The leases of the attempts that began at least `age` ago. These leases must be renewed.
     func heldAtLeast(_ age: Duration) -> [Lease] {
         let now = ContinuousClock.now
         return state.withLock { state in
@@ -88,8 +88,9 @@ final class AttemptsInFlight: Sendable {
         }
     }
 
-    /// Reserves memory for an attempt's post. Returns false when too little would be left for other apps: a single app
-    /// may reserve seven eighths of the memory. Posts of one event reserve nothing.
+    /// Reserves memory for an attempt's post. Returns false when too little memory would be left for other apps: a
+    /// single app may reserve at most seven eighths of the memory that other apps have not reserved. Posts of one event
+    /// reserve nothing.
     func reserve(_ bytes: Int, for lease: Lease) -> Bool {
         guard bytes > 0 else { return true }
         let app = lease.delivery.subscriber.app
@@ -115,7 +116,8 @@ final class AttemptsInFlight: Sendable {
         }
     }
 
-    /// Removes and returns the posts of the attempts whose responses have arrived; nil for an attempt without a post.
+    /// Removes and returns the posts of the attempts whose responses have arrived, in the same order; nil for an
+    /// attempt without a post.
     func removePosts(of attempts: some Collection<UInt64>) -> [PostRun.Post?] {
         state.withLock { state in
             attempts.map { attempt in

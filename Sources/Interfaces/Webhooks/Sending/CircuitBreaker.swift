@@ -3,8 +3,8 @@ import ChatModel
 /// The circuit breaker of one webhook: decides from the results of recent attempts when the next attempts may begin.
 /// Performs no I/O.
 ///
-/// A receiver that is down would use up the attempts of all its deliveries. After consecutive failures, no attempts are
-/// therefore made for some time. A single attempt then tests the receiver. Deliveries that wait lose none of their
+/// Without it, an unavailable receiver would use up the attempts of all its deliveries. After consecutive failures, no
+/// attempts are made for some time. A single attempt then tests the receiver. Deliveries that wait lose none of their
 /// attempts.
 struct CircuitBreaker: Sendable {
     /// The state of the circuit, as the API shows it.
@@ -24,15 +24,16 @@ struct CircuitBreaker: Sendable {
     static let failuresTolerated = 10
     static let shortestPause: Duration = .seconds(10)
     static let longestPause: Duration = .seconds(300)
-    /// The minimum pause after `Retry-After`. A receiver may request a short pause, but not a burst of requests.
+    /// The minimum pause after `Retry-After`. A receiver may request a short pause, but a pause of zero would cause a
+    /// burst of requests.
     static let shortestRetryAfter: Duration = .seconds(1)
     /// The share of a pause by which the pause is randomly lengthened or shortened.
     static let spread = 0.2
-    /// The number of responses from an overloaded receiver after which its webhook makes one attempt at a time. Each
-    /// good response cancels one of these responses.
+    /// The number of overload responses after which a webhook makes one attempt at a time. Each good response cancels
+    /// one overload response.
     static let slowAnswersTolerated = 3
-    /// If the limit of simultaneous attempts would reach this number, it is removed, and the webhook's settings apply
-    /// again.
+    /// The upper bound of the limit of simultaneous attempts. When the limit would reach this number, the limit is
+    /// removed, and the webhook's settings apply again.
     static let fullPace = 64
 
     private var failures = 0
@@ -58,15 +59,15 @@ struct CircuitBreaker: Sendable {
     /// Records a failed attempt.
     ///
     /// - Parameters:
-    ///   - begun: the start of the attempt. If it began before the present pause, it says nothing about the time after
-    ///     the pause.
+    ///   - begun: the start of the attempt. An attempt that began before the current pause does not show the receiver's
+    ///     state after the pause.
     ///   - retryAfter: the delay that the receiver requested. It replaces the pause of the circuit.
-    ///   - isSlow: true when the receiver is overloaded. Together with `retryAfter`, attempts pause at once.
+    ///   - isSlow: true when the receiver is overloaded. If `retryAfter` is also set, attempts pause immediately.
     ///   - draw: a random number in 0..<1, which varies the pause.
     mutating func recordFailure(
         begun: Timetoken, at now: Timetoken, retryAfter: Duration?, isSlow: Bool, draw: Double
     ) {
-        // A single response must not delay all deliveries for a day.
+        // A single response of the receiver must not delay all deliveries for a day.
         let longest = failures + 1 < Self.failuresTolerated ? Self.longestPause : RetryTable.longestRetryAfter
         let requestedPause = retryAfter.map { min(max($0, Self.shortestRetryAfter), longest) }
         if let openUntil, begun < openUntil {
@@ -92,7 +93,7 @@ struct CircuitBreaker: Sendable {
     }
 
     /// Records a response of a working receiver, even a response that rejects the event. After an overload, the number
-    /// of simultaneous attempts grows slowly: `attemptLimit` doubles after as many good responses as its value.
+    /// of simultaneous attempts grows slowly: `attemptLimit` n doubles after n good responses.
     mutating func recordAnswer() {
         (failures, openUntil, pause) = (0, nil, Self.shortestPause)
         slowAnswers = max(0, slowAnswers - 1)

@@ -10,7 +10,7 @@ final class PreparedDelivery: Sendable {
     let body: [UInt8]
     /// The composed content; nil when it could not be composed.
     let content: PostContent?
-    /// The event's trace context, if it is known and not part of the body.
+    /// The event's trace context; nil when it is unknown or already part of the body.
     let trace: String?
 
     init(lease: Lease, body: [UInt8], content: PostContent? = nil, trace: String? = nil) {
@@ -25,9 +25,10 @@ final class PreparedDelivery: Sendable {
     var bytesToStore: [UInt8]? { PostContent.isEnvelope(body) ? content?.stored : nil }
 }
 
-/// A finished attempt with its result. A class for the same reason as ``PreparedDelivery``.
+/// A finished attempt with its result. A class, because it has many fields and is passed between functions often.
 final class CompletedAttempt: Sendable {
-    /// The deliveries of the attempt: one delivery, or those of a batch. All are for the same webhook.
+    /// The deliveries of the attempt: one delivery, or the deliveries of a batch. All deliveries are for the same
+    /// webhook.
     let sent: [PreparedDelivery]
     let plan: PostPlan
     let start: Timetoken
@@ -56,7 +57,7 @@ extension PreparedDelivery {
 
 extension Span {
     /// The trace span of an attempt, in the trace of its event. An attempt with several events belongs to the trace of
-    /// the first event, with links to the others. Nil when that trace is not recorded.
+    /// the first event, with links to the others. Nil when the first event's trace is not recorded.
     init?(_ answered: CompletedAttempt, _ errorClass: String?) {
         let contexts = answered.sent.compactMap(\.context)
         guard let parent = contexts.first, parent.isSampled,

@@ -25,8 +25,8 @@ extension DeliveryAttempt {
     }
 
     /// The details of an attempt: its durations, the address of the receiver, and the headers of request and response.
-    /// Of the request's fields, only those that the gateway adds have their values here. The fields of the webhook's
-    /// owner are secrets, so only their names are stored.
+    /// For the request's fields that the gateway adds, the details contain the values. The fields of the webhook's
+    /// owner are secrets, so the details contain only their names.
     static func details(_ answered: CompletedAttempt, _ error: String?) -> JSONText {
         let result = answered.result
         return JSONText(capacity: 1024) { writer in
@@ -55,7 +55,7 @@ extension DeliveryAttempt {
     /// The maximum size of each stored header, in bytes.
     private static let headerLimitBytes = 4096
 
-    /// True for the fields that the gateway itself adds to a request.
+    /// Returns true for the fields that the gateway itself adds to a request.
     static func isShown(_ name: String) -> Bool {
         // The names of the gateway's fields are in lower case.
         let hasCapitals = name.utf8.contains { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }

@@ -1,6 +1,6 @@
 import HTTPClient
 
-/// Decides what follows an attempt to send a delivery. Performs no I/O.
+/// Decides the next state of a delivery after an attempt. Performs no I/O.
 struct DeliveryState {
     enum AttemptEvent: Sendable {
         /// The header of the response arrived in time, even if the body failed.
@@ -19,20 +19,20 @@ struct DeliveryState {
         var next: Next
         /// The class of the error; nil on success.
         var errorClass: String?
-        /// True when the receiver has said that it is gone permanently (410).
+        /// True when the receiver responded with 410, so it is gone permanently.
         var disablesWebhook = false
         /// True when the receiver is overloaded or did not respond in time.
         var isSlow = false
-        /// The state of the receiver, apart from its answer to this event.
+        /// The state of the receiver, apart from its response to this event.
         var receiver = Receiver.present
     }
 
-    /// The state of a receiver that an attempt shows, apart from the delivery.
+    /// The state of a receiver that follows from an attempt, apart from the state of the delivery.
     enum Receiver: Sendable, Equatable {
         /// The receiver works, even if it rejected this event.
         case present
-        /// The connection failed, or the response shows that the receiver is not at this URL, rejects the credentials
-        /// or cannot work now. The next delivery would fail in the same way.
+        /// The receiver is not available. The connection failed, or the response shows that the receiver is not at this
+        /// URL, rejects the credentials, or cannot process requests now. The next delivery would fail in the same way.
         case absent(retryAfter: Duration?)
         /// The attempt failed on the gateway's side, so the state of the receiver is unknown.
         case unknown
@@ -52,10 +52,10 @@ struct DeliveryState {
         self.table = table
     }
 
-    /// Records an attempt and decides what follows.
+    /// Records an attempt and decides the next state.
     ///
     /// - Parameter draw: a random number in 0..<1, which varies the time of the next attempt. Evaluated only if there
-    ///   is one.
+    ///   is a next attempt.
     mutating func record(_ event: AttemptEvent, draw: @autoclosure () -> Double) -> Decision {
         attempts += 1
         switch event {
@@ -81,8 +81,8 @@ struct DeliveryState {
         }
     }
 
-    /// True for a status that does not depend on the event, so that the receiver would answer every event with it. The
-    /// other 4xx may concern the content of the post.
+    /// Returns true for a status that does not depend on the event: the receiver would respond with it to every event.
+    /// The other 4xx statuses may concern the content of the post.
     private static func isAbsence(_ status: Int) -> Bool {
         status >= 500 || [401, 403, 404, 405, 407, 429].contains(status)
     }
@@ -103,7 +103,8 @@ extension OutboundFailure.Reason {
 
 /// The schedule of retries. The default follows the example in the Standard Webhooks specification.
 struct RetryTable: Sendable {
-    /// The delays after the first, second, … attempt. When no delay is left, the delivery is given up.
+    /// The delays after the first, second, … attempt. After the last delay and one more failed attempt, the delivery
+    /// becomes dead.
     let delays: [Duration]
     /// The share of a delay by which the delay is randomly lengthened or shortened. A receiver that recovers therefore
     /// does not get all deliveries at the same moment.
@@ -122,7 +123,7 @@ struct RetryTable: Sendable {
     ///
     /// - Parameters:
     ///   - attempt: the number of attempts made, from 1.
-    ///   - draw: a random number in 0..<1.
+    ///   - draw: a random number in 0..<1, which varies the delay.
     /// - Returns: nil when the schedule has no further attempt.
     func delay(afterAttempt attempt: Int, draw: Double) -> Duration? {
         guard delays.indices.contains(attempt - 1) else { return nil }

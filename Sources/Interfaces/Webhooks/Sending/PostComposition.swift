@@ -17,7 +17,7 @@ struct PostComposition {
     /// Adds the next delivery. Returns false when it does not fit into the post. No later delivery may then be added.
     mutating func add(_ one: PreparedDelivery) -> Bool {
         let keepsOrder = plan.webhook.settings.ordering != .none
-        // In an ordered webhook, a delivery that cannot be sent makes the deliveries after it wait.
+        // For an ordered webhook, a delivery that cannot be sent makes the deliveries after it wait.
         if keepsOrder, !failed.isEmpty { return false }
         do throws(FormatError) {
             let (sent, content) = try plan.compose(one)
@@ -31,10 +31,11 @@ struct PostComposition {
         return true
     }
 
-    /// Replaces the composed contents by those that the queue has stored, so that all attempts send the same bytes.
+    /// Replaces the composed contents by the contents that the queue has stored, so that all attempts send the same
+    /// bytes.
     ///
-    /// - Parameter stored: the stored bytes, by the fence numbers of the leases. A delivery whose content should have
-    ///   been stored and is missing here is removed.
+    /// - Parameter stored: the stored bytes, by the fence numbers of the leases. If the content of a delivery should
+    ///   have been stored and is missing here, the delivery is removed.
     mutating func replaceContents(with stored: [UInt64: [UInt8]]) {
         composed = composed.compactMap { one in
             guard one.sent.bytesToStore != nil else { return one }
@@ -46,7 +47,8 @@ struct PostComposition {
 
     private func hasPlace(for content: PostContent) -> Bool {
         guard plan.isArray, let first = composed.first?.content else { return false }
-        // A content that was sent in another form keeps that form. A content with header fields is sent alone.
+        // A content that was sent in another form keeps that form. A content with header fields is sent in a post of
+        // its own.
         return content.contentType == first.contentType && content.headers.isEmpty && first.headers.isEmpty
             && bytes + content.body.count <= plan.webhook.settings.batch?.bytes ?? .max
     }

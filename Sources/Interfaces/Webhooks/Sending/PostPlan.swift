@@ -4,7 +4,7 @@ import Signing
 import Text
 
 /// The parts that all posts to a webhook have in common: the format, the keys, the constant header fields and the
-/// schedule of retries. It is made once for each state of the webhook. A class, because every post reads it.
+/// schedule of retries. A plan is made once for each state of the webhook. A class, because every post reads it.
 final class PostPlan: Sendable {
     typealias Field = OutboundRequest.Field
 
@@ -14,7 +14,7 @@ final class PostPlan: Sendable {
     let retries: RetryTable?
     /// True when the body of a post is a JSON array of events.
     let isArray: Bool
-    /// The format; nil when it belongs to an interface that this gateway does not have.
+    /// The format; nil when it belongs to an interface that this gateway does not include.
     private let format: (any WebhookFormat)?
     private let signer: OutboundSigner
     private let fixed: [Field]
@@ -49,7 +49,7 @@ final class PostPlan: Sendable {
         self.fixed = fixed + settings.headers.map { ($0.name, $0.value) }
     }
 
-    /// True until the first secret or key of this plan ends. Then a new plan is needed.
+    /// Returns true until the first secret or key of this plan ends. After that, a new plan is needed.
     func isCurrent(at now: Timetoken) -> Bool { end.map { now < $0 } ?? true }
 
     /// The content of a post about one event. A content that was sent once is sent unchanged, even if the webhook's
@@ -113,9 +113,9 @@ final class PostPlans: Sendable {
 
     func plan(for webhook: Webhook, at now: Timetoken) -> PostPlan { PostPlan(webhook, at: now, options, formats) }
 
-    /// True when several events may be sent in one post.
+    /// Returns true when several events may be sent in one post.
     func isBatchable(_ settings: WebhookSettings) -> Bool { formats.format(of: settings)?.isBatchable ?? false }
 
-    /// True when the gateway has the webhook's format.
+    /// Returns true when the gateway has the webhook's format.
     func knows(formatOf settings: WebhookSettings) -> Bool { formats.format(of: settings) != nil }
 }

@@ -3,7 +3,7 @@ public import ChatModel
 import HTTPClient
 public import JSON
 
-/// A post that a webhook would receive for an event, in its present form.
+/// The post that a webhook would send for an event with the webhook's current settings.
 public struct PostPreview: Sendable {
     /// The HTTP method.
     public var method: String
@@ -42,8 +42,8 @@ public struct PostPreview: Sendable {
         return signatures.contains(name) ? withoutSignatures(value) : value
     }
 
-    /// Masks the signatures in a field's value and keeps the rest. A signature is recognized by its length: it is in
-    /// hexadecimal or Base64, and longer than the other parts.
+    /// Masks the signatures in a field's value and keeps the rest. A signature is recognized by its encoding
+    /// (hexadecimal or Base64) and by its length: it is longer than the other parts.
     private static func withoutSignatures(_ value: String) -> String {
         var shown = ""
         var rest = value[...]
@@ -63,7 +63,7 @@ public struct PostPreview: Sendable {
 }
 
 extension WebhookRegistry {
-    /// The post that a webhook would receive for an event, even if it does not match the event.
+    /// Returns the post that a webhook would receive for an event, even if the webhook does not match the event.
     ///
     /// - Throws: `.notFound` when the app has no such webhook; `.forbidden` when the webhook matches events that the
     ///   caller may not read; `.invalid` with the slug `not_composed` when the event cannot be converted to the

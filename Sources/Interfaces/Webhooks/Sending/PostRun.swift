@@ -6,7 +6,7 @@ import Signing
 
 /// The attempts that begin together.
 struct PostRun {
-    /// A post that is being sent, without its body. The HTTP client has the body, which may be large.
+    /// A post that is being sent, without its body, which may be large. The HTTP client has the body.
     struct Post: Sendable {
         /// The deliveries that the post contains.
         let deliveries: [PreparedDelivery]

@@ -13,8 +13,8 @@ final class PostTokens: Sendable {
     typealias Credentials = WebhookAuth.ClientCredentials
     private typealias Outcome = Result<String, OutboundFailure>
 
-    /// The owner of a token: a webhook and its credentials. A token is used only with the credentials with which it was
-    /// fetched, because the webhook's receiver may change.
+    /// A webhook with its credentials. A token is used only with the credentials with which it was fetched, because the
+    /// webhook's receiver may change.
     private struct Owner: Hashable {
         let subscriber: SubscriberID
         let credentials: Credentials
@@ -35,7 +35,8 @@ final class PostTokens: Sendable {
     /// The last part of a token's lifetime, in which the token is not used: a token must still be valid when it
     /// arrives.
     private static let leeway: Duration = .seconds(30)
-    /// The assumed lifetime if the server states none. RFC 6749, 5.1 only recommends that it does.
+    /// The assumed lifetime if the server's response contains none. RFC 6749, 5.1 only recommends that servers send the
+    /// lifetime.
     private static let unsaidLifeSeconds = 300.0
     /// The minimum age at which a rejected token is replaced. Otherwise a receiver that rejects every token would cause
     /// a token request with each post.
@@ -80,8 +81,8 @@ final class PostTokens: Sendable {
         .timeout, detail: "token endpoint: no time is left to send the request",
         sentence: "The token endpoint used up the time limit of the attempt. Nothing was sent to the receiver.")
 
-    /// Removes a rejected token. Returns true when another token should be tried, also if another caller has already
-    /// removed this token.
+    /// Removes a rejected token. Returns true when another token should be tried. This is also the case if another
+    /// caller has already removed the token.
     private func drop(_ token: String, of owner: Owner) -> Bool {
         let now = clock.now
         return entries.withLock { entries in
@@ -143,7 +144,7 @@ final class PostTokens: Sendable {
         request.totalTimeout = max(end - .now, .milliseconds(1))
         var result = await client.send(request)
         // The certificate of the token endpoint may be from a public authority or from the webhook's own authorities.
-        // The secret is sent only after one of these has verified the endpoint.
+        // The secret is sent only after one of these authorities has verified the endpoint.
         if result.failure?.reason == .tls, let identity = tls?.ownAuthorities {
             request.tls = identity
             request.totalTimeout = max(end - .now, .milliseconds(1))

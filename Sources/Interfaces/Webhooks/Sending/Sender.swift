@@ -50,9 +50,11 @@ final class Sender: Sendable {
                 group.addTask { await self.keepLeases() }
                 while !Task.isCancelled, !inFlight.isDraining {
                     let leases = await leaseDue()
-                    // Leases that arrive while the gateway stops are not used. They end when the engine closes.
+                    // Leases that the queue returns while the gateway stops are not used. They end when the engine
+                    // closes.
                     guard !leases.isEmpty, inFlight.begin(leases) else { continue }
-                    // Cheap attempts that need no lookup were sent in this call. The others run in tasks of their own.
+                    // Cheap attempts that need no lookup were sent in this call. The other attempts run in tasks of
+                    // their own.
                     for (attempt, priority) in attemptAtOnce(leases, outbound) {
                         group.addTask(priority: priority) { await self.attempt(attempt, outbound) }
                     }
@@ -127,7 +129,7 @@ final class Sender: Sendable {
             {
                 batch.add(sent, known.plan(at: now, registry.plans))
             } else {
-                // A template may take long, so its task has a low priority.
+                // Rendering a template may take long, so the task has a low priority.
                 rest.append((attempt, isCostly ? .low : nil))
             }
         }
@@ -210,7 +212,7 @@ final class Sender: Sendable {
         do throws(ChatError) {
             _ = try await queue.renew(Array(leases), for: pause)
         } catch {
-            // The leases then end at their usual time.
+            // The leases then end at their usual time instead.
             logger.warning(
                 "cannot return deliveries to the queue; they wait until their leases end",
                 metadata: ["error": "\(error.message)"])
@@ -239,14 +241,14 @@ final class Sender: Sendable {
             })
     }
 
-    /// The completed attempt of a post. Nil when the attempt was cancelled, so that nobody knows whether the post
+    /// The completed attempt of a post. Nil when the attempt was cancelled, because it is then unknown whether the post
     /// arrived. Such an attempt is not recorded, and the delivery is sent again with the same id.
     private func completed(_ post: PostRun.Post, _ result: OutboundResult) -> CompletedAttempt? {
         if result.status == nil, result.failure?.reason == .cancelled {
             inFlight.end(post.deliveries.map(\.lease))
             return nil
         }
-        // A failure with a sentence of its own occurred before the request was sent.
+        // If the failure has a sentence of its own, it occurred before the request was sent.
         let headers = result.failure?.sentence == nil ? post.headers : []
         return CompletedAttempt(
             sent: post.deliveries, post.plan, start: post.start, requestHeaders: headers, result: result)
@@ -262,8 +264,8 @@ final class Sender: Sendable {
         inFlight.end(completed.flatMap { $0.sent.map(\.lease) })
     }
 
-    /// The webhook of an attempt, if posts may be sent to it. Nil otherwise; the lane was then updated, or the leases
-    /// end unused.
+    /// The webhook of an attempt; nil when no posts may be sent to the webhook. In the nil case, the lane was updated,
+    /// or the leases end unused.
     private func webhook(of attempt: ArraySlice<Lease>) async -> CachedWebhook? {
         let subscriber = attempt[attempt.startIndex].delivery.subscriber
         do throws(ChatError) {
@@ -272,8 +274,8 @@ final class Sender: Sendable {
             }
             if let enabled { return enabled }
             if !isKnown { return try await webhookFromDirectory(subscriber, attempt) }
-            // The webhook was disabled or became unreadable after the deliveries were leased. The leases end at once,
-            // and the deliveries wait.
+            // The webhook was disabled or became unreadable after the deliveries were leased. The leases end
+            // immediately, and the deliveries wait.
             try await registry.updateLane(of: subscriber)
             try await queue.renew(Array(attempt), for: .zero)
         } catch {

@@ -2,19 +2,19 @@ import ChatModel
 
 /// The failures of a webhook since its last success, and the part of them that is stored. Performs no I/O.
 ///
-/// Each recorded attempt returns all effects that were not performed yet. A temporary failure of the store therefore
-/// only delays them.
+/// Recording an attempt returns all effects that were not performed yet. A temporary failure of the store therefore
+/// only delays the effects.
 struct WebhookFailureState: Sendable {
-    /// The duration of failures after which the webhook is reported on `$system`. Retries handle shorter failures.
+    /// The minimum duration of failures before the webhook is reported on `$system`. Retries handle shorter failures.
     static let noticeAge: Duration = .seconds(30 * 60)
-    /// The duration of failures after which the webhook is disabled.
+    /// The minimum duration of failures before the webhook is disabled.
     static let disableAge: Duration = .seconds(5 * 24 * 3600)
-    /// The duration of failures in this run after which a failure from an earlier run can disable the webhook. The
-    /// earlier run may have ended before it could store a recovery.
+    /// The minimum duration of failures in this run before the webhook can be disabled for failures that began in an
+    /// earlier run. That run may have ended before it could store a recovery.
     static let confirmationAge: Duration = .seconds(12 * 3600)
 
     enum Effect: Sendable, Equatable {
-        /// To report a change to the operators, and to store it for the next start.
+        /// Reports a change to the operators, and stores the change for the next start.
         case notify
         case disable(reason: String)
     }
@@ -27,13 +27,13 @@ struct WebhookFailureState: Sendable {
 
     /// The time of the first failure since the last success; nil while deliveries succeed.
     private(set) var failingSince: Timetoken?
-    /// The time of the first failure in this run of the gateway since the last success.
+    /// The time of the first failure in this run of the gateway since the last success; nil when there was none.
     private var seenSince: Timetoken?
     /// The value of `failingSince` once the failures have lasted for `noticeAge`; nil before.
     private(set) var noticedSince: Timetoken?
     /// The stored value of `noticedSince`.
     private var written: WrittenValue<Timetoken?>
-    /// The number of deliveries given up since the last success.
+    /// The number of deliveries that have become dead since the last success.
     private var deadOnEnd = 0
     /// The newest failure since the last success. Nil after a restart until an attempt fails.
     private(set) var lastError: AttemptError?
@@ -51,8 +51,9 @@ struct WebhookFailureState: Sendable {
     /// Records a failed attempt. Returns the effects to perform.
     ///
     /// - Parameters:
-    ///   - dead: the number of deliveries that were given up with this attempt.
-    ///   - deadTolerated: the number of deliveries given up without a success at which the webhook is disabled.
+    ///   - dead: the number of deliveries that became dead with this attempt.
+    ///   - deadTolerated: the webhook is disabled when this number of deliveries has become dead without a success in
+    ///     between.
     ///   - error: the failure of the attempt.
     mutating func recordFailure(
         at now: Timetoken, dead: Int = 0, deadTolerated: Int = .max, error: AttemptError? = nil
@@ -80,8 +81,8 @@ struct WebhookFailureState: Sendable {
 
     // MARK: Storing
 
-    /// Begins to store the next change, and returns it. `endWriting` must follow. Nil when there is no change, or
-    /// another write is in progress.
+    /// Begins to store the next change, and returns it. `endWriting` must follow. Returns nil when there is no change,
+    /// or another write is in progress.
     mutating func beginWriting() -> OperatorNotice? {
         // The end of a stored failure is reported before the next failure.
         let isNext = written.value == nil || noticedSince == written.value

@@ -2,9 +2,9 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// The stored start of a webhook's failures. It is stored once the operators were notified.
+/// The stored time at which a webhook's failures began. It is stored once the operators were notified.
 ///
-/// It is not part of the webhook's record, so that failures of the receiver do not change the record's etag.
+/// The time is not part of the webhook's record, so that failures of the receiver do not change the record's etag.
 struct WebhookHealth: Sendable {
     let directory: any Directory
 

@@ -4,12 +4,12 @@ import Locking
 /// The state of a webhook that is not part of its record and begins with the start of the gateway: its circuit breaker,
 /// its failures, the statistics of its attempts, and the notices of lost deliveries.
 ///
-/// The ``RegistrySnapshot`` owns it and frees it with the webhook. A pull subscription also has one, which is used only
-/// for the notices of lost deliveries.
+/// The ``RegistrySnapshot`` owns the state and removes it with the webhook. A pull subscription has such a state too,
+/// but uses it only for the notices of lost deliveries.
 final class WebhookRuntime: Sendable {
     private struct State: Sendable {
         var breaker = CircuitBreaker()
-        /// The limits that are set in the queue.
+        /// The limits of the lane, which are set in the queue.
         var pacing = WrittenValue(CircuitBreaker.LanePacing())
         var failures = WebhookFailureState()
         /// The statistics of attempts; nil before the first attempt.
@@ -22,11 +22,11 @@ final class WebhookRuntime: Sendable {
 
     init(_ subscriber: SubscriberID) { self.subscriber = subscriber }
 
-    /// Writes changes one after the other until none is left. Only one caller writes at a time, because two writes
-    /// could arrive in the wrong order. The caller that writes also writes the changes of other callers.
+    /// Writes changes one after the other until there are no more changes. Only one caller writes at a time, because
+    /// two writes could arrive in the wrong order. The caller that writes also writes the changes of other callers.
     ///
     /// - Parameters:
-    ///   - begin: returns the next change; nil when there is none, or when another caller is writing.
+    ///   - begin: returns the next change; nil when there is no change, or when another caller is writing.
     ///   - end: receives the change that was written; nil when the write failed.
     private func writeInTurn<Change: Sendable, Failure: Error>(
         begin: (inout State) -> Change?, end: (inout State, Change?) -> Void,
@@ -45,7 +45,7 @@ final class WebhookRuntime: Sendable {
 
     // MARK: Circuit
 
-    /// True when the webhook gets no attempts, or only one attempt at a time as a test.
+    /// True when the circuit breaker permits no attempts, or only one test attempt at a time.
     var isCircuitOpen: Bool { state.withLock { $0.breaker.openUntil != nil } }
 
     /// The state of the circuit. `until` is the time before which no attempt begins; nil unless the circuit is open.
@@ -71,8 +71,8 @@ final class WebhookRuntime: Sendable {
         }
     }
 
-    /// Closes the circuit, so that deliveries are attempted at once. Called when the webhook is enabled or gets another
-    /// URL, when a delivery is retried manually, when a replay starts, and after a successful test.
+    /// Closes the circuit, so that deliveries are attempted immediately. Called when the webhook is enabled or gets
+    /// another URL, when a delivery is retried manually, when a replay starts, and after a successful test.
     func resetCircuit(in queue: any DeliveryQueue) async { await changeCircuit(in: queue) { $0 = CircuitBreaker() } }
 
     private func changeCircuit(in queue: any DeliveryQueue, _ change: (inout CircuitBreaker) -> Void) async {
@@ -91,7 +91,7 @@ final class WebhookRuntime: Sendable {
     /// The time of the first failure since the last success; nil while deliveries succeed.
     var failingSince: Timetoken? { state.withLock { $0.failures.failingSince } }
 
-    /// The newest failure since the last success; nil if there was none.
+    /// The newest failure since the last success; nil if there was no failure.
     var lastError: AttemptError? { state.withLock { $0.failures.lastError } }
 
     /// Sets the start of a failure that an earlier run of the gateway has stored.
@@ -113,7 +113,7 @@ final class WebhookRuntime: Sendable {
 
     /// Stores each change that is not stored yet, together with the event that reports it.
     ///
-    /// - Returns: the stored changes, without those that another process or an earlier run had already stored.
+    /// - Returns: the stored changes, without the changes that another process or an earlier run had already stored.
     /// - Throws: the errors of the store. The write is repeated after the webhook's next attempt.
     func writeNotices(
         to store: WebhookHealth, _ event: (WebhookFailureState.OperatorNotice) -> EventDraft
@@ -145,7 +145,7 @@ final class WebhookRuntime: Sendable {
     func addLost(_ count: Int, at now: Timetoken) -> Int? { state.withLock { $0.overflow.add(count, at: now) } }
 }
 
-/// A value with a copy elsewhere, which one task at a time updates. Performs no I/O.
+/// A value that has a copy in the store or the queue. One task at a time updates the copy. Performs no I/O.
 struct WrittenValue<Value: Equatable & Sendable>: Sendable {
     /// The value that was last written.
     private(set) var value: Value
@@ -153,7 +153,7 @@ struct WrittenValue<Value: Equatable & Sendable>: Sendable {
 
     init(_ value: Value) { self.value = value }
 
-    /// Begins to write a value, and returns it. `end` must follow. Nil when the value is already written, or another
+    /// Begins to write a value, and returns it. `end` must follow. Nil when the copy already has this value, or another
     /// task is writing.
     mutating func begin(_ wanted: Value) -> Value? {
         guard !isWriting, wanted != value else { return nil }

@@ -9,8 +9,8 @@ public struct ReceiverVerification: Sendable {
     let registry: WebhookRegistry
     let tokens: PostTokens
 
-    /// Asks the receiver once, and enables the webhook if the receiver consents. A disabled webhook stays disabled; its
-    /// receiver is not asked again when it is enabled.
+    /// Asks the receiver for its consent, and enables the webhook if the receiver consents. A disabled webhook stays
+    /// disabled, and its receiver is not asked again when the webhook is enabled.
     ///
     /// - Throws: `.notFound` when the app has no such webhook; `.forbidden` when the webhook matches events that the
     ///   caller may not read; `.invalid` with the slug `verification_failed` when the receiver does not consent;
@@ -70,8 +70,8 @@ public struct ReceiverVerification: Sendable {
         }
     }
 
-    /// Performs the handshake of CloudEvents webhooks. The header fields of the response count, and its status does
-    /// not.
+    /// Performs the handshake of CloudEvents webhooks. Only the header fields of the response count; its status is
+    /// ignored.
     ///
     /// - Returns: the posts per minute that the receiver permits; nil for no limit.
     private func requestConsent(from webhook: Webhook) async throws(ChatError) -> Int? {

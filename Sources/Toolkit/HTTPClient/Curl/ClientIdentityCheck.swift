@@ -1,7 +1,7 @@
 import CCurl
 import Glibc
 
-/// Checks if libcurl can read certificates and keys, by beginning a TLS handshake that no peer answers.
+/// Checks if libcurl can read certificates and keys, by beginning a TLS handshake without a peer.
 ///
 /// libcurl reads a certificate and its key after a connection is open, and the authorities while it waits for the
 /// server's first message (some versions read both at the same time). The check therefore uses a connection to a local

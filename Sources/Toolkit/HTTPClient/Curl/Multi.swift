@@ -30,7 +30,7 @@ final class Multi {
     ///
     /// - Parameters:
     ///   - eventFD: the eventfd that ends ``wait(until:)``. It belongs to no socket of libcurl.
-    ///   - connections: the maximum number of open connections, including idle ones.
+    ///   - connections: the maximum number of open connections, including idle connections.
     init(eventFD: EventFD, connections: Int) throws(ClientError) {
         poll = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard poll >= 0 else { throw ClientError.system("epoll_create1") }
@@ -220,7 +220,7 @@ final class EventFD: Sendable {
     deinit { close(descriptor) }
 
     func raise() {
-        // The write fails only when the counter is full. The loop is then about to wake up anyway.
+        // The write fails only when the counter is full. The loop wakes up in that case anyway.
         _ = eventfd_write(descriptor, 1)
     }
 }

@@ -26,8 +26,8 @@ struct PreparedRequest: ~Copyable {
     /// from standard input.
     var body: UnsafeMutableRawPointer { memory + bodyOffset }
 
-    /// The header fields that libcurl must not add. `Expect` would require a round trip, which many receivers answer
-    /// late or never. libcurl's `Content-Type` would declare a form.
+    /// The header fields that libcurl must not add. `Expect` would require a round trip, and many receivers respond to
+    /// it late or never. libcurl's `Content-Type` would declare a form.
     private static let suppressed = ["Expect", "Content-Type"]
 
     /// Checks a request and copies it into a new block of memory.
@@ -106,7 +106,7 @@ struct PreparedRequest: ~Copyable {
         }
     }
 
-    /// True for a token (RFC 9110, 5.6.2).
+    /// Returns true for a token (RFC 9110, 5.6.2).
     private static func isToken(_ text: String) -> Bool {
         !text.isEmpty
             && all(text) { byte in
@@ -118,14 +118,14 @@ struct PreparedRequest: ~Copyable {
             }
     }
 
-    /// True for a valid field value (RFC 9110, 5.5): no control characters except the tab. CR, LF and NUL would let an
-    /// attacker begin a new line.
+    /// Returns true for a valid field value (RFC 9110, 5.5): no control characters except the tab. CR, LF and NUL would
+    /// let an attacker begin a new line.
     private static func isFieldValue(_ text: String) -> Bool {
         all(text) { $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }
     }
 
-    /// True when `isGood` is true for all bytes. Reads the bytes directly from the string's memory if possible, because
-    /// access through the string's UTF-8 view takes several times as long.
+    /// Returns true when `isGood` is true for all bytes. Reads the bytes directly from the string's memory if possible,
+    /// because access through the string's UTF-8 view takes several times as long.
     @inline(__always)
     private static func all(_ text: String, _ isGood: (UInt8) -> Bool) -> Bool {
         text.utf8.withContiguousStorageIfAvailable { $0.allSatisfy(isGood) } ?? text.utf8.allSatisfy(isGood)

@@ -48,8 +48,8 @@ final class TransferLoop: @unchecked Sendable {
         stop()
     }
 
-    /// The next time at which the loop must act; `nil` when there is none. It is computed in every turn and therefore
-    /// creates no array.
+    /// The next time at which the loop must act; `nil` when there is none. It is computed in every iteration of the
+    /// loop, so the computation creates no array.
     private var nextDeadline: UInt64? {
         var next = min(multi.timerDue ?? .max, idleCheckDue ?? .max, queueCheckDue ?? .max)
         for group in lingering { next = min(next, group.due ?? .max) }
@@ -130,7 +130,8 @@ final class TransferLoop: @unchecked Sendable {
     private func cancel(_ transfer: Transfer) {
         switch transfer.phase {
         case .posted, .finished:
-            // The cancellation has arrived before the start. The start finds the transfer marked as cancelled.
+            // Either the transfer has finished, or the cancellation has arrived before the start. In the second case,
+            // the start finds the transfer marked as cancelled.
             return
         case .active:
             finish(transfer, Self.cancelled)
@@ -204,7 +205,7 @@ final class TransferLoop: @unchecked Sendable {
             guard let (transfer, lane) = hostLimits.next() else { return }
             start(transfer, lane)
             // Sends the started transfers before the loop waits. The loop repeats, because a transfer that fails
-            // immediately allows another one to start.
+            // immediately allows another transfer to start.
             multi.runTimer()
         }
     }

@@ -41,7 +41,7 @@ public struct AddressGuard: Sendable {
         isEnabled = enabled
     }
 
-    /// Replaces the list of allowed ranges.
+    /// Replaces the list of allowed ranges in all copies of this guard.
     public func replace(allowed: [AddressBlock]) {
         list.withLock { list in
             if list.allowed != allowed { list = (allowed, list.generation + 1) }

@@ -1,5 +1,5 @@
-/// Decides which items may start and which must wait. There is a limit for all items and a limit for each host. Hosts
-/// with waiting items take turns.
+/// Decides which items may start and which must wait. There is a limit for all items and a limit for each host. When an
+/// item ends, the next item is taken from the waiting hosts in rotation.
 ///
 /// libcurl's own queue is not used, because a host at its limit would block the transfers to other hosts. Used only on
 /// the loop thread.
@@ -29,8 +29,8 @@ struct HostLimits<Item: AnyObject> {
     private var active = 0
     private var waiting = 0
     private var hostLimits: [String: Lane] = [:]
-    /// The lanes that have waiting items and may be below their limit. Each lane occurs at most once. The lanes take
-    /// turns.
+    /// The lanes that have waiting items and may be below their limit, in the order in which they may start their next
+    /// item. Each lane occurs at most once.
     private var turns = FIFOQueue<Lane>()
 
     init(limit: Int, hostLimit: Int, waitingLimit: Int) {
@@ -56,7 +56,8 @@ struct HostLimits<Item: AnyObject> {
         return .wait(lane)
     }
 
-    /// Returns the next item that may start, with its lane; `nil` when there is none. The item then counts as active.
+    /// Returns the next item that may start, with its lane, and counts the item as active; `nil` when no item may
+    /// start.
     mutating func next() -> (Item, Lane)? {
         while active < limit, let lane = turns.popFirst() {
             lane.isInTurn = false

@@ -24,7 +24,7 @@ final class Mailbox: Sendable {
 
     init(eventFD: EventFD) { self.eventFD = eventFD }
 
-    /// Passes commands to the loop. Returns false and passes none of them when the client is shutting down.
+    /// Passes commands to the loop. If the client is shutting down, passes no command and returns false.
     func post(_ commands: [Command]) -> Bool {
         let (accepted, mustWake) = state.withLock { state in
             guard !state.isClosed else { return (false, false) }

@@ -9,11 +9,12 @@ public struct ServerSentEvent: Sendable {
     /// The last event ID that the client stores when it receives this event and sends when it reconnects; `nil` leaves
     /// the client's stored ID unchanged.
     public var id: String?
-    /// The event type; clients assume `message` when it is absent.
+    /// The event type; `nil` omits the type, and clients then assume `message`.
     public var event: String?
     /// The payload. CRLF, CR and LF each end a line.
     public var data: [UInt8]
-    /// The time that the client should wait before it reconnects, in milliseconds.
+    /// The time that the client should wait before it reconnects, in milliseconds; `nil` leaves the client's time
+    /// unchanged.
     public var retryMilliseconds: Int?
 
     /// Creates an event. Returns `nil` when `id` or `event` contains CR, LF or NUL, because a line break would insert

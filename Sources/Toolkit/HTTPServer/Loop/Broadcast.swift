@@ -170,7 +170,7 @@ extension Broadcast {
         loop.delivery.add(self)
     }
 
-    /// True when the log may double the size `wanted` for slow readers.
+    /// Returns true when the log may double the size `wanted` for slow readers.
     private func mayDouble(_ wanted: UInt64) -> Bool {
         wanted < UInt64(options.maximumBytes) && options.budget?.allows(wanted &* 2 &- size) ?? true
     }
@@ -180,7 +180,7 @@ extension Broadcast {
     private func makeRoom(for length: UInt64) {
         var wanted = max(size, UInt64(options.initialBytes))
         while wanted < length { wanted &*= 2 }
-        // Space for several frames saves system calls. When memory is short, the log holds only one frame.
+        // Allocating memory for several frames saves system calls. When memory is short, the log holds only one frame.
         while wanted < length &* 4, options.budget?.allows(wanted &* 2 &- size) ?? true { wanted &*= 2 }
         let end = headPosition &+ length
         if isQueued {
@@ -315,7 +315,8 @@ extension Broadcast {
         let offset = Int(truncatingIfNeeded: entry.pointee.cursor & (size &- 1))
         let length = Int(truncatingIfNeeded: pending)
         let untilEnd = Int(truncatingIfNeeded: size) &- offset
-        // The cursor is inside the log, because only waiting entries may lie outside and this entry is not waiting.
+        // The cursor is inside the log. Only waiting entries may have a cursor outside the log, and this entry is not
+        // waiting.
         if length <= untilEnd {
             return Glibc.send(entry.pointee.descriptor, ring! + offset, length, Socket.sendFlags)
         }

@@ -10,18 +10,18 @@ import Synchronization
 /// ``LoopTasks``. Code on the loop must not block, because it would delay every stream and every request of the
 /// process.
 ///
-/// Each turn handles, in this order: socket events, due timers, a bounded number of jobs, the HTTP daemons, jobs again,
-/// and a bounded number of stream deliveries. The bounds prevent one kind of work from delaying the other kinds for
-/// long.
+/// The function `turn` is one iteration of the loop. It waits for events, and then handles, in this order: socket
+/// events, due timers, a bounded number of jobs, the HTTP daemons, jobs again, and a bounded number of stream
+/// deliveries. The bounds prevent one kind of work from delaying the other kinds for long.
 public final class Loop: SerialExecutor, @unchecked Sendable {
     // `@unchecked Sendable` is safe: `inbox`, `asleep`, `owner` and `stopping` are locked or atomic, and everything
     // else is used only by the loop's thread, or by `init` and `deinit`.
 
-    /// The number of jobs that run before the loop checks its sockets again.
+    /// The maximum number of jobs that run before the loop checks its sockets again.
     private static let jobsPerTurn = 256
     private static let eventsPerTurn = 256
-    /// The time after which a turn runs no further batch of jobs. Without this bound, a job that yields by enqueuing
-    /// itself again could keep a turn from ending.
+    /// The time after which an iteration runs no further batch of jobs. Without this bound, a job that yields by
+    /// enqueuing itself again could prevent the iteration from ending.
     private static let swarmTime: Duration = .milliseconds(2)
 
     /// The thread's name, shown by debuggers and `top`.
@@ -30,7 +30,8 @@ public final class Loop: SerialExecutor, @unchecked Sendable {
     let delivery = Delivery()
     private(set) var sources: SourceTable
     private(set) var timers = TimerHeap()
-    /// The time when the current turn began. It is exact enough for deadlines, and reading it needs no system call.
+    /// The time when the current iteration began. It is exact enough for deadlines, and reading it needs no system
+    /// call.
     private(set) var turnTime = MonotonicTime.now
     private var servers: [ServerCore] = []
     private var afterTurn: [() -> Void] = []
@@ -128,7 +129,7 @@ extension Loop {
     }
 }
 
-// MARK: - One turn
+// MARK: - One iteration
 
 extension Loop {
     private func turn(_ events: UnsafeMutableBufferPointer<epoll_event>) {
@@ -141,15 +142,16 @@ extension Loop {
         fireTimers()
         runWaitingJobs()
         for server in servers { server.drive() }
-        // Runs the jobs that these requests have posted, so that the output of the jobs is sent in this turn.
+        // Runs the jobs that requests have posted in `drive()`, so that the output of the jobs is sent in this
+        // iteration.
         runWaitingJobs()
         deliver()
         runAfterTurn()
     }
 
-    /// Sends one slice of stream deliveries (``Delivery/slice``). If the rest of the turn took longer, sends further
-    /// slices for the same time. Without this rule, streams would get only one slice for every few hundred requests
-    /// under heavy load.
+    /// Sends one slice of stream deliveries (``Delivery/slice``). If the rest of the iteration took longer, sends
+    /// further slices for the same time. Without this rule, streams would get only one slice for every few hundred
+    /// requests under heavy load.
     private func deliver() {
         delivery.run()
         guard !delivery.isIdle else { return }
@@ -200,7 +202,7 @@ extension Loop {
     }
 
     /// Runs the queued jobs and the jobs that arrive while they run. Jobs often arrive in batches, and the first job of
-    /// a batch wakes the loop. Running the whole batch in one turn sends the responses of the batch together.
+    /// a batch wakes the loop. Running the whole batch in one iteration sends the responses of the batch together.
     private func runWaitingJobs() {
         var left = Self.jobsPerTurn
         let end = MonotonicTime.now + Self.swarmTime
@@ -326,7 +328,7 @@ extension Loop {
 
     private func ring() {
         var one: UInt64 = 1
-        // The write fails only when the eventfd's counter is full. The loop is then about to wake up anyway.
+        // The write fails only when the eventfd's counter is full. The loop wakes up in that case anyway.
         write(alarm, &one, 8)
     }
 
@@ -391,12 +393,13 @@ public final class LoopTasks: TaskExecutor {
 // MARK: - Servers and sources
 
 extension Loop {
-    /// Runs `closure` at the end of this turn, after the socket events, when no code iterates over the connections.
+    /// Runs `closure` at the end of this iteration, after the socket events, when no code iterates over the
+    /// connections.
     func afterThisTurn(_ closure: @escaping () -> Void) {
         afterTurn.append(closure)
     }
 
-    /// Calls `server.drive()` once in each later turn.
+    /// Calls `server.drive()` once in each later iteration.
     func add(_ server: ServerCore) {
         servers.append(server)
     }

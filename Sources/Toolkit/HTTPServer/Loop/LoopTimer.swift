@@ -44,7 +44,7 @@ struct TimerHeap {
         }
     }
 
-    /// Removes and returns a timer that is due at `now` or was cancelled.
+    /// Removes and returns a timer that is due at `now` or was cancelled; nil when there is none.
     mutating func removeDue(at now: MonotonicTime) -> LoopTimer? {
         guard let next = heap.first, next.deadline <= now || next.isCancelled else { return nil }
         removeFirst()

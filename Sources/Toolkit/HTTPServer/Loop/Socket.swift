@@ -32,8 +32,9 @@ enum Socket {
     ///
     /// The kernel sends the first probe after half of `silence`, then repeats it. `TCP_USER_TIMEOUT` ends the
     /// connection after a time instead of after a number of probes (RFC 5482). This time also limits how long sent data
-    /// may stay unacknowledged; without it, the kernel would retransmit the data for a quarter of an hour. It also
-    /// limits how long a client may keep its receive window closed, even if the client's machine answers every probe.
+    /// may stay unacknowledged; without it, the kernel would retransmit the data for a quarter of an hour. The time
+    /// also limits how long a client may keep its receive window closed, even if the client's machine responds to every
+    /// probe.
     static func bound(silence: Duration, ofAcceptedBy descriptor: Int32) {
         let (seconds, interval) = questions(within: silence)
         set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPIDLE, seconds / 2)

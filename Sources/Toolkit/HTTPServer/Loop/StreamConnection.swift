@@ -120,11 +120,11 @@ extension StreamConnection {
         directBytes &+ (entry.map { $0.cursor &- joinedAt } ?? 0)
     }
 
-    /// The broadcast that the stream has joined.
+    /// The broadcast that the stream has joined; `nil` when it has joined none.
     public var joined: Broadcast? { broadcast }
 
     /// Sets the handler that is called once, on the loop, when the stream has ended. If the stream has already ended,
-    /// the handler is called after the current turn. Replaces an earlier handler.
+    /// the handler is called after the current iteration of the loop. Replaces an earlier handler.
     public func onClose(_ handler: @escaping @Sendable (CloseReason) -> Void) {
         loop.checkIsolated()
         if let reason {
@@ -432,7 +432,7 @@ extension StreamConnection: LoopSource {
         }
     }
 
-    /// Closes the stream now and discards its unsent bytes. The close handler runs after this turn.
+    /// Closes the stream now and discards its unsent bytes. The close handler runs after this iteration of the loop.
     func close(_ reason: CloseReason) {
         guard state != .closed else { return }
         if reason == .tooSlow, state != .lagging { loop.delivery.statistics.slowCloses += 1 }
@@ -478,7 +478,7 @@ struct StreamEntry {
     /// Flag: the last byte sent was the end of a frame.
     static let atBoundary: UInt32 = 1 << 29
     static let placeMask: UInt32 = (1 << 29) - 1
-    /// The flags of waiting entries. A pass sends no bytes to an entry that has one of these flags.
+    /// The flags of entries that wait. A pass sends no bytes to an entry that has one of these flags.
     static let waiting: UInt32 = blocked | held
 
     var slot: UInt32 { place & Self.placeMask }

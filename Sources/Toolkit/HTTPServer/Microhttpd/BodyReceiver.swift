@@ -4,7 +4,7 @@ final class BodyReceiver {
     /// The next step after bytes of the body were offered to the receiver.
     enum Verdict {
         case goOn
-        /// The handler has not read the earlier bytes yet. Offer the rest again later.
+        /// The handler has not read the earlier bytes yet. Offer the remaining bytes again later.
         case wait
         case refuse(Problem)
     }

@@ -23,7 +23,7 @@ final class Daemon {
     /// True when the library has work that no descriptor will announce.
     private var isPending = false
 
-    /// True when the library must run in the next turn of the loop without waiting.
+    /// True when the library must run in the next iteration of the loop without waiting.
     var isEager: Bool { needsRun || isPending }
 
     private final class DaemonReadiness: LoopSource {

@@ -63,9 +63,9 @@ final class DaemonOptions {
     /// busy connections, 80 KiB take 2 to 9 µs more per request than 16 KiB. The library allocates up to 32 KiB with
     /// `malloc`, and maps more than that for each connection.
     enum Memory {
-        /// Room for short headers; see ``LongHeaders``.
+        /// Memory for short headers; see ``LongHeaders``.
         case short
-        /// Room for the larger of the limits of request line and fields, not for both at once.
+        /// Memory for the larger of the limits of request line and fields, but not for the sum of both limits.
         case full
     }
 

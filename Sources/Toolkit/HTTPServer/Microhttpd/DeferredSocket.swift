@@ -28,7 +28,7 @@ final class DeferredSocket {
     }
 
     /// Watches the socket with edge-triggered epoll, for the end of the connection and the given events. If the
-    /// connection has already ended, the event arrives at once.
+    /// connection has already ended, the event arrives immediately.
     func watch(also events: UInt32 = 0) throws(ServerError) {
         source = try core.loop.watch(descriptor, for: events | EPOLLRDHUP.rawValue | EPOLLET.rawValue, self)
     }

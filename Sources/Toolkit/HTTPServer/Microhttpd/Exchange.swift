@@ -51,7 +51,7 @@ final class Exchange: @unchecked Sendable {
 
 extension Exchange {
     /// Handles a complete header. The library closes the connection after a response that is queued here. Therefore
-    /// only errors after which the connection must be closed are answered here.
+    /// only errors after which the connection must be closed are sent here.
     func begin(
         path: UnsafePointer<CChar>, method: UnsafePointer<CChar>, version: UnsafePointer<CChar>
     ) -> MHD_Result {
@@ -207,7 +207,7 @@ extension Exchange {
         return drained > RoutePlan.refusedBodyLimit ? refuse(decision) : .YES
     }
 
-    /// True when the body arrives fast enough (``ServerOptions/Deadlines/bodyMinimumRate``). Also restarts the
+    /// Returns true when the body arrives fast enough (``ServerOptions/Deadlines/bodyMinimumRate``). Also restarts the
     /// connection's deadline.
     private func keepsPace(_ intake: BodyReceiver) -> Bool {
         core.move(peer, to: .body)
@@ -286,7 +286,7 @@ extension Exchange {
         guard isSuspended else { return }
         task?.cancel()
         pump?.fail(CancellationError())
-        // A request with a deferred response has no task whose cancellation would end it, so it is ended here.
+        // A request with a deferred response has no task that could be cancelled, so the request is ended here.
         if deferred != nil { abandon() }
     }
 
@@ -351,8 +351,8 @@ extension Exchange {
         return .YES
     }
 
-    /// True when libmicrohttpd can drop the connection now and receive it again later. It must not have read bytes of
-    /// the next request.
+    /// Returns true when libmicrohttpd can drop the connection now and receive it again later. It must not have read
+    /// bytes of the next request.
     private func canLeave(_ head: Request.Head) -> Bool {
         guard !core.isSecure, !isHTTP10, head.method != .head, !core.isDraining else { return false }
         return !peer.hasReadAhead
@@ -383,8 +383,8 @@ extension Request.Head {
 }
 
 extension HeadFields {
-    /// The number of body bytes to add to ``HTTPConnection/received``. The wire length of a chunked body is unknown;
-    /// its value here is so large that ``HTTPConnection/hasReadAhead`` stays true afterwards.
+    /// The number of body bytes to add to ``HTTPConnection/received``. The number of received bytes of a chunked body
+    /// is unknown. The value is then so large that ``HTTPConnection/hasReadAhead`` stays true afterwards.
     fileprivate var bodyBytesOnWire: UInt64 { isChunked ? 1 << 62 : contentLength ?? 0 }
 
     /// True when the declared length of the body is short enough to read and discard the body.

@@ -23,7 +23,7 @@ final class HTTPConnection {
     let connection: OpaquePointer
     let descriptor: Int32
     let address: RemoteAddress
-    /// Set only by ``ConnectionQueues``.
+    /// The current phase. Set only by ``ConnectionQueues``.
     fileprivate(set) var phase = Phase.working
     var deadline = MonotonicTime(nanoseconds: .max)
     var previous: Unmanaged<HTTPConnection>?
@@ -42,7 +42,7 @@ final class HTTPConnection {
     private(set) var hasEnded = false
     /// The number of request bytes received on the connection, including the current request.
     var received: UInt64
-    /// True when the connection has room for long headers; see ``LongHeaders``.
+    /// True when the connection has enough memory for long headers; see ``LongHeaders``.
     let hasLongHeaders: Bool
     /// The bytes of a header that did not arrive as a whole; see ``LongHeaders``.
     var partialHeader: [UInt8] = []
@@ -61,8 +61,8 @@ final class HTTPConnection {
     /// True until the header of the next or current request is complete.
     var isReadingHeader: Bool { exchange.map { !$0.hasBegun } ?? true }
 
-    /// Watches for the end of the connection. The library does not watch a suspended connection. Registered once and
-    /// edge-triggered, this costs nothing per request.
+    /// Watches for the end of the connection, because the library does not watch a suspended connection. The event is
+    /// edge-triggered and registered once, so it costs nothing per request.
     func watch() throws(ServerError) {
         let events = EPOLLRDHUP.rawValue | EPOLLET.rawValue
         source = try core.loop.watch(descriptor, for: events, self)
@@ -115,7 +115,7 @@ final class HTTPConnection {
 
     /// The number of bytes that were read from the socket; nil when it is unknown.
     var readBytes: UInt64? {
-        // Bytes that arrive between the two calls would falsify the difference.
+        // Bytes that arrive between the two calls would make the difference wrong.
         for _ in 0..<4 {
             let arrived = shim_tcp_bytes_received(descriptor)
             var unread: Int32 = 0
@@ -138,10 +138,10 @@ extension HTTPConnection: LoopSource {
     }
 }
 
-/// What is known about a socket when it is passed to the library.
+/// The data about a socket that is being passed to the library.
 struct IncomingConnection {
     var address: RemoteAddress
-    /// The number of request bytes that it has carried.
+    /// The number of request bytes that the connection has received so far.
     var received: UInt64 = 0
     var hasLongHeaders = false
 }

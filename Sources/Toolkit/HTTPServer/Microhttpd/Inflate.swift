@@ -32,8 +32,8 @@ final class Inflate {
         guard shim_inflate_init(stream, isGzip ? 47 : 15) == Z_OK else { throw .outOfMemory }
     }
 
-    /// True when this byte can be the first byte of gzip data (RFC 1952, 2.3.1), or of zlib data with the usual window
-    /// size (RFC 1950, 2.2).
+    /// Returns true when this byte can be the first byte of gzip data (RFC 1952, 2.3.1), or of zlib data with the usual
+    /// window size (RFC 1950, 2.2).
     static func mayBegin(with byte: UInt8) -> Bool { byte == 0x1F || byte == 0x78 }
 
     deinit {

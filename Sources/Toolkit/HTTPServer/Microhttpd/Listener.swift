@@ -20,7 +20,7 @@ final class Listener: LoopSource {
     ///
     /// - Parameters:
     ///   - accepted: called with each connected socket, whose ownership it takes. Returns false when no more sockets
-    ///     should be accepted in this turn of the loop.
+    ///     should be accepted in this iteration of the loop.
     ///   - exhausted: called with the `errno` when a socket cannot be accepted because resources are exhausted.
     init(
         options: ServerOptions, on claimed: ReservedAddress, loop: Loop,

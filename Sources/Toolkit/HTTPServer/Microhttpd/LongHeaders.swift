@@ -5,28 +5,28 @@ import Glibc
 ///
 /// The library reads a header into memory of the connection, and zeroes all of that memory after each request. Memory
 /// for the longest accepted header makes every request slower, so connections start in a daemon with little memory
-/// (``DaemonOptions/Memory``). The library decides on a header only when its memory is full, and then it answers with an
-/// error and offers no callback. However, it reads with `recv`, called through the dynamic linker, and the ELF rules let
-/// a program supply a function of that name, as for ``MHDErrorPages``. The function below reads for the library and
-/// keeps the bytes of an incomplete header. When the header becomes too long for the small memory, it duplicates the
-/// socket, passes the duplicate to the other daemon, and reports a reset to the first one. The other daemon reads the
-/// kept bytes first.
+/// (``DaemonOptions/Memory``). The library decides on a header only when its memory is full. It then sends an error and
+/// calls no callback. However, the library reads with `recv`, called through the dynamic linker, and the ELF rules let
+/// a program supply its own `recv`, as for ``MHDErrorPages``. The `recv` below reads for the library and keeps the
+/// bytes of an incomplete header. When the header becomes too long for the small memory, `recv` duplicates the socket,
+/// passes the duplicate to the other daemon, and reports a reset to the first daemon. The other daemon reads the kept
+/// bytes first.
 ///
-/// A connection whose number of received bytes is unknown cannot be moved: after a chunked body, and when the client
-/// has sent a request before the response to the previous one. Such a connection gets 414 or 431 for a header that does
-/// not fit.
+/// A connection whose number of received bytes is unknown cannot be moved. The number is unknown after a chunked body,
+/// and when the client has sent a request before the response to the previous one. Such a connection gets 414 or 431
+/// for a header that does not fit.
 enum LongHeaders {
-    /// The weight of a header above which its connection is moved: its bytes, and 64 bytes for each of its lines. The
-    /// library needs 48 bytes for each field.
+    /// The weight of a header above which its connection is moved. The weight is the number of bytes, plus 64 for each
+    /// line. The library needs 48 bytes of memory for each field.
     static let weightLimit = 6 * 1024
-    /// True when the library calls the function below. Otherwise all connections need memory for long headers. The
-    /// linker exports the function of a program where `Package.swift` says so.
+    /// True when the library calls the `recv` below. Otherwise all connections need memory for long headers.
+    /// `Package.swift` determines whether the linker exports a program's `recv`.
     static let isPossible: Bool = {
         let own: @convention(c) (Int32, UnsafeMutableRawPointer?, Int, Int32) -> Int = receive
         return dlsym(nil, "recv") == unsafeBitCast(own, to: UnsafeMutableRawPointer.self)
     }()
 
-    /// The weight of the header that `bytes` begin with, and whether its end is among them.
+    /// Returns the weight of the header that `bytes` begin with, and whether `bytes` contain the end of the header.
     static func weigh(_ bytes: UnsafeRawBufferPointer) -> (weight: Int, isComplete: Bool) {
         guard let start = bytes.baseAddress else { return (0, false) }
         var lines = 0
@@ -43,7 +43,7 @@ enum LongHeaders {
 }
 
 extension ServerCore {
-    /// Reads for the library, like `recv`.
+    /// Reads for the library, as the C library's `recv` does.
     fileprivate func read(
         _ descriptor: Int32, _ buffer: UnsafeMutableRawPointer, _ size: Int, _ flags: Int32
     ) -> Int {
@@ -75,12 +75,13 @@ extension ServerCore {
             movedBytes[descriptor] = bytes.dropFirst(count)
             return count
         }
-        // The library does not read again after a short read until more bytes arrive, and some may be here already.
+        // After a short read, the library does not read again until more bytes arrive. Further bytes may already be
+        // here, so they are read now.
         guard let rest = buffer.baseAddress.map({ $0 + count }), buffer.count > count else { return count }
         return count + max(0, recvfrom(descriptor, rest, buffer.count - count, Socket.sendFlags, nil, nil))
     }
 
-    /// Passes a connection to the daemon with more memory. Returns false when that is not possible.
+    /// Passes a connection to the daemon with more memory. Returns false when the connection cannot be passed.
     private func move(_ peer: HTTPConnection) -> Bool {
         guard let longHeaderDaemon,
             peer.readBytes == peer.received &+ UInt64(peer.partialHeader.count), let socket = duplicate(peer)
@@ -92,8 +93,8 @@ extension ServerCore {
     }
 }
 
-/// Replaces the C library's function of this name for the whole program; see ``LongHeaders``. Outside of the library's
-/// turn it only reads.
+/// Replaces the C library's `recv` for the whole program; see ``LongHeaders``. When libmicrohttpd is not running, this
+/// function only calls the system's `recvfrom` and does nothing else.
 @c(recv)
 public func receive(
     _ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ size: Int, _ flags: Int32

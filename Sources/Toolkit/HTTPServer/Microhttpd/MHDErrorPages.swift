@@ -1,14 +1,14 @@
 internal import CMicrohttpd
 import Glibc
 
-/// Replaces the error pages that libmicrohttpd generates with problem responses.
+/// Replaces the HTML error pages that libmicrohttpd generates by problem responses.
 ///
-/// The library answers requests that it cannot parse with HTML pages of its own and calls no handler. Examples are a
+/// When the library cannot parse a request, it sends an HTML page of its own and calls no handler. Examples are a
 /// header line without a colon, an unknown HTTP version, a header that exceeds its memory, and invalid chunks. The
 /// library has no callback for these responses. However, it creates them with its own public function, which it calls
-/// through the dynamic linker, so a program can supply a function with the same name. The function below replaces the
-/// known pages with problem responses and creates all other responses as the library would. If the library is linked to
-/// its own function (`-Bsymbolic`, static linking), the pages are not replaced.
+/// through the dynamic linker, so a program can supply a function with the same name. The function below creates
+/// problem responses instead of the known pages, and creates all other responses as the library would. If the library
+/// is linked to its own function (`-Bsymbolic`, static linking), the pages are not replaced.
 enum MHDErrorPages {
     /// Returns the status of the error page that a log message of the library announces; `nil` for any other message.
     /// The library logs this message before it creates the page, and only the message states the status.
@@ -62,8 +62,8 @@ enum MHDErrorPages {
 
     fileprivate static func substitute() -> ReplacementPage { runningCore?.removeRefusal() ?? .none }
 
-    /// True when the library has rejected a Content-Length. It would then send its response header twice (0.9.75
-    /// continues in the state it was in), so it must not respond at all.
+    /// Returns true for the message about a rejected Content-Length. The library would then send its response header
+    /// twice (0.9.75 continues in its previous state), so it must send no response at all.
     static func isAboutLength(_ message: UnsafePointer<CChar>) -> Bool {
         strstr(message, "`Content-Length'") != nil || strstr(message, "'Content-Length'") != nil
     }
@@ -77,7 +77,7 @@ enum MHDErrorPages {
     }
 }
 
-/// Replaces the library's function of this name; see ``MHDErrorPages``.
+/// Replaces libmicrohttpd's `MHD_create_response_from_buffer`; see ``MHDErrorPages``.
 @c(MHD_create_response_from_buffer)
 public func makeResponseFromBuffer(
     _ size: Int, _ buffer: UnsafeMutableRawPointer?, _ mode: UInt32
@@ -92,7 +92,7 @@ public func makeResponseFromBuffer(
     return mode == 1 ? shim_adopt_response(size, buffer) : shim_make_response(size, buffer, mode == 2 ? 1 : 0)
 }
 
-/// Replaces the function of this name in libmicrohttpd 1.0, which creates its error pages with it; see
+/// Replaces `MHD_create_response_from_buffer_static`, with which libmicrohttpd 1.0 creates its error pages; see
 /// ``MHDErrorPages``.
 @c(MHD_create_response_from_buffer_static)
 public func makeResponseFromStaticBuffer(_ size: Int, _ buffer: UnsafeRawPointer?) -> OpaquePointer? {

@@ -14,8 +14,8 @@ enum MHDLogMessages {
         routine.contains { begins(message, with: $0) }
     }
 
-    /// True for the message that the library logs when a callback returns `MHD_NO`. The server's callbacks return
-    /// `MHD_NO` when the server has duplicated the socket and the library must drop the connection.
+    /// Returns true for the message that the library logs when a callback returns `MHD_NO`. The server's callbacks
+    /// return `MHD_NO` when the server has duplicated the socket and the library must drop the connection.
     static func isTakeover(_ message: UnsafePointer<CChar>) -> Bool {
         begins(message, with: "Application reported internal error")
     }

@@ -77,7 +77,7 @@ struct MHDResponse: ~Copyable {
     }
 
     /// Creates a response without a body and without a `Content-Length`, for a 304 response or the response to HEAD
-    /// when the length is unknown.
+    /// when the length is unknown. Returns nil when memory cannot be allocated.
     ///
     /// The connection is closed after the response. If the response were chunked instead, the library would send the
     /// marker of the last chunk after the header.

@@ -4,8 +4,8 @@ import Logging
 
 /// Supplies libmicrohttpd with a response body that is produced while it is sent (``ResponseBody/pieces(_:)``).
 ///
-/// A task requests the next piece only when the library has consumed the last one. The connection is suspended until
-/// the next piece is available.
+/// A task requests the next piece only when the library has consumed the previous piece. The connection is suspended
+/// until the next piece is available.
 final class PieceSource: @unchecked Sendable {
     // `@unchecked Sendable` is safe, because the object is used only on the loop's thread, where its task also runs.
 

@@ -49,7 +49,7 @@ enum RawResponse {
         output.append(0x0A)
     }
 
-    /// True when the text contains no CR, LF or NUL. A line break would begin another header field.
+    /// Returns true when the text contains no CR, LF or NUL. A line break would begin another header field.
     static func isSafe(_ text: String) -> Bool {
         !text.utf8.contains { $0 == 0x0D || $0 == 0x0A || $0 == 0 }
     }

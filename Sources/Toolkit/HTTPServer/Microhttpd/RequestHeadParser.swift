@@ -143,7 +143,7 @@ struct RequestHeadParser {
         return String(decoding: value, as: UTF8.self)
     }
 
-    /// True for a character of a token (RFC 9110, 5.6.2).
+    /// Returns true for a character of a token (RFC 9110, 5.6.2).
     private static func isToken(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true

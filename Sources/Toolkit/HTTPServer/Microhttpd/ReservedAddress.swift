@@ -2,9 +2,9 @@ import CLinux
 import Glibc
 import Locking
 
-/// An address that this process has bound but does not listen on yet. No other process can bind the address, and
-/// connections to it are refused. A program reserves its address before it does anything else, so that it reports an
-/// address in use first.
+/// An address that this process has bound but does not listen on yet. No other process can bind the address, and the
+/// kernel refuses connections to it. A program reserves its address before it does anything else, so that it first
+/// reports an address that is already in use.
 public final class ReservedAddress: Sendable {
     /// The descriptor of the bound socket; -1 after it was passed to a server.
     private let descriptor: Lock<Int32>
@@ -45,7 +45,7 @@ public final class ReservedAddress: Sendable {
         }
         precondition(taken >= 0, "an address can be listened on only once")
         guard Glibc.listen(taken, backlog) == 0 else {
-            // If two processes have reserved the same address, only the first one to listen succeeds.
+            // If two processes have reserved the same address, only the first process that listens succeeds.
             let error = Self.failure("listen", text)
             Glibc.close(taken)
             throw error

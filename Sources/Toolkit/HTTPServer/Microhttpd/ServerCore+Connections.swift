@@ -7,7 +7,7 @@ import Logging
 
 extension ServerCore {
     /// Handles a connected socket. At the connection limit, closes a connection that waits for a request, or rejects
-    /// the new connection if there is none. Returns false when no more sockets should be accepted in this turn.
+    /// the new connection if there is none. Returns false when no more sockets should be accepted in this iteration.
     func accepted(_ socket: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Bool {
         let remote = SocketAddress.remote(address)
         counters.accepted += 1
@@ -24,12 +24,12 @@ extension ServerCore {
         incoming = IncomingConnection(address: remote)
         // The library closes the socket if it cannot accept it.
         _ = daemon?.add(socket, address, length)
-        // The library removes the connections that were closed for new ones only when it runs next. It must run before
-        // too many new connections are accepted.
+        // Connections that were closed to make room for new ones are removed only when the library runs next. The
+        // library must run before too many new connections are accepted.
         return connectionCount < options.limits.connections + 512
     }
 
-    /// The number of open connections, including those of clients that wait for a deferred response.
+    /// The number of open connections, including the connections of clients that wait for a deferred response.
     var connectionCount: Int { peers.count + deferredSockets.count }
 
     /// Closes the connection that has waited longest for a request. Returns false when no connection waits for a

@@ -4,8 +4,8 @@ import Glibc
 // MARK: - Deferred responses
 
 extension ServerCore {
-    /// The maximum number of deferred responses that are sent in one turn of the loop. Thousands of clients may wait
-    /// for the same event, and sending all their responses at once would delay all other work.
+    /// The maximum number of deferred responses that are sent in one iteration of the loop. Thousands of clients may
+    /// wait for the same event, and sending all their responses in one iteration would delay all other work.
     private static let deferredResponsesPerTurn = 256
 
     /// Duplicates the socket of a request whose response is deferred. The caller can then let the library drop the

@@ -37,8 +37,8 @@ extension ServerCore {
         Socket.hold(peer.descriptor, true)
     }
 
-    /// Makes the kernel send the delayed responses. The rest of a response that is not completely written yet is not
-    /// delayed.
+    /// Makes the kernel send the delayed responses. If a response is not completely written yet, its remaining bytes
+    /// are not delayed.
     func sendHeldAnswers() {
         for peer in heldAnswers where peer.isAnswerHeld {
             peer.isAnswerHeld = false
@@ -48,7 +48,7 @@ extension ServerCore {
     }
 
     /// Sends a response on a duplicate of the socket and makes the library drop the connection. Used to respond before
-    /// the end of a request body, which the library cannot do.
+    /// the end of a request body, because the library cannot do that.
     func adopt(_ exchange: Exchange, saying response: Response) -> MHD_Result {
         guard lingering < 4096, let head = exchange.head, let socket = duplicate(exchange.peer) else { return .NO }
         let isHead = head.method == .head

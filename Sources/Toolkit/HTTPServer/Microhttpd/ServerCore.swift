@@ -21,13 +21,13 @@ final class ServerCore: @unchecked Sendable {
     let isSecure: Bool
 
     private let boundAddress = Lock<Server.Address?>(nil)
-    /// The daemon that accepted connections are passed to.
+    /// The daemon to which accepted connections are passed; nil while the server is not running.
     var daemon: Daemon?
-    /// The daemon of plain connections with long headers; nil when connections are encrypted, which then have room for
-    /// them from the start.
+    /// The daemon of plain connections with long headers; nil when connections are encrypted. Encrypted connections
+    /// have enough memory for long headers from the start.
     var longHeaderDaemon: Daemon?
     var longHeaderConnections = 0
-    /// What was read of a header before its connection was moved to that daemon, by descriptor.
+    /// The bytes of a header that were read before its connection was moved to ``longHeaderDaemon``, by descriptor.
     var movedBytes: [Int32: ArraySlice<UInt8>] = [:]
     var listener: Listener?
     var queues: ConnectionQueues
@@ -45,7 +45,7 @@ final class ServerCore: @unchecked Sendable {
 
     /// The suspended requests and bodies. None may be left when the library stops.
     var suspendables: [ObjectIdentifier: any Suspendable] = [:]
-    /// The clients that wait for deferred responses on duplicated sockets. `answeredSockets` contains those whose
+    /// The clients that wait for deferred responses on duplicated sockets. `answeredSockets` contains the clients whose
     /// responses are complete but not sent, in the order of completion.
     var deferredSockets: [ObjectIdentifier: DeferredSocket] = [:]
     var answeredSockets: [DeferredSocket] = []
@@ -60,10 +60,10 @@ final class ServerCore: @unchecked Sendable {
     private var isOverdue = false
     private var drainWaiter: CheckedContinuation<Void, Never>?
     /// The certificates for TLS handshakes, in the order in which they were loaded. New handshakes use the last
-    /// certificate. Earlier ones are kept because a slow handshake may still use them.
+    /// certificate. Earlier certificates are kept because a slow handshake may still use them.
     var identities: [TLSIdentity] = []
     var lastWords: String?
-    /// The status of the error page that the library will generate next.
+    /// The status of the error page that the library will generate next; nil when no page is announced.
     var refusal: Int?
     /// True when the library must not send the error page with the status `refusal`.
     var isRefusalDropped = false
@@ -96,13 +96,13 @@ extension Exchange: Suspendable {}
 // MARK: - Start and stop
 
 extension ServerCore {
-    /// True when the server needs another turn of the loop without waiting.
+    /// True when the server needs another iteration of the loop without waiting.
     var isEager: Bool { !answeredSockets.isEmpty || daemon?.isEager == true || longHeaderDaemon?.isEager == true }
 
     /// True while one of the library's callbacks is running.
     private var isLibraryRunning: Bool { daemon?.isRunning == true || longHeaderDaemon?.isRunning == true }
 
-    /// Does the server's work for one turn of the loop: sends deferred responses and runs the library.
+    /// Does the server's work in one iteration of the loop: sends deferred responses and runs the library.
     func drive() {
         guard let daemon, !isLibraryRunning else { return }
         sendDeferredResponses()

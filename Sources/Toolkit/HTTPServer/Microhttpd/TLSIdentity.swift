@@ -2,7 +2,8 @@ internal import CMicrohttpd
 
 /// A certificate chain and its private key, in the form that GnuTLS uses in handshakes.
 ///
-/// GnuTLS keeps pointers to both during a handshake, so an identity must stay alive after it was replaced.
+/// GnuTLS keeps pointers to the chain and the key during a handshake, so an identity must stay alive after it was
+/// replaced.
 final class TLSIdentity {
     /// The maximum number of certificates in a chain.
     private static let longestChain: UInt32 = 16

@@ -57,7 +57,7 @@ public struct CORSPolicy: Sendable {
         }
     }
 
-    /// True when pages of this origin may call.
+    /// Returns true when pages of this origin may call the server.
     func allows(_ origin: String) -> Bool {
         switch origins {
         case .none: false
@@ -67,8 +67,8 @@ public struct CORSPolicy: Sendable {
         }
     }
 
-    /// True for an origin on this machine: `http://localhost`, `http://127.0.0.1` or `http://[::1]`, with or without a
-    /// port.
+    /// Returns true for an origin on this machine: `http://localhost`, `http://127.0.0.1` or `http://[::1]`, with or
+    /// without a port.
     static func isLoopback(_ origin: String) -> Bool {
         for host in ["http://127.0.0.1", "http://localhost", "http://[::1]"] where origin.hasPrefix(host) {
             let rest = origin.utf8.dropFirst(host.utf8.count)

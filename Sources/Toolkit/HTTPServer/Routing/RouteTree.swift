@@ -3,7 +3,7 @@ import Text
 /// A tree of routes, indexed by path segment. The cost of a lookup does not depend on the number of routes.
 ///
 /// For each segment, literal text takes precedence over `{name}`, and `{name}` takes precedence over `{name*}`. If one
-/// choice leads to no route, the next one is tried.
+/// choice leads to no route, the next choice is tried.
 struct RouteTree: Sendable {
     /// The result of a lookup: the methods of the path, and the parts of the path that are parameter values.
     struct Match {

@@ -2,12 +2,12 @@ import Text
 
 /// The routing table: selects the handler for a method and path.
 ///
-/// Add all routes first, then pass the router to a ``Server``. A router can also answer requests without a socket
+/// Add all routes first, then pass the router to a ``Server``. A router can also respond to requests without a socket
 /// (``respond(to:)``).
 public struct Router: Sendable {
-    /// A function that answers one request. A handler runs on the server's loop, so it must not block. Work that takes
-    /// longer than about a millisecond must run on another thread. The handler's task is cancelled when the client
-    /// disconnects.
+    /// A function that returns the response to one request. A handler runs on the server's loop, so it must not block.
+    /// Work that takes longer than about a millisecond must run on another thread. The handler's task is cancelled when
+    /// the client disconnects.
     public typealias Handler = nonisolated(nonsending) @Sendable (Request) async throws -> Response
 
     /// A function that wraps handlers: it is called instead of a handler and can call the handler.
@@ -36,7 +36,7 @@ public struct Router: Sendable {
         public let status: Int
         /// The time from the end of the request's header until the response is known.
         public let duration: Duration
-        /// The number of bytes of the response's body, or 0 if it is not known before the body is sent.
+        /// The number of bytes of the response's body; 0 if the number is not known before the body is sent.
         public let bodyBytes: Int
         /// The id of the request.
         public let requestID: String
@@ -59,9 +59,10 @@ public struct Router: Sendable {
     public var refusesCrossSite = false
     /// The handler of requests whose path matches no route. The default handler responds with a 404 problem.
     public var notFound: Handler
-    /// The function that wraps the handlers of all routes that are added after it was set; `nil` wraps none.
+    /// The function that wraps the handlers of all routes that are added after it was set; `nil` if handlers are not
+    /// wrapped.
     public var middleware: Middleware?
-    /// The function that is called with the outcome of every request; `nil` calls none.
+    /// The function that is called with the outcome of every request; `nil` if no function is called.
     public var observer: (@Sendable (Outcome) -> Void)?
     /// All routes in the order of addition.
     public private(set) var routes: [Route] = []
@@ -75,9 +76,9 @@ public struct Router: Sendable {
         notFound = { throw Problem.unknownRoute(path: $0.path) }
     }
 
-    /// Adds a route. A `GET` route also answers `HEAD`, without the body. The router itself answers every preflight
-    /// request of a browser. It answers other `OPTIONS` requests unless the path has an `OPTIONS` route. Adding a
-    /// method and pattern twice is a programming error.
+    /// Adds a route. A `GET` route also handles `HEAD`, without the body. The router itself responds to every preflight
+    /// request of a browser. It also responds to other `OPTIONS` requests, unless the path has an `OPTIONS` route.
+    /// Adding a method and pattern twice is a programming error.
     public mutating func add(
         _ method: HTTPMethod, _ pattern: RoutePattern, body: BodyPolicy = .none,
         options: RouteOptions = RouteOptions(), handler: @escaping Handler
@@ -119,11 +120,11 @@ final class RoutePlan: Sendable {
         note(request)
     }
 
-    /// The maximum number of body bytes that are read and discarded when a request is answered before its body has
+    /// The maximum number of body bytes that are read and discarded when the response is sent before the body has
     /// arrived. Reading a small body to its end allows the client to use the connection again.
     static let refusedBodyLimit = 64 * 1024
 
-    /// Creates a plan that answers requests with `handler`, without parameters and without a body.
+    /// Creates a plan that handles requests with `handler`, without parameters and without a body.
     fileprivate convenience init(
         _ pattern: RoutePattern?, options: RouteOptions = RouteOptions(), answering handler: @escaping Router.Handler
     ) {
@@ -151,7 +152,7 @@ extension Router {
         }
         guard let match else { return RoutePlan(nil, answering: notFound) }
         let endpoint = match.endpoint
-        // The handler of GET also answers HEAD. The server then omits the body.
+        // The handler of GET also handles HEAD. The server then omits the body.
         let own = endpoint.plan(for: method) ?? (method == .head ? endpoint.plan(for: .get) : nil)
         if let plan = own, method != .options || !Self.isPreflight(headers) {
             return match.captures.isEmpty || !plan.options.decodesPath ? plan : filled(plan, path, match.captures)
@@ -194,9 +195,9 @@ extension Router {
         return Self.isPreflight(request) && isAllowed ? [allow] + cors.preflightHeaders(allowing: allowed) : [allow]
     }
 
-    /// True for a request that a browser sends for a page of another site, unless ``cors`` allows the page's origin.
-    /// Requests for images and scripts have no `Origin`. Their `Referer` contains the origin of the page, unless the
-    /// page hides it.
+    /// Returns true for a request that a browser sends for a page of another site, unless ``cors`` allows the page's
+    /// origin. Requests for images and scripts have no `Origin`. Their `Referer` contains the origin of the page,
+    /// unless the page hides it.
     private func isCrossSite(_ headers: Headers) -> Bool {
         guard headers["Sec-Fetch-Site"] == "cross-site" else { return false }
         let page = headers["Origin"] ?? headers["Referer"].map(Self.origin(of:))
@@ -269,7 +270,7 @@ extension Router {
     }
 }
 
-/// The host names that this server accepts; a request for another one gets 421 (RFC 9110, 15.5.20).
+/// The host names that this server accepts. A request for another host gets status 421 (RFC 9110, 15.5.20).
 ///
 /// The policy protects against DNS rebinding: an attacker loads a page and then changes the page's host name to resolve
 /// to 127.0.0.1. The browser then treats a server at that address as having the page's origin. Only the host name in
@@ -286,8 +287,8 @@ public enum HostPolicy: Sendable, Equatable {
         return Self.isLoopback(host) || listed.contains(host.lowercased())
     }
 
-    /// True when a host, with or without a port, is a loopback name of this machine: `localhost` in any case (RFC
-    /// 9110, 4.2.3), `[::1]`, or an address of 127.0.0.0/8.
+    /// Returns true when a host, with or without a port, is a loopback name of this machine: `localhost` in any case
+    /// (RFC 9110, 4.2.3), `[::1]`, or an address of 127.0.0.0/8.
     public static func isLoopback(_ authority: String) -> Bool {
         var authority = authority
         return authority.withUTF8 { text in
@@ -307,7 +308,7 @@ public enum HostPolicy: Sendable, Equatable {
 
     private static func isDigit(_ byte: UInt8) -> Bool { 0x30...0x39 ~= byte }
 
-    /// True for four decimal numbers of at most 255, the first of them `127`.
+    /// Returns true for four decimal numbers of at most 255, the first of them `127`.
     private static func isIPv4Loopback(_ host: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         guard host.starts(with: "127.".utf8) else { return false }
         var (dots, digits, number) = (0, 0, 0)

@@ -64,8 +64,8 @@ extension Inclusion {
         return holds
     }
 
-    /// Checks the elements from `after` on. Examines each element for which the narrow side has its own rules, and the
-    /// first of the elements that it treats the same.
+    /// Checks the elements from `after` on. Examines each element for which the narrow side has its own rules. The
+    /// narrow side treats all further elements equally, so only the first of them is examined.
     private mutating func impliesRemaining(
         _ part: ValueConstraints, _ rule: RuleRef, _ after: Int, _ keyword: String, _ wide: RuleRef
     ) -> Bool {
@@ -114,7 +114,7 @@ extension Inclusion {
         } && part.prefixLength < 100
     }
 
-    /// True when every element that satisfies the rule `counted` also satisfies the rule of the wide side.
+    /// Returns true when every element that satisfies the rule `counted` also satisfies the rule of the wide side.
     private mutating func covers(_ counted: RuleRef, _ rule: RuleRef) -> Bool {
         attempt { $0.includes([rule], in: counted) }.holds
     }

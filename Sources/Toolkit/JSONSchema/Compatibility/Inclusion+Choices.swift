@@ -44,7 +44,7 @@ extension Inclusion {
 
     // MARK: - Emptiness
 
-    /// True when it is certain that no value satisfies the constraints.
+    /// Returns true when it is certain that no value satisfies the constraints.
     mutating func isEmpty(_ facts: ValueConstraints, depth: Int = 2) -> Bool {
         if facts.isNothing { return true }
         if depth > 0, facts.values == nil, facts.kinds.subtracting(emptyKinds(facts, depth)).isEmpty { return true }
@@ -66,7 +66,8 @@ extension Inclusion {
         return hollow
     }
 
-    /// True when all values satisfy the rule `denied`, which they must violate. The constraints are then contradictory.
+    /// Returns true when all values satisfy the rule `denied`, which they must violate. The constraints are then
+    /// contradictory.
     private mutating func isCovered(_ facts: ValueConstraints, by denied: RuleRef) -> Bool {
         if facts.rules.contains(where: { areSame($0, denied) }) { return true }
         guard spend(), facts.nots.count <= 16 else { return false }
@@ -78,7 +79,7 @@ extension Inclusion {
 
     // MARK: - The wide side
 
-    /// True when the values of one kind satisfy one of the rules.
+    /// Returns true when the values of one kind satisfy one of the rules.
     mutating func impliesAny(_ part: ValueConstraints, _ rules: [Rule.ID], _ keyword: String, _ wide: RuleRef) -> Bool {
         var samples: [JSONText] = []
         for rule in rules {

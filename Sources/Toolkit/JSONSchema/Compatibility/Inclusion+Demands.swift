@@ -1,7 +1,7 @@
 import JSON
 
 extension Inclusion {
-    /// True when the values of one kind satisfy one keyword of the rule `wide`.
+    /// Returns true when the values of one kind satisfy one keyword of the rule `wide`.
     mutating func implies(
         _ part: ValueConstraints, _ requirement: KeywordRequirement, _ keyword: String, _ wide: RuleRef
     ) -> Bool {
@@ -142,7 +142,7 @@ extension Inclusion {
 }
 
 extension ValueConstraints {
-    /// True when all numbers of this range are in the range `wide`, both as integers and as doubles.
+    /// Returns true when all numbers of this range are in the range `wide`, both as integers and as doubles.
     func range(isInside wide: NumberRange) -> Bool {
         let integers = !kinds.contains(.written) || range.lowest >= wide.lowest && range.highest <= wide.highest
         let isWithoutDoubles = kinds.isDisjoint(with: [.integral, .fraction])
@@ -151,7 +151,7 @@ extension ValueConstraints {
 }
 
 extension Format {
-    /// True when every text of this format is also valid in the other format, according to the grammars.
+    /// Returns true when every text of this format is also valid in the other format, according to the grammars.
     func isIncluded(in other: Format) -> Bool {
         switch (self, other) {
         case (.uri, .uriReference), (.uri, .iri), (.uri, .iriReference), (.uriReference, .iriReference),

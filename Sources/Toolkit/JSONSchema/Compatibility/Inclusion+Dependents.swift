@@ -57,7 +57,7 @@ extension Inclusion {
         return adding(facts.dependentRules.filter { present.contains($0.name) }.map(\.rule), to: facts)
     }
 
-    /// True when every member name satisfies the rule.
+    /// Returns true when every member name satisfies the rule.
     mutating func impliesNames(_ part: ValueConstraints, _ rule: RuleRef, _ wide: RuleRef) -> Bool {
         if attempt({ $0.includes(part.propertyNames, kinds: .string, in: rule) }).holds { return true }
         var isSure = part.objects.contains { table in

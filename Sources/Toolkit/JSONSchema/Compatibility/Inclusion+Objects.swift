@@ -69,7 +69,7 @@ extension Inclusion {
 
     // MARK: - Members
 
-    /// True when the member with this name satisfies the rule if it is present.
+    /// Returns true when the member with this name satisfies the rule if it is present.
     private mutating func impliesMember(_ part: ValueConstraints, _ name: Name, _ rule: RuleRef) -> Bool {
         let children = part.children(named: name)
         if pair.isTrivial(rule) { return true }
@@ -93,7 +93,7 @@ extension Inclusion {
         add(Gap(pointer: pair.pointer(rule), text: text, samples: [], isTolerated: true))
     }
 
-    /// True when every member whose name matches the pattern satisfies the rule.
+    /// Returns true when every member whose name matches the pattern satisfies the rule.
     private mutating func impliesMatching(_ part: ValueConstraints, _ pattern: TextPattern, _ rule: RuleRef) -> Bool {
         if pair.isTrivial(rule) { return true }
         var names = part.knownNames.filter { pattern.matches($0.bytes) != false }
@@ -103,7 +103,7 @@ extension Inclusion {
         return impliesEach(part, names, rule) && impliesUnnamed(part, matching: pattern, excluded: [], rule, "", rule)
     }
 
-    /// True when every other member satisfies the rule: each member whose name is not in `names` and matches no
+    /// Returns true when every other member satisfies the rule: each member whose name is not in `names` and matches no
     /// pattern.
     private mutating func impliesOtherMembers(
         _ part: ValueConstraints, _ rule: RuleRef, _ names: Set<Name>, _ patterns: [TextPattern], _ keyword: String,

@@ -40,7 +40,7 @@ extension Inclusion {
         }
     }
 
-    /// False when one of the rules rejects the value.
+    /// Returns false when one of the rules rejects the value.
     private mutating func isPlausible(_ text: JSONText, _ part: ValueConstraints) -> Bool {
         guard let document = try? JSONDocument(text.bytes) else { return false }
         return part.rules.allSatisfy { holds(document.root, $0) != false }

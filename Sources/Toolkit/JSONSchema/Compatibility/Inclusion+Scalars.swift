@@ -123,6 +123,6 @@ extension Number {
 }
 
 extension KindSet {
-    /// True when this set contains the kind of the number.
+    /// Returns true when this set contains the kind of the number.
     fileprivate func holds(_ number: Number) -> Bool { !isDisjoint(with: number.isWhole ? .integer : .fraction) }
 }

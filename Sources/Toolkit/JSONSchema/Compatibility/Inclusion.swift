@@ -4,7 +4,7 @@ import JSON
 /// wide side). Collects the gaps in the proof.
 ///
 /// The rules of the narrow side are merged into `ValueConstraints`. The wide side is checked keyword by keyword.
-/// Alternatives of the narrow side are examined one by one. For alternatives of the wide side, one that can be proved
+/// Alternatives of the narrow side are examined one by one. For alternatives of the wide side, proving one alternative
 /// is sufficient. Each keyword that cannot be proved becomes a gap, with sample values that may violate it.
 struct Inclusion {
     let pair: VersionPair
@@ -15,7 +15,7 @@ struct Inclusion {
     var gaps: [Gap] = []
 
     private var proved: Set<Question> = []
-    /// The questions in `proved`, in the order in which they were asked, including those that are not answered yet.
+    /// The questions in `proved`, in the order in which they were asked. Questions without a result yet are included.
     private var trail: [Question] = []
     private var depth = 0
     private var trials = 0
@@ -45,8 +45,8 @@ struct Inclusion {
         equality = RuleEquality(pair)
     }
 
-    /// True when it is proved that every value of these kinds that satisfies all rules of `narrow` also satisfies
-    /// `wide`.
+    /// Returns true when it is proved that every value of these kinds that satisfies all rules of `narrow` also
+    /// satisfies `wide`.
     mutating func includes(_ narrow: [RuleRef], kinds: KindSet = .all, in wide: RuleRef) -> Bool {
         if pair.isTrivial(wide) || narrow.contains(where: { areSame($0, wide) }) { return true }
         let question = Question(narrow: narrow, kinds: kinds, wide: wide)
@@ -90,7 +90,7 @@ struct Inclusion {
 
     private static let groups: [KindSet] = [.null, .boolean, .number, .string, .array, .object]
 
-    /// True when every value that satisfies the constraints satisfies the rule.
+    /// Returns true when every value that satisfies the constraints satisfies the rule.
     mutating func covers(_ facts: ValueConstraints, _ wide: RuleRef) -> Bool {
         guard depth < Self.depthLimit else { return fail(wide, "", "is too deep to compare", samples: []) }
         depth += 1
@@ -116,7 +116,8 @@ struct Inclusion {
         return holds
     }
 
-    /// True when every value that satisfies the constraints, which allow only values of one kind, satisfies the rule.
+    /// Returns true when every value that satisfies the constraints, which allow only values of one kind, satisfies the
+    /// rule.
     private mutating func satisfies(_ part: ValueConstraints, _ wide: RuleRef) -> Bool {
         guard spend() else { return fail(wide, "", "is too large to compare", samples: []) }
         let rule = pair.rule(wide)
@@ -161,7 +162,7 @@ struct Inclusion {
             wide, "/" + check.keyword, narrower: "no longer accepts \(names)", wider: "now accepts \(names)", texts)
     }
 
-    /// False when one of the rules of the narrow side rejects the listed value.
+    /// Returns false when one of the rules of the narrow side rejects the listed value.
     private mutating func belongs(_ value: JSONValue, to part: ValueConstraints) -> Bool {
         part.rules.allSatisfy { holds(value, $0) != false }
     }

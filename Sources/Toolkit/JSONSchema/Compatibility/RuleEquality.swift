@@ -10,7 +10,7 @@ struct RuleEquality {
     private var verdicts: [Pair: Bool] = [:]
     private var assumed: [Pair] = []
     private var depth = 0
-    /// The remaining steps. When none are left, every comparison returns false, which is always a safe result.
+    /// The remaining steps. When no steps remain, every comparison returns false, which is always a safe result.
     private var steps = 100_000
 
     private struct Pair: Hashable {
@@ -49,7 +49,7 @@ struct RuleEquality {
         return isSame
     }
 
-    /// True when two keywords have the same requirement.
+    /// Returns true when two keywords have the same requirement.
     mutating func areSame(_ left: KeywordRequirement, _ one: Side, _ right: KeywordRequirement, _ other: Side) -> Bool {
         switch (left, right) {
         case (.kinds(let left), .kinds(let right)): return left == right
@@ -142,7 +142,8 @@ struct RuleEquality {
             }
     }
 
-    /// Compares lists of branches in any order. True when each branch equals a different branch of the other side.
+    /// Compares lists of branches in any order. Returns true when each branch of one list equals a different branch of
+    /// the other list.
     private mutating func areSame(set left: [Rule.ID], _ one: Side, _ right: [Rule.ID], _ other: Side) -> Bool {
         var free = right
         for rule in left {

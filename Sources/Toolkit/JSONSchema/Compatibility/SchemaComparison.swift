@@ -1,11 +1,11 @@
 public import JSON
 
-/// A comparison of two versions of a schema: their differences, and the readers that these break.
+/// A comparison of two versions of a schema: their differences, and the readers that the differences break.
 ///
 /// *Backward* compatible means that the new version accepts every value that the old version accepts. *Forward*
-/// compatible means the reverse. Neither can always be decided, so there are three results: yes, no and unknown. A yes
-/// is proved. A no has a witness, which is a value that was evaluated with both versions. Every other result is
-/// unknown.
+/// compatible means the reverse. Neither property can always be decided, so there are three results: yes, no and
+/// unknown. A yes is proved. A no has a witness, which is a value that was evaluated with both versions. Every other
+/// result is unknown.
 ///
 /// The proof (`Inclusion`) compares the rules of both versions separately for each kind of value and follows
 /// references. If a pair of rules occurs again inside its own proof, the inclusion is assumed to be true. This is a
@@ -49,9 +49,9 @@ public struct SchemaComparison: Sendable {
 
     /// Compares two schemas that were compiled with the same options.
     ///
-    /// - Parameter isLenient: true to count as compatible an optional member that only one version declares, if the
-    ///   other version allows unknown members. This is not exact, because data of the other version may contain a
-    ///   different value in this member.
+    /// - Parameter isLenient: true to tolerate an optional member that only one version declares, if the other version
+    ///   allows unknown members. The difference then counts as compatible. This is not exact, because data of the other
+    ///   version may contain a different value in this member.
     public init(old: Schema, new: Schema, mode: Mode, isLenient: Bool = false) {
         let pair = VersionPair(old: old, new: new)
         let findings = Direction.allCases.map { Finding(pair, $0, isLenient: isLenient) }
@@ -138,8 +138,8 @@ private struct WitnessCheck {
     let accepting: Schema
     let refusing: Schema
 
-    /// True when the version `accepting` accepts the value and the other version rejects it. False when an evaluation
-    /// exceeds its budget.
+    /// Returns true when the version `accepting` accepts the value and the other version rejects it. False when an
+    /// evaluation exceeds its budget.
     func succeeds(_ text: JSONText) -> Bool {
         // A sample that the parser rejects is not a witness.
         guard let document = try? JSONDocument(text.bytes) else { return false }

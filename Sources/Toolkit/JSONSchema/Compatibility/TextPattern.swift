@@ -44,7 +44,7 @@ struct TextPattern {
     /// All matching texts, if the pattern is a list of words; nil otherwise.
     var words: [[UInt8]]? { if case .words(let words) = form { words } else { nil } }
 
-    /// True when it is certain that every text that matches this pattern also matches the other pattern.
+    /// Returns true when it is certain that every text that matches this pattern also matches the other pattern.
     func isIncluded(in other: TextPattern) -> Bool {
         if source == other.source || other.form == .always { return true }
         switch (form, other.form) {
@@ -83,8 +83,8 @@ struct TextPattern {
         }
     }
 
-    /// True for a sequence of optional repetitions. Such a sequence matches every text, because it matches the empty
-    /// text.
+    /// Returns true for a sequence of optional repetitions. Such a sequence matches every text, because it matches the
+    /// empty text.
     private static func isAnything(_ nodes: ArraySlice<Pattern.Node>) -> Bool {
         nodes.allSatisfy { node in
             if case .loop(let repetition, _) = node { repetition.least == 0 } else { false }

@@ -2,8 +2,8 @@ import JSON
 
 /// All known constraints on one value, merged from rules of one or both versions.
 ///
-/// They form the narrow side of an ``Inclusion``. Constraints that this type cannot represent are omitted. A proof
-/// remains valid, because omitting a constraint only enlarges the set of values.
+/// The constraints form the narrow side of an ``Inclusion``. Constraints that this type cannot represent are omitted. A
+/// proof remains valid, because omitting a constraint only enlarges the set of values.
 struct ValueConstraints {
     /// The merged rules.
     var rules: Set<RuleRef> = []
@@ -100,7 +100,8 @@ extension ValueConstraints {
                 if let known { rules.insert(known) }
             }
             for row in table.patterns {
-                // If the match is undecided, no rule of this table can be assumed to apply to the member.
+                // If it is undecided whether the pattern matches, no rule of this table can be assumed to apply to the
+                // member.
                 guard let matches = row.pattern.matches(name.bytes) else {
                     isCovered = true
                     continue

@@ -8,7 +8,7 @@ enum Side: UInt8, Hashable, Comparable {
 }
 
 /// A rule of one of the two compared versions. A set can contain rules of both versions, because a condition of one
-/// version can restrict values of the other.
+/// version can restrict values of the other version.
 struct RuleRef: Hashable, Comparable {
     let side: Side
     let id: Rule.ID
@@ -35,7 +35,7 @@ struct VersionPair {
 
     func rule(_ ref: RuleRef) -> Rule { self[ref.side].rules[ref.id] }
 
-    /// True when the rule's own keywords show that every value satisfies it.
+    /// Returns true when the rule's own keywords show that every value satisfies it.
     func isTrivial(_ ref: RuleRef) -> Bool {
         let rule = rule(ref)
         return !rule.isFalse && rule.checks.isEmpty

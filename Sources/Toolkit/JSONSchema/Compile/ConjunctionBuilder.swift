@@ -22,7 +22,7 @@ struct ConjunctionBuilder {
         return result
     }
 
-    /// Returns the requirements of a rule, except those for which `isLeft` returns true.
+    /// Returns the requirements of a rule, except the requirements for which `isLeft` returns true.
     mutating func gather(_ rule: Rule.ID, leaving isLeft: (KeywordRequirement) -> Bool) -> Conjunction {
         let checks = rules[rule].checks.filter { !isLeft($0.requirement) }
         result.isFalse = rules[rule].isFalse

@@ -1,5 +1,5 @@
-/// The members and elements that each rule evaluates: those that it certainly evaluates when it passes, and those that
-/// it may evaluate.
+/// The members and elements that each rule evaluates. There are two sets: the parts that the rule certainly evaluates
+/// when it passes, and the parts that it may evaluate.
 ///
 /// If both sets are the same for the keywords beside an `unevaluated*` keyword, that keyword can be compiled like
 /// `additionalProperties`. Otherwise, the evaluated parts must be marked at run time.
@@ -36,8 +36,8 @@ struct Evaluated {
     /// The rules with an `unevaluated*` keyword for which the evaluated parts depend on the value.
     private(set) var needsMarks: Set<Rule.ID> = []
 
-    /// Analyzes the rules in this order. Skips the analysis if the schema has no `unevaluated*` keyword, as most
-    /// schemas.
+    /// Analyzes the rules in this order. Skips the analysis if the schema has no `unevaluated*` keyword, which is
+    /// usual.
     init(_ rules: [Rule], order: [Rule.ID], clock: CompileClock) throws(SchemaError) {
         let nothing = [Reach](repeating: Reach(), count: rules.count)
         (certain, possible, certainOutside, possibleOutside) = (nothing, nothing, nothing, nothing)
@@ -48,7 +48,7 @@ struct Evaluated {
         }
     }
 
-    /// True when a rule may evaluate parts that an enclosing `unevaluated*` keyword must consider.
+    /// Returns true when a rule may evaluate parts that an enclosing `unevaluated*` keyword must consider.
     func contributes(_ rule: Rule.ID) -> Bool { !possibleOutside[rule].isEmpty }
 
     private mutating func add(_ rule: Rule.ID, _ checks: [Check]) {

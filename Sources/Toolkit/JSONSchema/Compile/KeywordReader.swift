@@ -3,7 +3,7 @@ import JSON
 /// Reads the keywords of one schema object.
 ///
 /// The reader also rejects values with a wrong type. The check against the metaschema is not sufficient: it does not
-/// cover a place that is a schema only because a reference refers to it, and a custom metaschema may check nothing.
+/// cover a location that is a schema only because a reference refers to it, and a custom metaschema may check nothing.
 struct KeywordReader {
     let rule: Rule
     let value: JSONValue
@@ -144,7 +144,8 @@ struct KeywordReader {
         }
     }
 
-    /// Returns one requirement for both content keywords, at the position of the first of them.
+    /// Returns one requirement for both content keywords, at the position of the first of them. Nil when content is not
+    /// checked, and for the second keyword.
     private func content(_ keyword: Keyword, _ builder: RuleBuilder) -> KeywordRequirement? {
         guard builder.options.assertsContent else { return nil }
         let isBase64 = value["contentEncoding"]?.string == "base64"

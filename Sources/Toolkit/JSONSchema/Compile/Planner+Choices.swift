@@ -58,7 +58,7 @@ struct Discriminator {
     let member: Name
     /// The strings that each branch lists for the member.
     let values: [[Name]]
-    /// True when the branches have no other requirement on the member than one of these strings.
+    /// True when the only requirement of the branches on the member is that its value is one of these strings.
     let isEnough: Bool
 
     init?(_ branches: [Rule.ID], _ planner: Planner) {

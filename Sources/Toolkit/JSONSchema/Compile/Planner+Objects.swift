@@ -29,7 +29,7 @@ extension Planner {
         return Instruction(.dependentRequired, a: text(name), b: first, c: needs.count)
     }
 
-    /// The maximum number of required names in a table. Each needs one bit of a word.
+    /// The maximum number of required names in a table. Each name needs one bit of a word.
     private static var bits: Int { 64 }
 
     private mutating func requireFurther(_ names: [Name], into code: inout [Instruction]) {
@@ -111,8 +111,8 @@ extension Planner {
         return members
     }
 
-    /// Returns the rules of a part for a name: the rules for the name itself and those of matching patterns; nil when
-    /// there are none.
+    /// Returns the rules of a part for a name: the rules for the name itself and the rules of matching patterns; nil
+    /// when there are no such rules.
     private mutating func rules(
         for name: Name, in part: Conjunction.ObjectPart, _ named: [Name: [Rule.ID]]
     ) throws(SchemaError) -> [Rule.ID]? {

@@ -18,8 +18,8 @@ extension KindSet {
 }
 
 extension Planner {
-    /// Returns the instructions of a conjunction. The cheapest come first, and those that evaluate members and elements
-    /// come last.
+    /// Returns the instructions of a conjunction. The cheapest instructions come first, and the instructions that
+    /// evaluate members and elements come last.
     ///
     /// - Parameter marking: true for the conjunction of a single rule whose tables mark the parts that they evaluate.
     mutating func instructions(for given: Conjunction, marking: Bool = false) throws(SchemaError) -> [Instruction] {
@@ -92,7 +92,7 @@ extension Planner {
     // MARK: - Listed values
 
     /// Returns the instructions of `const` and `enum`; nil when no value can pass. Restricts the kinds of the
-    /// conjunction to those of the listed values.
+    /// conjunction to the kinds of the listed values.
     private mutating func values(_ all: inout Conjunction) throws(SchemaError) -> [Instruction]? {
         let kinds = all.kinds
         var lists = all.enums.map { list in list.filter { !KindSet(of: $0).isDisjoint(with: kinds) } }

@@ -188,7 +188,8 @@ struct Planner {
         return text
     }
 
-    /// Returns a hash table of the members. Its multiplier is the one that causes the fewest collisions, usually none.
+    /// Returns a hash table of the members. Its multiplier is the multiplier that causes the fewest collisions, usually
+    /// none.
     mutating func table(_ members: [(name: Name, slot: Slot)]) -> TextTable {
         var slots = members.map { member in
             var slot = member.slot

@@ -48,7 +48,8 @@ struct RuleBuilder {
             do throws(SchemaError) {
                 try registerReferences(of: next)
             } catch {
-                // References in a library document must be valid only if they are used. `read` reports these.
+                // References in a library document must be valid only if they are used. `read` reports invalid
+                // references that are used.
                 if place.document == 0 { throw error }
             }
             next += 1

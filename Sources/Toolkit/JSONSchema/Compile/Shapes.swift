@@ -25,7 +25,7 @@ struct Shapes {
 
     func target(_ rule: Rule.ID) -> Rule.ID { targets[rule] }
 
-    /// True when every value passes.
+    /// Returns true when every value passes.
     func isTrivial(_ rule: Rule.ID) -> Bool { trivial[rule] }
 
     private mutating func read(_ id: Rule.ID, _ rule: Rule) {

@@ -39,7 +39,8 @@ struct Vocabularies: OptionSet, Hashable {
     init(rawValue: UInt8) { self.rawValue = rawValue }
 }
 
-/// The keywords of a resource: the keywords of its dialect, except those of vocabularies that its metaschema omits.
+/// The keywords of a resource: the keywords of its dialect, except the keywords of vocabularies that its metaschema
+/// omits.
 struct Scope: Hashable {
     var dialect: Dialect
     var vocabularies: Vocabularies = .standard

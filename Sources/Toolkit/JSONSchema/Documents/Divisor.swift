@@ -73,9 +73,9 @@ struct Divisor: Sendable {
     private func divides(fraction real: Double) -> Bool {
         let scaled = real * power
         if power > 0, scaled < 0x1p51 {
-            // Below 2^51, adjacent decimals with this many places are different doubles, and the error of the product
-            // is less than one half. The rounded product is therefore the only candidate, and dividing back verifies
-            // it.
+            // Below 2^51, adjacent decimals with this number of places are different doubles, and the error of the
+            // product is less than one half. The rounded product is therefore the only candidate, and dividing back
+            // verifies it.
             let digits = scaled.rounded(.toNearestOrEven)
             return digits / power == real && UInt64(digits) % modulus == 0
         }

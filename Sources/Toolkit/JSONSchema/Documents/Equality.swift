@@ -1,9 +1,9 @@
 import Glibc
 
 extension NodeAccess {
-    /// True when two values are equal according to `const`, `enum` and `uniqueItems`: 1 equals 1.0, 0 equals -0.0, the
-    /// order of members is irrelevant, and strings are compared by their bytes. The recursion is at most as deep as the
-    /// shallower tree.
+    /// Returns true when two values are equal according to `const`, `enum` and `uniqueItems`: 1 equals 1.0, 0 equals
+    /// -0.0, the order of members is irrelevant, and strings are compared by their bytes. The recursion is at most as
+    /// deep as the shallower tree.
     static func areEqual(_ left: Node, _ right: Node) -> Bool {
         switch (left.kind, right.kind) {
         case (.string, .string): equalStrings(left, right)

@@ -4,8 +4,8 @@ import Glibc
 /// Reads jansson's structures directly, without calling the library. Visiting all nodes of a message of 600 bytes takes
 /// 2 ns per node, compared with 9 ns through the library's functions.
 ///
-/// The layout of these structures is not part of jansson's interface. The offsets below are those of version 2.14 on a
-/// 64-bit machine (`json_object_t`, `json_array_t`, `json_string_t` in jansson_private.h, `hashtable_t` and
+/// The layout of these structures is not part of jansson's interface. The offsets below are the offsets in version 2.14
+/// on a 64-bit machine (`json_object_t`, `json_array_t`, `json_string_t` in jansson_private.h, `hashtable_t` and
 /// `hashtable_pair` in hashtable.h). They are used only if `isTrusted` is true.
 enum LayoutAccess: NodeAccess {
     /// Offsets in bytes from the start of the structure.
@@ -30,8 +30,8 @@ enum LayoutAccess: NodeAccess {
         static let name = 40
     }
 
-    /// Up to this number of members, a member is searched linearly. jansson's lookup first hashes the name, which costs
-    /// as much as visiting this number of members.
+    /// The maximum number of members for which a member is searched linearly. jansson's lookup first hashes the name,
+    /// which costs as much as visiting this number of members.
     private static let searchedMembers = 8
 
     @inline(__always) private static func word<T: BitwiseCopyable>(

@@ -11,9 +11,9 @@ extension LayoutAccess {
     }
 }
 
-/// Compares the results of an access method with those of the documented functions. A value that was read at a wrong
-/// offset is only compared and never used as a pointer. The check follows only pointers from the documented functions,
-/// with one exception (see `agrees(onArray:)`).
+/// Compares the results of an access method with the results of the documented functions. A value that was read at a
+/// wrong offset is only compared and never used as a pointer. The check follows only pointers from the documented
+/// functions, with one exception (see `agrees(onArray:)`).
 enum LayoutCheck<Layout: NodeAccess> {
     static func passes() -> Bool {
         scalars() && [0, 1, 2, 7, 8, 9, 16, 17, 100, 1_000].allSatisfy { arrays(of: $0) && objects(of: $0) }
@@ -92,8 +92,8 @@ enum LayoutCheck<Layout: NodeAccess> {
         return check(object)
     }
 
-    /// Compares a tree and frees it. Returns false for nil, which means that memory could not be allocated. The safe
-    /// access method is then used.
+    /// Compares a tree and frees it. Returns false when `node` is nil, which means that memory could not be allocated.
+    /// The schema then uses the documented functions.
     private static func check(_ node: Node?) -> Bool {
         guard let node else { return false }
         defer { json_decref(node) }

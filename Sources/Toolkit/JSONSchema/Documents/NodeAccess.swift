@@ -1,7 +1,7 @@
 import CJansson
 
-/// An access method for parsed trees: `PublicAccess` or `LayoutAccess`. Code that runs for each node is generic and
-/// specialized for both, so that an access needs no branch, no witness call and no retain.
+/// A way to read parsed trees: `PublicAccess` or `LayoutAccess`. Code that runs for each node is generic and
+/// specialized for both types, so that an access needs no branch, no witness call and no retain.
 ///
 /// Callers must check the kind of a node first. Requesting the members of an array, for instance, is undefined
 /// behavior. Pointers are valid as long as the tree exists.
@@ -59,8 +59,8 @@ public enum NodeAccessChoice: String, Sendable, CaseIterable {
 /// retain nodes.
 typealias Node = UnsafeMutablePointer<json_t>
 
-/// The kind of a node. The raw values are those of jansson (`json_type`, jansson.h). A set of kinds is a mask with the
-/// bits `1 << rawValue`.
+/// The kind of a node. The raw values are the values of jansson's `json_type` (jansson.h). A set of kinds is a mask
+/// with the bits `1 << rawValue`.
 enum NodeKind: UInt8 {
     case object, array, string, integer, real, `true`, `false`, null
 

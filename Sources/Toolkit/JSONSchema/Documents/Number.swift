@@ -24,8 +24,8 @@ enum Number: Sendable, Equatable {
         return rounded == real ? 0 : rounded < real ? -1 : 1
     }
 
-    /// True for a double without a fraction, which is an `integer` since draft-06. The function does not use rounding,
-    /// which is a library call on old x86-64 processors.
+    /// Returns true for a double without a fraction, which is an `integer` since draft-06. The function does not use
+    /// rounding, which is a library call on old x86-64 processors.
     @inline(__always) static func isWhole(_ real: Double) -> Bool {
         real.magnitude >= 0x1p52 || Double(Int64(real)) == real
     }

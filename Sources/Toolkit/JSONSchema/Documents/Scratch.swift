@@ -86,7 +86,7 @@ public struct Scratch: ~Copyable, @unchecked Sendable {
         (used, total) = (MemoryLayout<Header>.stride, capacity)
     }
 
-    /// Allocates a new block that is at least twice as large as the previous one, within the limit. Repeated runs of
+    /// Allocates a new block that is at least twice as large as the previous block, within the limit. Repeated runs of
     /// the same size therefore soon need only one block. Returns false when the limit is reached or memory cannot be
     /// allocated.
     private mutating func grow(by bytes: Int) -> Bool {

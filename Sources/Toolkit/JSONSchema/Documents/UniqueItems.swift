@@ -31,7 +31,7 @@ extension NodeAccess {
 
     /// Checks an array with a hash table with open addressing that is at most half full. A slot contains the upper half
     /// of an element's hash and the element's number, starting at one. Elements are compared only if 32 bits of their
-    /// keyed hashes are equal, which senders cannot cause on purpose.
+    /// keyed hashes are equal. Senders do not know the key, so they cannot cause equal hashes on purpose.
     private static func hashedUniqueness(_ array: Node, _ count: Int, scratch: inout Scratch) -> Uniqueness {
         guard count <= Int(UInt32.max) / 4 else { return .exhausted }
         let capacity = 2 << (Int.bitWidth - (count - 1).leadingZeroBitCount)

@@ -71,7 +71,7 @@ extension Evaluator {
         return found
     }
 
-    /// True when a value of this kind can pass the branch.
+    /// Returns true when a value of this kind can pass the branch.
     @inline(__always) static func isPossible(_ branch: Branch, _ node: Node) -> Bool {
         node.kind == .real ? !branch.kinds.isDisjoint(with: .real) : branch.kinds.contains(node.kind.set)
     }

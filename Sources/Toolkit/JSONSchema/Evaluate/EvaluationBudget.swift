@@ -8,7 +8,7 @@ public struct EvaluationBudget: Sendable, Equatable {
 
     /// The remaining steps of evaluations, which are loops and calls.
     public var steps: Int
-    /// The remaining number of bytes of values that add steps to the budget, ten for each byte.
+    /// The remaining number of bytes of values that add steps to the budget. Each byte adds ten steps.
     public var bytes: Int
     /// The remaining steps of backtracking patterns.
     public var patternSteps: Int

@@ -22,8 +22,8 @@ extension Evaluator {
         return now.c != 0 && kind == .real && !now.kinds.isDisjoint(with: KindSet(real: Access.real(node)))
     }
 
-    /// Checks the length of a string. The number of bytes is usually sufficient: a string has at most this number of
-    /// code points, and at least a quarter of it.
+    /// Checks the length of a string. Usually the number of bytes is sufficient for the check: the number of code
+    /// points is at most the number of bytes, and at least a quarter of it.
     @inline(__always) static func isString(_ now: Instruction, _ node: Node) -> Bool {
         guard node.kind == .string else { return !now.isTyped }
         let bytes = Access.length(ofString: node)

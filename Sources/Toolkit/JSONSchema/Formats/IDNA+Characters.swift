@@ -130,8 +130,8 @@ extension IDNA.Characters.Text {
         neighbour(of: index, by: -1).flatMap { IDNA.Characters.traits(of: $0)?.isVirama } == true
     }
 
-    /// True when the nearest non-transparent characters on both sides are letters that join towards `index` (appendix
-    /// A.1).
+    /// Returns true when the nearest non-transparent characters before and after `index` are letters that join towards
+    /// `index` (appendix A.1).
     private func joinsLetters(around index: Int) -> Bool {
         let before = joining(from: index, by: -1)
         let after = joining(from: index, by: 1)

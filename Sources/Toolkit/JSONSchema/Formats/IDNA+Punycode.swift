@@ -63,8 +63,8 @@ extension IDNA {
             return nil
         }
 
-        /// Returns the length of `text` in Punycode. Returns nil when it is too long for a label, or when `code` is
-        /// given and differs from the encoding.
+        /// Returns the length of `text` in Punycode. Returns nil when the encoding is too long for a label, or when
+        /// `code` is given and differs from the encoding.
         static func length(of text: Characters.Text, spelled code: UnsafeBufferPointer<UInt8>?) -> Int? {
             var output = Output(code: code)
             for scalar in text where scalar < 0x80 { output.put(UInt8(scalar)) }

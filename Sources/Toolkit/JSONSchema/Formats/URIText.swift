@@ -97,7 +97,7 @@ extension Format {
         }
     }
 
-    /// True for a character of `ucschar` (RFC 3987), which excludes control characters, surrogates, private use
+    /// Returns true for a character of `ucschar` (RFC 3987), which excludes control characters, surrogates, private use
     /// characters and noncharacters. RFC 6570 uses the same set.
     static func isIRICharacter(_ scalar: UInt32) -> Bool {
         switch scalar {
@@ -107,7 +107,7 @@ extension Format {
         }
     }
 
-    /// True for a character of `iprivate` (RFC 3987).
+    /// Returns true for a character of `iprivate` (RFC 3987).
     static func isPrivateUse(_ scalar: UInt32) -> Bool {
         switch scalar {
         case 0xE000...0xF8FF, 0xF0000...0xFFFFD, 0x100000...0x10FFFD: true

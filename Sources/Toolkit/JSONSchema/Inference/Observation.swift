@@ -34,7 +34,8 @@ struct Observation {
         case .null: sorts.insert(.null)
         case .boolean: sorts.insert(.boolean)
         case .integer: sorts.insert(.integer)
-        // 1.0 also counts as a number, because this notation suggests that the number may have a fraction.
+        // A number such as 1.0 also counts as `number`, because this notation suggests that the number may have a
+        // fraction.
         case .real: sorts.insert(.number)
         case .string:
             sorts.insert(.string)
@@ -115,7 +116,7 @@ struct StringObservation {
 }
 
 extension Format {
-    /// True when a text has the format and probably not by accident. `note:x`, for instance, is a valid URI but
+    /// Returns true when a text has the format and probably not by accident. `note:x`, for instance, is a valid URI but
     /// probably not intended as one.
     fileprivate func isUnmistakable(_ text: [UInt8]) -> Bool {
         guard text.withUnsafeBufferPointer(accepts) else { return false }

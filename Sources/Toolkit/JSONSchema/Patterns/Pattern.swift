@@ -56,7 +56,7 @@ final class Pattern: @unchecked Sendable {
         }
     }
 
-    /// True when a text is a valid pattern (format `regex`). The limits on repetitions are not checked.
+    /// Returns true when a text is a valid pattern (format `regex`). The limits on repetitions are not checked.
     static func isSyntacticallyValid(_ source: UnsafeBufferPointer<UInt8>) -> Bool {
         var parser = Parser(source, limits: .standard)
         // The reason of an error is not needed.
@@ -71,8 +71,8 @@ enum PatternVerdict: Sendable, Equatable {
     case exhausted
 }
 
-/// A regular expression of ECMA-262 that must match a whole text. Matching takes at most a few milliseconds. If it
-/// would take longer, the result is that the text does not match.
+/// A regular expression of ECMA-262 that must match a whole text. Matching takes at most a few milliseconds. If
+/// matching would take longer, the text counts as not matching.
 public struct WholePattern: Sendable {
     /// The step budget of a match, which takes at most a few milliseconds.
     private static let steps = 100_000

@@ -110,8 +110,8 @@ struct PatternLimits: Sendable {
     /// The maximum number of cells in the table of an automaton. A cell has two bytes. A pattern that needs more cells
     /// is simulated.
     var automatonCells = 32_768
-    /// The maximum number of instructions that are visited while an automaton is built. Each takes about 10 ns. The
-    /// limit prevents a hostile pattern from using all the time for compiling a schema.
+    /// The maximum number of instructions that are visited while an automaton is built. Each visit takes about 10 ns.
+    /// The limit prevents a hostile pattern from using all the time for compiling a schema.
     var automatonWork = 100_000
 
     static let standard = PatternLimits()

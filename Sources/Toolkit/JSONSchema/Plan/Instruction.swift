@@ -48,7 +48,7 @@ enum Operation: UInt8 {
     /// A switch: the string of one member determines the branch that can pass. `a`: the switch table.
     case selectBranch
     case not
-    /// A condition. `a`: the program of `if`. `b`: `then`. `c`: `else`.
+    /// A condition. `a`: the program of `if`. `b`: the program of `then`. `c`: the program of `else`.
     case conditional
 
     // The following operations set or check the marks of evaluated members and elements.

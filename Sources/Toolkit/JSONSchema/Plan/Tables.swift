@@ -1,5 +1,5 @@
 /// The numbers of the two programs at the start of every plan: one accepts every value, and the other rejects every
-/// value. In the finished block, programs are offsets; the offset of the first one is also zero.
+/// value. In the finished block, programs are offsets; the offset of the first program is also zero.
 enum Programs {
     static let pass: UInt32 = 0
     static let fail: UInt32 = 1
@@ -89,7 +89,7 @@ struct ObjectTable: BitwiseCopyable {
     var additional = Programs.pass
     /// The program that checks the name of each member (`propertyNames`).
     var names = Programs.pass
-    /// True when there is a schema for other members, even one that passes everything.
+    /// True when there is a schema for other members, even a schema that accepts every value.
     var hasAdditional = false
     /// True when members whose names are not in the table are not restricted.
     var isOpen = true
@@ -115,7 +115,7 @@ struct ArrayTable: BitwiseCopyable {
     var contains: UInt32 = 0
     var containsCount: UInt32 = 0
     var isUnique = false
-    /// True when there is a schema for the elements after the prefix, even one that passes everything.
+    /// True when there is a schema for the elements after the prefix, even a schema that accepts every value.
     var hasRest = false
 }
 

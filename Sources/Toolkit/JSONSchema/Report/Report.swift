@@ -47,8 +47,8 @@ public struct ReportOptions: Sendable {
     public var placeBytes = 64 << 10
     /// The names of members whose content is never quoted. Names are compared case-insensitively.
     var redacted: Set<String> = ["password", "passwd", "secret", "token", "authorization", "api_key", "apikey"]
-    /// True to list the violations of all branches of `anyOf` and `oneOf`. False to list only those of the branch that
-    /// was probably intended.
+    /// True to list the violations of all branches of `anyOf` and `oneOf`. False to list only the violations of the
+    /// branch that was probably intended.
     public var listsEveryBranch = false
 
     /// Creates the default options.
@@ -56,8 +56,8 @@ public struct ReportOptions: Sendable {
 }
 
 extension Schema {
-    /// Returns the violations of a value. There are none for a valid value. Use it only for values with the verdict
-    /// `invalid`, because a report takes much longer than the verdict.
+    /// Returns the violations of a value; none for a valid value. Use it only for values with the verdict `invalid`,
+    /// because a report takes much longer than the verdict.
     ///
     /// - Parameter bytes: the length of the value's text in bytes; see ``verdict(on:bytes:scratch:)``.
     public func report(on value: JSONValue, bytes: Int? = nil, limit: Int = 50) -> Report {
@@ -66,7 +66,7 @@ extension Schema {
         return report(on: value, bytes: bytes, options: options)
     }
 
-    /// Returns the violations of a value, with these options. There are none for a valid value.
+    /// Returns the violations of a value, with these options; none for a valid value.
     public func report(on value: JSONValue, bytes: Int? = nil, options: ReportOptions) -> Report {
         var scratch = Scratch()
         switch verdict(on: value, bytes: bytes, scratch: &scratch) {

@@ -78,8 +78,8 @@ extension ViolationCollector {
         rules.indices.map { apply(rules[$0], value, place.keyword(String($0))) }
     }
 
-    /// Returns the violations that explain why no branch has passed. If possible, returns only those of the branch that
-    /// was probably intended, because all violations together would hide the actual error.
+    /// Returns the violations that explain why no branch has passed. If possible, returns only the violations of the
+    /// branch that was probably intended, because all violations together would hide the actual error.
     private func explain(
         _ rules: [Rule.ID], _ tried: [Outcome], _ check: Check, _ rule: Rule, _ value: JSONValue, _ place: Place
     ) -> Outcome {

@@ -84,7 +84,7 @@ extension ViolationCollector {
 
     // MARK: - Names that may be misspelt
 
-    /// Returns the members that a schema does not know. Only these can be misspellings of a missing member.
+    /// Returns the members that a schema does not know. Only such a member can be a misspelling of a missing member.
     private mutating func unknownMembers(
         among members: [(name: String, value: JSONValue)], to rule: Rule
     ) -> NameSuggester {

@@ -95,7 +95,7 @@ struct ViolationCollector {
         return !isExhausted
     }
 
-    /// True when further violations would not be listed. The check can then stop.
+    /// Returns true when further violations would not be listed. The check can then stop.
     func isFull(_ outcome: Outcome) -> Bool { outcome.found.count > options.limit }
 
     /// Returns the name that was probably intended; nil if no name is similar or no comparisons remain.

@@ -33,7 +33,8 @@ enum Percent {
     }
 
     /// Normalizes the escapes of a text. Escapes are in upper case, and unnecessary escapes are decoded. Each byte
-    /// outside ASCII is escaped, and so is a `%` that does not begin an escape. All other characters are unchanged.
+    /// outside ASCII is escaped. A `%` that does not begin an escape is also escaped. All other characters are
+    /// unchanged.
     static func normalised(_ text: some StringProtocol) -> String {
         var bytes: [UInt8] = []
         var rest = Substring(text).utf8
@@ -50,7 +51,7 @@ enum Percent {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// True for an unreserved character (RFC 3986 section 2.3).
+    /// Returns true for an unreserved character (RFC 3986 section 2.3).
     static func isUnreserved(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

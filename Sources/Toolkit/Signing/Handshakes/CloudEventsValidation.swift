@@ -64,7 +64,7 @@ public enum CloudEventsValidation {
     /// - Parameters:
     ///   - origin: the origin that the request contained.
     ///   - asksRate: true when the request asked for a rate.
-    ///   - header: returns the value of the response field with this name, compared case-insensitively.
+    ///   - header: returns the value of the response field with the given name, compared case-insensitively.
     /// - Returns: the rate that the receiver accepts; unlimited when the response contains no rate.
     /// - Throws: ``Refusal`` when the receiver has not consented.
     public static func grant(
@@ -98,7 +98,7 @@ public enum CloudEventsValidation {
         return HandshakeResponse(headers: headers)
     }
 
-    /// True for a DNS name, with or without a port. No other text is copied into a response header.
+    /// Returns true for a DNS name, with or without a port. No other text is copied into a response header.
     private static func isName(_ text: Substring) -> Bool {
         (1...255).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in

@@ -39,8 +39,8 @@ public enum Handshakes {
     /// The maximum length in bytes of a text that is returned.
     static let echoLimitBytes = 1024
 
-    /// Answers Slack's verification request: a post with the body `{"type":"url_verification","challenge":…}`. The post
-    /// is signed like any other post, so verify the signature first.
+    /// Responds to Slack's verification request: a post with the body `{"type":"url_verification","challenge":…}`. The
+    /// post is signed like any other post, so verify the signature first.
     ///
     /// - Parameters: the members `type` and `challenge` of the body, or `nil` if they are not strings.
     public static func slack(type: String?, challenge: String?) -> HandshakeResponse? {
@@ -48,7 +48,7 @@ public enum Handshakes {
         return .echo(challenge)
     }
 
-    /// Answers the verification request of Meta and of providers that use the same request: `GET
+    /// Responds to the verification request of Meta and of providers that use the same request: `GET
     /// ?hub.mode=subscribe&hub.verify_token=…&hub.challenge=…`.
     ///
     /// - Parameter tokens: the tokens that the owner has entered at the provider. The request must contain one of them.
@@ -69,7 +69,8 @@ public enum Handshakes {
         return .echo(challenge)
     }
 
-    /// Answers X's verification request, `GET ?crc_token=…`, with the HMAC of the token.
+    /// Responds to X's verification request, `GET ?crc_token=…`, with the HMAC of the token. Returns `nil` for any
+    /// other request.
     ///
     /// Anyone can send this request and thus obtain a signature of a token. The caller must therefore reject every post
     /// whose body satisfies `isToken`.
@@ -82,8 +83,8 @@ public enum Handshakes {
             contentType: "application/json", body: #"{"response_token":"sha256=\#(Base64.encode(code))"}"#)
     }
 
-    /// True when the bytes could be a token of X: 1 to 128 characters of Base64, in the standard or URL alphabet. False
-    /// for every JSON object, array or string.
+    /// Returns true when the bytes could be a token of X: 1 to 128 characters of Base64, in the standard or URL
+    /// alphabet. False for every JSON object, array or string.
     public static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
         (1...128).contains(bytes.count)
             && bytes.allSatisfy { byte in

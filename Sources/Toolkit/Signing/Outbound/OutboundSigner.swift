@@ -13,16 +13,16 @@ public struct OutboundSigner: Sendable {
     /// A header field.
     public typealias Field = (name: String, value: String)
 
-    /// The kinds of signatures. The raw values are their names in JSON. A webhook may use several kinds at once, for
-    /// instance while its receiver migrates from one to another.
+    /// The kinds of signatures. The raw values are their names in JSON. A post may carry several kinds, for instance
+    /// while the webhook's receiver migrates from one kind to another.
     public enum Signature: String, Sendable, CaseIterable {
         /// `webhook-signature: v1,…` of Standard Webhooks.
         case standard
         /// `webhook-signature: v1a,…` of Standard Webhooks, with a private key of the app. The public key is published.
         case standardEd25519 = "standard_ed25519"
         /// `x-hub-signature-256: sha256=…`, the format of GitHub, with the secret's text as the key. The header
-        /// contains only one signature. It uses the oldest active secret, because the receiver certainly knows that one
-        /// during a rotation.
+        /// contains only one signature. It uses the oldest active secret, because the receiver certainly knows this
+        /// secret during a rotation.
         case hub = "hub_sha256"
         /// `stripe-signature: t=…,v1=…`, the format of Stripe, with the secret's text as the key.
         case stripe

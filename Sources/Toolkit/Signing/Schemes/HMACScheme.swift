@@ -1,7 +1,7 @@
 import Text
 
-/// A scheme in which one header contains an HMAC over the body, possibly with other text before and after it. Most
-/// services use a scheme of this kind.
+/// A scheme in which one header contains an HMAC over the body, possibly with other text before and after the body.
+/// Most services use a scheme of this kind.
 public struct HMACScheme: SignatureScheme {
     /// The encoding of the digest in the header.
     public enum Encoding: String, Sendable, CaseIterable {
@@ -76,7 +76,7 @@ public struct HMACScheme: SignatureScheme {
             idHeader: settings.idHeader, idPointer: settings.idPointer, window: settings.window)
     }
 
-    /// Verifies a message and returns the sender's id of the delivery, or its place in the body.
+    /// Verifies a message and returns the sender's id of the delivery, or the location of the id in the body.
     ///
     /// - Throws: ``SignatureRejection`` when a header is missing or malformed, the timestamp is outside the window, or
     ///   no secret matches.

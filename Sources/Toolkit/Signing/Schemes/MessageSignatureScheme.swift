@@ -50,8 +50,8 @@ struct MessageSignatureScheme: SignatureScheme {
         guard let signatures = StructuredField.dictionary(try message.required("Signature")) else {
             throw .headerMalformed("Signature")
         }
-        // One valid signature is sufficient, because a proxy may have added another one. If no signature is valid, the
-        // reason of the last one is reported.
+        // One valid signature is sufficient, because a proxy may have added another signature. If no signature is
+        // valid, the reason of the last rejection is reported.
         var reason = SignatureRejection.mismatch
         for input in inputs {
             guard case .bytes(let signature)? = signatures.first(where: { $0.key == input.key })?.value else {

@@ -1,6 +1,6 @@
 /// Pusher: `X-Pusher-Signature: <hex>` over the body. The member `time_ms` of the body is the time of sending.
 ///
-/// `X-Pusher-Key` must be present, but its value, the name of the app, is not checked, because the signature already
+/// `X-Pusher-Key`, the name of the app, must not be missing. Its value is not checked, because the signature already
 /// proves knowledge of the secret.
 struct PusherScheme: SignatureScheme {
     private let code: HMACScheme

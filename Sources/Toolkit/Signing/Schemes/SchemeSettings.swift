@@ -16,7 +16,7 @@ public struct SchemeSettings: Sendable, Equatable {
 
     /// The header with the signature or the token; `nil` uses the default of the scheme.
     public var header: String?
-    /// The text before the digest or the token, such as `sha256=` or `Bearer `.
+    /// The text before the digest or the token, such as `sha256=` or `Bearer `; `nil` means that there is no such text.
     public var prefix: String?
     /// The encoding of the digest.
     public var encoding = HMACScheme.Encoding.hex
@@ -51,7 +51,7 @@ public struct SchemeSettings: Sendable, Equatable {
 }
 
 enum HeaderName {
-    /// True for a token (RFC 9110, 5.6.2).
+    /// Returns true for a token (RFC 9110, 5.6.2).
     static func isValid(_ name: String) -> Bool {
         !name.isEmpty
             && name.utf8.allSatisfy { byte in
@@ -65,7 +65,7 @@ enum HeaderName {
     }
 }
 
-/// The place of the sender's id of a delivery: a header if it is set, otherwise a JSON Pointer into the body.
+/// The location of the sender's id of a delivery: a header if it is set, otherwise a JSON Pointer into the body.
 struct IdentityPlace: Sendable {
     var header: String?
     var pointer: String?
@@ -81,8 +81,8 @@ struct IdentityPlace: Sendable {
 /// A secret that is sent unchanged in a header, without a signature.
 ///
 /// Many senders support only this method. The token proves that the sender knows the secret. It does not protect the
-/// body or the time, so an attacker who has seen one request can forge others. Use it only over TLS, and only if the
-/// sender supports no signature.
+/// body or the time, so an attacker who has seen one request can forge other requests. Use it only over TLS, and only
+/// if the sender supports no signature.
 struct TokenScheme: SignatureScheme {
     private let header: String
     private let prefix: String

@@ -5,14 +5,14 @@ import Text
 /// A scheme verifies the raw bytes of a message before the body is parsed. To add a scheme, add a file to this
 /// directory and a case to ``SignatureSchemes``.
 public protocol SignatureScheme: Sendable {
-    /// Verifies a message. Returns the sender's id of this delivery, or its place in the body.
+    /// Verifies a message. Returns the sender's id of this delivery, or the location of the id in the body.
     ///
     /// - Parameter now: the current time in Unix seconds, for schemes that sign a timestamp.
     /// - Throws: ``SignatureRejection`` when the message is not authentic.
     func verify(_ message: SignedMessage, at now: Int64) throws(SignatureRejection) -> DeliveryIdentity
 }
 
-/// The sender's id of a delivery, or its place in the body. A repeated delivery has the same id.
+/// The sender's id of a delivery, or the location of the id in the body. A repeated delivery has the same id.
 public enum DeliveryIdentity: Sendable, Equatable {
     /// The scheme has no id, or the sender omitted it.
     case none

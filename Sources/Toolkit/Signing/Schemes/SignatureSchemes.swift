@@ -88,8 +88,8 @@ public enum SignatureSchemeError: Error, Sendable, Equatable {
     case settingInvalid(SchemeSettings.Member)
 }
 
-/// An Ed25519 signature over a text that contains the body. The defaults are those of Discord: `X-Signature-Ed25519:
-/// <hex>` over the timestamp and the body, with the timestamp in `X-Signature-Timestamp`.
+/// An Ed25519 signature over a text that contains the body. The defaults are the settings of Discord:
+/// `X-Signature-Ed25519: <hex>` over the timestamp and the body, with the timestamp in `X-Signature-Timestamp`.
 struct Ed25519Scheme: SignatureScheme {
     private let keys: [Ed25519PublicKey]
     private let signatureHeader: String

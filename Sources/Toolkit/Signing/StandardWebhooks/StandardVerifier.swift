@@ -3,8 +3,8 @@ public struct StandardVerifier: Sendable {
     private let keys: [StandardVerificationKey]
     private let window: ReplayWindow
 
-    /// The maximum number of signatures in one header that are checked. Each may require an Ed25519 verification with
-    /// every key.
+    /// The maximum number of signatures in one header that are checked. Each signature may require an Ed25519
+    /// verification with every key.
     private static let tokenLimit = 16
 
     /// Creates a verifier with these keys.

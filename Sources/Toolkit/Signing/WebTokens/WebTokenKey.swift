@@ -159,8 +159,8 @@ public struct WebToken: Sendable {
     /// The signed text: the first two parts as received, with the dot between them.
     let signed: [UInt8]
 
-    /// Splits a token into its parts. Returns `nil` for a text that is not a token. Rejecting a text without two dots
-    /// costs almost nothing.
+    /// Splits a token into its parts. Returns `nil` for a text that is not a token. A text without two dots is rejected
+    /// at almost no cost.
     ///
     /// - Parameter text: the complete token. The caller must limit its length.
     public init?(_ text: String) {

@@ -3,7 +3,7 @@ import Locking
 import Synchronization
 
 /// Counts the calls of `malloc` and related functions on one thread. Calls by all libraries of this process are
-/// counted, except those of the C library itself.
+/// counted, except calls by the C library itself.
 ///
 /// The C library has no such counter. Other libraries call its functions through tables of addresses (ELF global offset
 /// tables). During a count, these tables contain functions that count and then call the original. Only `schema bench`
@@ -28,7 +28,7 @@ enum AllocationCount {
     nonisolated(unsafe) private static var realloc: Resize = { Glibc.realloc($0, $1) }
     nonisolated(unsafe) private static var memalign: AllocateAligned = { _, _, _ in ENOMEM }
 
-    /// Returns the number of allocations of `body`. Nil when the tables cannot be changed, or when a test allocation is
+    /// Returns the number of allocations of `body`; nil when the tables cannot be changed, or when a test allocation is
     /// not counted.
     static func during(_ body: () -> Void) -> Int? { turn.withLock { _ in count(during: body) } }
 

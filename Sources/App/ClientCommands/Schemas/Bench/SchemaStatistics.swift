@@ -31,7 +31,8 @@ struct SampledTime {
         var iterations = 1
         var taken = sample(iterations)
         while taken < sampling.nanoseconds {
-            // A tenth more than the estimate, and at most ten times as many, because a short sample is imprecise.
+            // The new number is a tenth above the estimate, but at most ten times the previous number, because a short
+            // sample is imprecise.
             let factor = min(10, 1.1 * Double(sampling.nanoseconds) / Double(max(taken, 1)))
             iterations = max(iterations + 1, Int(Double(iterations) * factor))
             taken = sample(iterations)

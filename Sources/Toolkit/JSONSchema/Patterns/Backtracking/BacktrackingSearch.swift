@@ -174,8 +174,8 @@ extension Pattern.Search {
 
     // MARK: Backtracking
 
-    /// Ends a lookaround whose content has matched. Removes its untried alternatives. Returns false for a negative
-    /// lookaround, which has failed.
+    /// Ends a lookaround whose content has matched, and removes its untried alternatives. Returns false for a negative
+    /// lookaround, because its content must not match.
     private mutating func finishLookaround() -> Bool {
         let index = attempts.indexOfLookaround
         let look = attempts[index]

@@ -25,11 +25,11 @@ extension Pattern {
             rows = Rows(bits: memory.keep(draft.bits), words: draft.words)
         }
 
-        /// True when a symbol belongs to the class of a `consume` or `run` instruction.
+        /// Returns true when a symbol belongs to the class of a `consume` or `run` instruction.
         @inline(__always)
         func accepts(_ row: Int32, _ symbol: Int) -> Bool { rows.accepts(Int(row), symbol) }
 
-        /// True when an instruction consumes a character with this symbol.
+        /// Returns true when an instruction consumes a character with this symbol.
         @inline(__always)
         func matchesSymbol(_ index: Int, _ symbol: Int) -> Bool {
             let instruction = instructions[index]
@@ -40,7 +40,7 @@ extension Pattern {
             }
         }
 
-        /// True when a symbol is a word character. Valid only if `usesWordBoundaries`.
+        /// Returns true when a symbol is a word character. Valid only if `usesWordBoundaries`.
         @inline(__always)
         func isWord(_ symbol: Int) -> Bool { rows.accepts(0, symbol) }
     }

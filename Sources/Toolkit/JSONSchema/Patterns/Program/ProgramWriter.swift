@@ -195,7 +195,7 @@ extension Pattern.ProgramWriter {
             + round(repetition, node, mustTake: true) + [.add(Instruction(code: .jump, a: start)), .place(out)]
     }
 
-    /// Writes optional iterations. Each of them may be skipped together with all later ones.
+    /// Writes optional iterations. An iteration may be skipped together with all later iterations.
     private mutating func optional(
         _ repetition: Pattern.Repetition, _ node: Pattern.Node, rounds: Int, _ copies: Int
     ) -> [Task] {

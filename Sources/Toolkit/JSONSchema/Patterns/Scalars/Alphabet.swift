@@ -58,8 +58,8 @@ extension Pattern {
 }
 
 extension Pattern.Alphabet {
-    /// The tables of the three lookup steps. Parts with a single symbol, which are by far the most, are stored once.
-    /// Other parts are not compared, because they are rarely equal.
+    /// The tables of the three lookup steps. Parts with a single symbol, which are by far the most frequent parts, are
+    /// stored once. Other parts are not compared, because they are rarely equal.
     private struct Tree {
         var planes: [UInt16] = []
         var blocks: [UInt16] = []

@@ -70,7 +70,7 @@ extension Pattern.Node {
         }
     }
 
-    /// True when an automaton cannot handle the node.
+    /// True when the node cannot be matched by an automaton.
     var needsBacktracking: Bool {
         switch self {
         case .lookaround, .backReference, .namedReference: true

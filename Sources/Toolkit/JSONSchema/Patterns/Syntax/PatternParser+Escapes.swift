@@ -9,7 +9,7 @@ extension Pattern.Parser {
         return .scalar(try characterEscape(start))
     }
 
-    /// Parses `\d \D \s \S \w \W \p{…} \P{…}`. The backslash has been read.
+    /// Parses `\d \D \s \S \w \W \p{…} \P{…}`; nil for any other escape. The backslash has been read.
     mutating func classEscape() throws(PatternError) -> Pattern.CharacterClass.Item? {
         if accept("d") { return .digits(negated: false) }
         if accept("D") { return .digits(negated: true) }
@@ -120,7 +120,7 @@ private func hexValue(_ byte: UInt8) -> UInt32? {
     return (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(letter) ? UInt32(letter - UInt8(ascii: "a") + 10) : nil
 }
 
-/// True for a character that `IdentityEscape` allows with the `u` flag: `SyntaxCharacter` and the slash.
+/// Returns true for a character that `IdentityEscape` allows with the `u` flag: `SyntaxCharacter` and the slash.
 private func isSyntaxCharacter(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "^"), UInt8(ascii: "$"), UInt8(ascii: "\\"), UInt8(ascii: "."), UInt8(ascii: "*"),

@@ -5,7 +5,7 @@ extension Pattern {
     ///
     /// Open groups are stored in an array, so that nested parentheses cannot exhaust the thread's stack.
     struct Parser {
-        /// An open group. The first one is the whole pattern.
+        /// An open group. The first open group is the whole pattern.
         fileprivate struct Level {
             var kind = Kind.plain
             /// The position of the opening parenthesis. `groupsBefore` is the number of preceding capturing groups.
@@ -27,7 +27,8 @@ extension Pattern {
         private var groupCount = 0
         private var open = [Level()]
         var groupNames: [[UInt32]: Int] = [:]
-        /// The `\k<name>` references found so far. They are resolved at the end, because a group may follow later.
+        /// The `\k<name>` references found so far. They are resolved at the end, because the group may come after the
+        /// reference.
         var namedReferences: [(name: [UInt32], offset: Int)] = []
         /// The highest number of a back reference (`\1`, `\2`…) found so far, with its position.
         var greatestReference = (number: 0, offset: 0)
@@ -68,8 +69,8 @@ extension Pattern.Parser.Level {
         return characters.map { .set($0) } ?? .choice(branches)
     }
 
-    /// The alternatives as one class, if each is a single character, as in `a|b|c`; nil otherwise. Every strategy
-    /// matches a class faster than a choice.
+    /// The alternatives as one class, if each alternative is a single character, as in `a|b|c`; nil otherwise. Every
+    /// strategy matches a class faster than a choice.
     private var characters: Pattern.CharacterClass? {
         var characters = Pattern.CharacterClass()
         for branch in branches {

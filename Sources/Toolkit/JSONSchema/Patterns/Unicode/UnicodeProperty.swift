@@ -88,7 +88,7 @@ enum UnicodeProperty: Hashable, Sendable {
 }
 
 extension UnicodeProperty {
-    /// True for a code point that can start the name of a group (ID_Start). `isIdentifierPart` is true for the
+    /// Returns true for a code point that can start the name of a group (ID_Start). `isIdentifierPart` is true for the
     /// following ones (ID_Continue).
     static func isIdentifierStart(_ scalar: UInt32) -> Bool { has(scalar, identifierStart) }
     static func isIdentifierPart(_ scalar: UInt32) -> Bool { has(scalar, identifierPart) }
