@@ -114,6 +114,7 @@ bench: build
 	@Benchmarks/run $(BINARY)
 	@scripts/fetch-nchan .build/nchan || true
 	@Benchmarks/streaming/run $(BINARY)
+	@Benchmarks/requests/run $(BINARY)
 	@Benchmarks/webhooks/run $(BINARY)
 	@Benchmarks/webhooks/letters $(BINARY)
 	@Benchmarks/schemas/run $(BINARY)
