@@ -89,6 +89,44 @@ import Testing
         }
     }
 
+    @Test("lasts as long as the user's last heartbeat said, also after a subscribe that says nothing")
+    func announced() async throws {
+        try await PubNubHarness.run { gateway in
+            func isPresent(after seconds: Int) async throws -> Bool {
+                gateway.clock.advance(by: .seconds(seconds))
+                try await gateway.service.presence.tick()
+                return try await gateway.get(Self.base + "/channel/room")["occupancy"]?.integer == 1
+            }
+            let poller = try WirePoller(gateway)
+            try await heartbeat("bob", "room", gateway, "&heartbeat=20")
+            // The event engine of the SDKs sends `ee` instead of the timeout.
+            _ = try await poller.batch("room", "0", "&ee=")
+            #expect(try await isPresent(after: 15))
+            #expect(try await !isPresent(after: 10))
+            // A user who has announced nothing stays present for 300 s.
+            _ = try await gateway.get(Self.base + "/channel/room/heartbeat?uuid=ana")
+            #expect(try await isPresent(after: 25))
+        }
+    }
+
+    @Test("does not repeat a join that a leave has ended to the next handshake")
+    func reloaded() async throws {
+        try await PubNubHarness.run { gateway in
+            try await gateway.publish("room", "1")
+            let poller = try WirePoller(gateway)
+            let names = "room,room-pnpres"
+            _ = try await poller.batch(names, "0")
+            _ = try await gateway.get(Self.base + "/channel/room/leave?uuid=bob")
+            // The heartbeat of the page comes after its handshake, and the page is then reloaded.
+            try await heartbeat("bob", "room", gateway)
+            try await gateway.publish("room", "2")
+            _ = try await gateway.get(Self.base + "/channel/room/leave?uuid=bob")
+            let start = try await poller.batch(names, "0").cursor
+            let next = try await poller.batch(names, start)
+            #expect(next.items.map { $0["d"]?["action"]?.string } == ["join"])
+        }
+    }
+
     @Test("begins with a join that reaches its own user, also when the heartbeat arrives before the handshake")
     func ownJoin() async throws {
         try await PubNubHarness.run { gateway in

@@ -17,6 +17,7 @@ public struct PubNubAPI: Sendable {
     let print = SubscribePrinter()
     let tokens = VerifiedTokenCache()
     let heartbeatJoins = HeartbeatJoins()
+    let presenceTimeouts = PresenceTimeouts()
 
     var limits: Limits { service.limits }
 

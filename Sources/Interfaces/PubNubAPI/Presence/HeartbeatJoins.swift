@@ -35,6 +35,13 @@ final class HeartbeatJoins: Sendable {
         }
     }
 
+    /// Removes the user's recorded joins of the channels, because the user leaves them.
+    func forget(_ channels: [String], of user: UserID) {
+        joins.withLock { joins in
+            for channel in channels { joins.remove(Key(user: user, channel: ExactText(channel))) }
+        }
+    }
+
     /// Removes and returns the earliest position before the user's recent joins of the channels; nil if there are no
     /// such joins. The joins are removed, so that only one handshake returns a position before them.
     func take(_ channels: [String], of user: UserID, at now: Timetoken) -> Timetoken? {

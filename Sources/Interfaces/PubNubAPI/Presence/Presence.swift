@@ -40,9 +40,9 @@ extension PubNubAPI {
             heartbeatJoins.record(
                 joining, of: UserID(user, in: keyset.app), after: try await chat.watermark(), at: service.clock.now)
         }
+        let duration = presenceTimeouts.duration(request.heartbeat, of: UserID(user, in: keyset.app), limits)
         try await chat.appear(
-            user, onAll: place.channels, for: request.heartbeat(limits), showing: place.states(request["state"], limits)
-        )
+            user, onAll: place.channels, for: duration, showing: place.states(request["state"], limits))
         return .presence { _ in }
     }
 
@@ -55,6 +55,8 @@ extension PubNubAPI {
         let place = try await place(request, chat) { channel in
             service.presence.isPresent(user, ChannelID(channel, in: keyset.app))
         }
+        // The next handshake must not return a position before a join that this leave ends.
+        heartbeatJoins.forget(place.channels, of: UserID(user, in: keyset.app))
         try await chat.disappear(user, fromAll: place.channels)
         return .presence { $0.member("action", "leave") }
     }

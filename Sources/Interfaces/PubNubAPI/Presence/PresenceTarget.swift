@@ -52,10 +52,10 @@ struct PresenceTarget: Sendable {
 }
 
 extension WireRequest {
-    /// The duration for which the user stays present after this request: the parameter `heartbeat` in seconds, limited
-    /// to 2...86 400. `Limits.presenceAge` if the parameter is absent or not positive.
-    func heartbeat(_ limits: Limits) -> Duration {
-        guard let seconds = self["heartbeat"].flatMap({ Int($0) }), seconds > 0 else { return limits.presenceAge }
+    /// The presence timeout that the request announces: the parameter `heartbeat` in seconds, limited to 2...86 400.
+    /// Nil if the parameter is absent or not positive.
+    var heartbeat: Duration? {
+        guard let seconds = self["heartbeat"].flatMap({ Int($0) }), seconds > 0 else { return nil }
         return .seconds(min(max(seconds, 2), 86_400))
     }
 

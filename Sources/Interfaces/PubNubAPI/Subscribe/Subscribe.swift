@@ -12,7 +12,10 @@ extension PubNubAPI {
     func getSubscribe(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(2), service)
         let chat = chat(keyset, for: request)
-        let wanted = try await SubscribeRequest(request, keyset, chat, polls)
+        var wanted = try await SubscribeRequest(request, keyset, chat, polls)
+        if let user = wanted.user {
+            wanted.duration = presenceTimeouts.duration(request.heartbeat, of: UserID(user, in: keyset.app), limits)
+        }
         guard wanted.cursor > .zero else {
             // The position is read before the user becomes present, so that a client that follows its own presence gets
             // its join event with the first poll.

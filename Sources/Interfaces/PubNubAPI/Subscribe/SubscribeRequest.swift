@@ -8,8 +8,8 @@ import JSON
 struct SubscribeRequest: Sendable {
     let subscriber: Subscriber
     let user: String?
-    /// The duration for which the user stays present after this request.
-    let duration: Duration
+    /// The duration for which the user stays present after this request; see ``PresenceTimeouts``.
+    var duration: Duration
     /// The channels on which this request makes the user present.
     let place: PresenceTarget
     let states: [(channel: String, state: JSONText)]
@@ -30,7 +30,7 @@ struct SubscribeRequest: Sendable {
         }
         cursor = try request.timetoken("tt") ?? .zero
         user = try request.user()
-        duration = request.heartbeat(chat.limits)
+        duration = request.heartbeat ?? chat.limits.presenceAge
         let filter = try request["filter-expr"].map { text throws(ChatError) in
             try Filter(text, dialect: .pubnub, limits: chat.limits)
         }
