@@ -22,7 +22,9 @@ struct EmitCommand: AsyncParsableCommand {
     var channel: String
 
     @Argument(
-        help: ArgumentHelp("The event's data: JSON, @FILE, or - for lines of JSON. Default: {}.", valueName: "json"))
+        help: ArgumentHelp(
+            "The event's data: JSON, @FILE, or - to emit one event for each line of JSON on the standard input. Default: {}.",
+            valueName: "json"))
     var json: String?
 
     @Option(help: "The event's type; default: 'custom'.")

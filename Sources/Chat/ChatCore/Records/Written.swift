@@ -12,8 +12,3 @@ extension Decided {
     /// Returns a record as this step wrote it; nil when the step did not write it.
     func record(_ key: RecordKey) -> Record? { records.first { $0.key == key } }
 }
-
-extension Timetoken {
-    /// The time in milliseconds since 1970, for events of built-in types.
-    var milliseconds: UInt64 { rawValue / (Self.ticksPerSecond / 1000) }
-}

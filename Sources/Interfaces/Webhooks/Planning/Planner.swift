@@ -100,7 +100,7 @@ final class Planner: Sendable {
                 if error.code == .conflict { continue }
                 failures += 1
                 logger.warning(
-                    "planning failed; trying again to queue deliveries",
+                    "cannot queue the deliveries of new events; trying again",
                     metadata: ["app": "\(app)", "error": "\(error.message)"])
                 // The loop's condition checks for cancellation.
                 try? await Task.sleep(for: min(.milliseconds(50 * failures), .seconds(2)))

@@ -98,7 +98,7 @@ public struct ReceiverVerification: Sendable {
     }
 
     private static func refused(_ why: String) -> ChatError {
-        ChatError(.invalid, "the receiver has not consented: \(why)", slug: "verification_failed")
+        ChatError(.invalid, "the webhook's receiver could not be verified: \(why)", slug: "verification_failed")
     }
 
     /// The error for a missing response. It contains only the class of the failure. Details about internal addresses
