@@ -45,7 +45,7 @@ import Testing
                     try await check(recorded, chat, cold, isUserToken, "\(story); \(user) in \(channel)")
                 }
                 let key = PresenceKey(.occupant, of: user, on: ChannelID(channel, in: ChatFixture.app))
-                let permitted = await room.service.presence.permitted([key])
+                let permitted = try await room.service.presence.permitted([key])
                 #expect(permitted.isEmpty == recorded.isBanned, "\(story); presence of \(user) in \(channel)")
                 let restriction = try? await room.chat.restriction(of: user, in: channel)
                 #expect(restriction == recorded.restriction, "\(story); restriction of \(user) in \(channel)")
