@@ -77,7 +77,9 @@ struct RunningGateway {
                 ? CheckResult("planner", .ok, "the deliveries of every event are queued")
                 : CheckResult(
                     "planner", .warning, "webhook deliveries are queued \(Int(lag)) s late",
-                    advice: "look for 'cannot queue the deliveries' in the log; if it is not there, the machine is overloaded"),
+                    advice:
+                        "look for 'cannot queue the deliveries' in the log; without it, the machine is overloaded"
+                ),
             open == 0
                 ? CheckResult("circuits", .ok, "the deliveries of all webhooks proceed")
                 : CheckResult(
