@@ -21,8 +21,8 @@ public struct EventSearch: Sendable {
 }
 
 extension ChatAccess {
-    /// The limits of one search: the number of events read from the selected channels, and the time. A search that
-    /// reaches a limit returns a partial page. The next search continues at the position of that page.
+    /// The maximum number of events that one search reads from the selected channels. A search that reaches this limit
+    /// or ``searchTime`` returns a partial page. The next search continues at the position of that page.
     private static let searchMost = 10_000
     private static let searchTime: Duration = .seconds(2)
 

@@ -47,8 +47,8 @@ public final class ChatService: Sendable {
     ///   - store: the store of presence; nil to store presence in the memory of this process.
     ///   - executor: the executor of the hub. Use the streaming loop, so that sending events to streams needs no thread
     ///     switch.
-    ///   - tasks: the same executor for tasks. A waiting task then resumes on that executor; with nil, it resumes
-    ///     through Swift's default pool.
+    ///   - tasks: the streaming loop as a task executor, so that the tasks of the hub resume on the loop after each
+    ///     wait; nil to run them in Swift's default pool.
     public init(
         engine: any Engine, presence store: (any PresenceStore)? = nil, limits: Limits = Limits(),
         clock: WallClock = .system, vault: Vault = Vault(), executor: any SerialExecutor,
@@ -181,9 +181,10 @@ public final class ChatService: Sendable {
         }
     }
 
-    /// Registers an observer of changed channel groups. The observer is called after a change with a revision that
-    /// includes the change. The response to the request waits for the observers. So a client that follows a group
-    /// follows its new channels before the change is confirmed.
+    /// Registers an observer of changed channel groups. After each change, the observer is called with a revision of
+    /// the directory that includes the change. The response to the request that made the change waits for the
+    /// observers. So a client that follows the group already follows the group's new channels when the response is
+    /// sent.
     public func observeGroups(_ body: @escaping @Sendable (Revision) async -> Void) {
         groupObservers.withLock { $0.append(body) }
     }
@@ -222,7 +223,7 @@ public final class LiveLimits: Sendable {
         }
     }
 
-    /// A retained reference, which `deinit` releases.
+    /// The newest limits, as a retained reference that `deinit` releases.
     private let newest: Atomic<Unmanaged<RecordEdition>>
 
     /// Creates the limits with their first values.

@@ -4,13 +4,14 @@ import Locking
 /// Keeps a module's in-memory copy of directory records up to date, so that requests need not wait for the store.
 ///
 /// The module has its own tables, and passes a function `apply` that stores the current state of one record in them.
-/// Reading, following and writing must all use the mirror. Otherwise a write could call `apply` after a later write
-/// did, and store an outdated record permanently. So the mirror serializes and counts the calls of `apply`. If `apply`
-/// was called after a record was read or written, the record is not applied but read again. After every commit, the
-/// newest state of the record is applied at least once: by its writer, or by the change that the directory reports.
+/// Reading, following and writing must all use the mirror. Otherwise `apply` could run for an older write after it ran
+/// for a newer write, and leave an outdated record in the tables. To prevent this, the mirror serializes and counts the
+/// calls of `apply`. If another call of `apply` happens while a record is read or written, the mirror reads the record
+/// again before it applies the record. After every commit, the newest state of the record is applied at least once: by
+/// its writer, or when the directory reports the change.
 public final class RecordMirror: Sendable {
-    /// Applies the current state of a record; `record` is nil when the record was removed. Calls are serialized. A call
-    /// must be quick, and must not call the mirror.
+    /// Stores the current state of a record in the module's tables; `record` is nil when the record was removed. The
+    /// mirror runs one call at a time. A call must be quick, and must not call the mirror.
     public typealias Apply = (_ key: RecordKey, _ record: Record?) -> Void
 
     private let kinds: Set<RecordKind>
@@ -29,8 +30,9 @@ public final class RecordMirror: Sendable {
         self.pause = pause
     }
 
-    /// Applies all records of a kind in an app. First read the revision of the directory, and afterwards call `follow`
-    /// from that revision: it applies the changes that were made during the load.
+    /// Calls `apply` with every record of one kind in an app. Read the revision of the directory before this call, and
+    /// pass that revision to `follow` after this call. `follow` then also applies the changes that were made during the
+    /// load.
     ///
     /// - Throws: the errors of the directory.
     public func load(_ kind: RecordKind, in app: AppID, _ apply: Apply) async throws(ChatError) {
@@ -42,13 +44,14 @@ public final class RecordMirror: Sendable {
         }
     }
 
-    /// Applies the changes after a revision, made on any node, until cancelled or until the engine closes.
+    /// Calls `apply` with every record that changes after a revision of the directory, on any node. Returns when the
+    /// task is cancelled or the engine closes.
     ///
     /// A read that fails is repeated until it succeeds, because giving up could leave a revoked key valid.
     ///
     /// - Parameters:
     ///   - isUnreadable: called once for a record whose first read fails.
-    ///   - afterwards: called after each change was applied; the next change waits for it.
+    ///   - afterwards: called after each changed record was applied. The next record is applied when this call returns.
     public func follow(
         from revision: Revision, _ apply: Apply, isUnreadable: (RecordKey, ChatError) -> Void = { _, _ in },
         afterwards: (RecordKey) async -> Void = { _ in }
@@ -126,8 +129,8 @@ public final class RecordMirror: Sendable {
         }
     }
 
-    /// Runs `body` if `apply` was not called since the counter of calls had the value `turn`. Returns true when `body`
-    /// ran.
+    /// Runs `body`, which calls `apply`, only if `apply` was not called since the counter of calls had the value
+    /// `turn`. Returns true when `body` ran.
     private func runIfCurrent(_ turn: UInt64, _ body: () -> Void) -> Bool {
         turns.withLock { now in
             guard now == turn else { return false }

@@ -3,8 +3,8 @@ import ChatModel
 /// An index of the followers of the event type `channel.activity`, by channel. A follower is a stream, poll or
 /// listener, or a webhook or subscription of an app.
 ///
-/// A stream or poll that has ended still counts for ``grace``, because its client may return and read missed events. A
-/// polling client has no sink attached to the hub between two polls.
+/// A stream or poll that has ended still counts as a follower for ``grace``, because its client may return and read
+/// missed events. Between two polls, a polling client is not attached to the hub.
 struct ActivityFollowers {
     /// The time for which a follower counts after its end. It covers the time for which ephemeral events can be read
     /// again, and the maximum time of a poll.
@@ -61,7 +61,8 @@ struct ActivityFollowers {
         streams[selection.channels.app]?.remove(follower.number, follower.selection, on: [channel])
     }
 
-    /// Marks a feed as ended. Its client may return within ``grace``.
+    /// Marks the follower with this selection as ended. It still counts as a follower for ``grace``, because its client
+    /// may return.
     mutating func end(_ selection: Selection, now: ContinuousClock.Instant = .now) {
         guard followers[selection] != nil else { return }
         followers[selection]?.end = now
@@ -69,7 +70,8 @@ struct ActivityFollowers {
         forgetEnded(now: now)
     }
 
-    /// Removes the followers that ended more than ``grace`` ago.
+    /// Removes the followers that ended at least ``grace`` ago. If more than ``endedMost`` ended followers remain, also
+    /// removes those that ended first.
     mutating func forgetEnded(now: ContinuousClock.Instant = .now) {
         var over = 0
         while over < ended.count, ended.count - over > endedMost || ended[over].end + Self.grace <= now {

@@ -12,7 +12,8 @@ import Synchronization
 final class ChannelActivity: Sendable {
     /// The minimum time between two announcements of a channel.
     static let interval: Duration = .seconds(1)
-    /// The number of channels that are announced concurrently. The store can commit concurrent announcements together.
+    /// The maximum number of announcements that run concurrently. The store can commit concurrent announcements
+    /// together.
     private static let atOnce = 32
 
     /// A channel with a message that is not announced yet, or with an announcement less than ``interval`` ago.
@@ -49,7 +50,7 @@ extension ChannelActivity {
     /// True when there is a follower of the type `channel.activity`. Costs one atomic read.
     var hasFollowers: Bool { isFollowed.load(ordering: .acquiring) }
 
-    /// Changes the followers.
+    /// Changes the followers with `body`, and updates ``hasFollowers``.
     func change(_ body: (inout ActivityFollowers) -> Void) {
         state.withLock { state in
             body(&state.followers)
@@ -66,7 +67,9 @@ extension ChannelActivity {
 }
 
 extension ChannelActivity {
-    /// Records a committed event. Only a stored message that is not a reply becomes the last message of its channel.
+    /// Records that the channel of a committed event has a message to announce. Ignores the event unless it is a stored
+    /// message, is not a reply, and its channel has a follower. Also ignores new channels while
+    /// `Limits.activityChannelsHeld` channels are recorded.
     func record(_ event: Event) {
         guard hasFollowers, event.type == BuiltInTypes.messageCreated,
             event.retention == .kept, event.draft.thread == nil
@@ -96,7 +99,7 @@ extension ChannelActivity {
         }
     }
 
-    /// Announces the last message of every channel that is due.
+    /// Announces the newest message of every channel with a new message and no announcement in the last second.
     func report() async {
         var due = removeDue(at: clock.now)[...]
         while !due.isEmpty {
@@ -155,7 +158,7 @@ extension ChannelActivity {
 
     /// Announces a message.
     ///
-    /// - Returns: false when the message is deleted.
+    /// - Returns: false when the message is deleted or no longer stored.
     private func report(_ message: Event) async throws(ChatError) -> Bool {
         let app = message.channel.app
         let keys = [
@@ -190,7 +193,13 @@ extension ChannelActivity {
         return draft
     }
 
-    /// Creates a draft of a `channel.activity` event about a channel.
+    /// Creates a draft of a `channel.activity` event.
+    ///
+    /// - Parameters:
+    ///   - place: the channel on which the event is sent.
+    ///   - name: the name of the channel that the event describes.
+    ///   - channel: the record of the described channel; nil when it has none.
+    ///   - print: prints the further members of the event's data.
     static func draft(
         on place: ChannelID, about name: String, _ channel: ChannelRecord?, _ print: (inout JSONWriter) -> Void
     ) -> EventDraft {

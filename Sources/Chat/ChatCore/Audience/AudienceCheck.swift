@@ -7,10 +7,11 @@ struct AudienceCheck {
     let access: UserAccess
     /// True when the stream names the channel and the channel is open to non-members.
     let isSubscribed: Bool
-    /// The users whose messages this user has blocked.
+    /// The users whose messages, mentions and channel activity the stream's user has blocked.
     let blocked: Set<ExactText>
 
-    /// Returns true when the event's audience includes this device and the user has not blocked the event's author.
+    /// Returns true when the event's audience includes this device. Returns false for a message, message update,
+    /// mention or channel activity by a user whom the stream's user has blocked.
     func admits(_ event: Event) -> Bool {
         if !blocked.isEmpty, Self.words.contains(event.type), let author = event.user,
             blocked.contains(ExactText(author))
@@ -38,8 +39,8 @@ struct AudienceCheck {
 }
 
 extension Selection {
-    /// Returns true when a device's stream may receive events of a channel: a channel name in the selection subscribes
-    /// to the channel, and a pattern selects among the channels to which the user has a relation.
+    /// Returns true when the selection names the channel, or when one of its patterns matches the channel's name. Does
+    /// not check whether the user has a relation to the channel.
     func covers(_ channel: ExactText) -> Bool {
         channels.names.contains(channel) || channels.contains(ChannelID(channel.text, in: channels.app))
     }
@@ -51,7 +52,8 @@ extension Selection {
         return audienceCheck(viewer, channel).admits(event)
     }
 
-    /// Returns the check for events on a channel for a viewer, as of the hub's position.
+    /// Returns the check for a viewer and a channel. The check uses the viewer's relations to channels after the last
+    /// event that the hub has distributed.
     func audienceCheck(_ viewer: Viewer, _ channel: ExactText) -> AudienceCheck {
         AudienceCheck(
             viewer: viewer, access: viewer.userMemberships.place(in: channel)?.access ?? [],

@@ -1,10 +1,11 @@
 public import ChatModel
 
-/// The events that a device's stream may receive, as of one moment of the hub. It is used to read missed events away
-/// from the hub's executor.
+/// The rules that decide which past events a device's stream may receive, copied from the hub at one moment. With a
+/// copy, missed events can be read away from the hub's executor.
 ///
-/// The snapshot applies the user's current relations to past events. It covers the channels in which the user is now.
-/// In each channel, it admits events from the time at which the user joined or entered it.
+/// The snapshot applies the user's current relations to past events, and covers the channels of
+/// ``Selection/heardNames``. For events before a relation began (``ChannelPosition/since``), the relation does not
+/// count, unless it is a ban.
 public struct AudienceSnapshot: Sendable {
     let channels: ChannelSet
     private let selection: Selection
@@ -41,8 +42,9 @@ public struct AudienceSnapshot: Sendable {
 }
 
 extension Selection {
-    /// The channels under which the index lists a device's stream: the channels that the selection names, and the
-    /// channels of the user that its patterns select.
+    /// The channels under which the hub's index lists a device's stream: the channels that the selection names, and
+    /// those that its patterns match among the channels to which the user has a relation. Empty for a selection without
+    /// a viewer.
     var heardNames: [ExactText] {
         guard let viewer else { return [] }
         let picked = viewer.userMemberships.channels.filter { !channels.names.contains($0) && covers($0) }
@@ -58,7 +60,7 @@ extension Hub {
     ///   - names: the channels that the stream selects by name.
     ///   - directory: the source of memberships, restrictions and blocks.
     ///   - board: the store of presence, which has the participants of open channels.
-    ///   - pendingDeletions: the deletions that the records do not reflect yet.
+    ///   - pendingDeletions: the deleted channels whose membership records are not removed yet.
     /// - Throws: the errors of the store; `.unavailable` when the hub is not running.
     func viewer(
         of user: UserID, on device: String?, naming names: Set<ExactText>, from directory: any Directory,
@@ -74,7 +76,8 @@ extension Hub {
         defer { listenerIndex.endLoad() }
         let reading = try await MembershipSnapshot.read(
             user, naming: unknown, from: directory, board, pendingDeletions: pendingDeletions, now: now)
-        // Before the loaded records are used, all events that they may reflect must be distributed.
+        // The loaded records may already reflect recent events. The hub must distribute these events before the records
+        // are used.
         let newest = try await log.watermark(of: user.app)
         guard await reach(newest) else { throw ChatError.notListening }
         for (name, isPrivate) in reading.named {
@@ -109,8 +112,8 @@ extension Hub {
 
 extension Hub {
     /// Distributes an event to the feeds, using each user's relation to the channel at the time of the event. If the
-    /// event changes the relation of a user, both the old and the new relation count. So a joining user receives the
-    /// join, and a leaving user receives the leave.
+    /// event changes the relation of a user, both the old and the new relation count. So a user who joins or leaves the
+    /// channel receives the event that reports this.
     ///
     /// - Parameter feeds: the feeds that match before any relation has changed.
     func distributeAmongViewers(_ trial: inout FeedMatching, _ feeds: [Feed]) {

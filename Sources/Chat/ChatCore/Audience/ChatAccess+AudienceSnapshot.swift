@@ -27,7 +27,8 @@ extension ChatAccess {
         return unheard
     }
 
-    /// Checks that the caller may read one channel: its scope and patterns, and the access of its user.
+    /// Checks that the caller has the scope `read`, that the caller's patterns cover the channel, and that the caller's
+    /// user, if any, may read the channel's events.
     ///
     /// - Throws: `.malformed` for a bad name; `.forbidden` without the right to read the channel.
     func requireAccess(of name: String) async throws(ChatError) {
@@ -39,7 +40,8 @@ extension ChatAccess {
 }
 
 extension ChatAccess {
-    /// Returns a selection for a user, and for a device of the user if one is given.
+    /// Returns a copy of a selection for the stream of a user. The stream receives only events that are for this user
+    /// and this device. `device` is nil when the client sent no device id.
     ///
     /// A channel name in the selection also subscribes to the channel. A pattern only selects among the channels to
     /// which the user has a relation. Call this before you attach the selection to the hub, because it loads the user's

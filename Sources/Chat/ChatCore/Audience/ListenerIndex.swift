@@ -1,6 +1,7 @@
 import ChatModel
 
-/// The users for whom streams receive events. Belongs to the hub.
+/// An index of the users for whom streams receive events, and of the channels that these streams select by name. Used
+/// by the hub only.
 struct ListenerIndex {
     private struct Entry {
         weak var userMemberships: UserMemberships?
@@ -12,15 +13,16 @@ struct ListenerIndex {
 
     private var entries: [AppID: [ExactText: Entry]] = [:]
     private var names: [ChannelID: Name] = [:]
-    /// The number of viewers that are being loaded. `recent` has the changes since the first of these loads began.
+    /// The number of viewers whose memberships are being read from the store. While it is not zero, `recent` collects
+    /// the changes of memberships since the first of these reads began.
     private var loads = 0
     private(set) var recent: [MembershipEvent] = []
-    /// The number of entries, and the number of entries added since the last sweep. A sweep removes the entries whose
-    /// memberships are released.
+    /// The number of entries for users and channels, including entries whose weakly referenced object is released.
+    /// `fresh` is the number of entries added since the last sweep, which removes such entries.
     private var count = 0
     private var fresh = 0
-    /// Memberships that were requested recently, oldest first. They stay in memory so that a series of polls does not
-    /// read the store each time.
+    /// The memberships of users for whom a selection was requested recently, oldest request first. They stay in memory
+    /// so that a series of polls does not read the store each time.
     private var kept: [(userMemberships: UserMemberships, until: Timetoken)] = []
 
     /// True while no stream receives events for a user. The audiences of events are then not examined.
@@ -45,8 +47,10 @@ struct ListenerIndex {
 
     func named(_ channel: ChannelID) -> SubscribedChannel? { names[channel]?.channel }
 
-    /// Returns the object that is shared by all streams that select a channel by name. If no stream has named the
-    /// channel before, the object is created with the state read from the store, and recent changes are applied to it.
+    /// Returns the object that all streams share that select a channel by name. If there is no such object, creates it
+    /// and applies the recent changes of the channel to it.
+    ///
+    /// - Parameter isPrivate: the state of a new object, as read from the store.
     mutating func name(_ channel: ChannelID, isPrivate: Bool) -> SubscribedChannel {
         if let known = named(channel) { return known }
         let made = SubscribedChannel(isPrivate: isPrivate)
@@ -65,8 +69,9 @@ struct ListenerIndex {
         }
     }
 
-    /// Removes entries whose memberships are released. A caller may request memberships without attaching a stream, so
-    /// no other event removes these entries. Runs after a number of insertions that is proportional to the size.
+    /// Removes the entries whose object is released. A caller may request memberships without attaching a stream, so no
+    /// other event removes these entries. Does nothing unless more than 64 entries, and more than half of all entries,
+    /// were added since the last sweep.
     private mutating func sweep() {
         guard fresh > 64, fresh > count / 2 else { return }
         fresh = 0
@@ -105,8 +110,8 @@ struct ListenerIndex {
     }
 }
 
-/// A channel that users' streams select by name, as of the hub's position. All streams that name the channel share one
-/// object, so a change of the channel is stored once.
+/// A channel that users' streams select by name, in its state after the last event that the hub has distributed. All
+/// streams that name the channel share one object, so a change of the channel is stored once.
 ///
 /// Safe to share between tasks, because it is read and changed on the hub's executor only.
 final class SubscribedChannel: @unchecked Sendable {

@@ -1,7 +1,7 @@
 import ChatModel
 
-/// One user's relations to all channels, as of the hub's position. The object exists while a stream receives events for
-/// that user.
+/// One user's relations to all channels, after the last event that the hub has distributed. The object exists while a
+/// stream receives events for the user, and for up to a minute after the last request for such a stream.
 ///
 /// The relations are read from the store once. Afterwards, each distributed event updates them, in the order of the
 /// log. So every event is checked against the relations at the time of the event.
@@ -49,7 +49,8 @@ final class UserMemberships: @unchecked Sendable {
 // MARK: - Change
 
 extension UserMemberships {
-    /// Begins a transition: adds the new relation to the previous one, until `apply` completes the transition.
+    /// Begins a change of the user's relation to a channel: adds the new relation to the previous relation. Both count
+    /// until ``apply(_:in:)`` completes the change.
     func begin(_ step: MembershipTransition, in channel: ExactText, at timetoken: Timetoken) {
         guard isLoaded else { return }
         let before = places[channel] ?? ChannelPosition(access: [], since: timetoken)
@@ -58,7 +59,7 @@ extension UserMemberships {
         places[channel] = ChannelPosition(access: before.access.union(before.access.after(step)), since: since)
     }
 
-    /// Completes a transition: removes the relation that the transition ends.
+    /// Completes a change that ``begin(_:in:at:)`` has begun: removes the relation that the change ends.
     func apply(_ step: MembershipTransition, in channel: ExactText) {
         guard isLoaded, let access = places[channel]?.access.after(step) else { return }
         if access.isEmpty { places[channel] = nil } else { places[channel]?.access = access }
@@ -120,6 +121,7 @@ extension UserMemberships {
 /// A user's relation to one channel, and the time at which it began.
 struct ChannelPosition: Sendable {
     var access: UserAccess
-    /// The time at which the user joined, entered or was invited to the channel. Older events are not for the user.
+    /// The time at which the user joined, entered or was invited to the channel; zero when the time is unknown. Older
+    /// events are not for the user as a member or participant.
     var since: Timetoken
 }

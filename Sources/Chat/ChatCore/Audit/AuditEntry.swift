@@ -16,7 +16,8 @@ public struct AuditEntry: Sendable, Equatable {
     public var refusal: String?
 }
 
-/// An operation and its caller, with the facts that are known before it is executed.
+/// An administrative operation and its caller: the part of an audit entry that is known before the operation is
+/// executed.
 public struct AuditOperation: Sendable, Equatable {
     /// The action: a kind of resource, a dot and a verb, such as `key.create` or `webhook.delete`.
     public var action: String

@@ -116,7 +116,8 @@ extension AuditLog {
     /// True when more than a tenth of the maximum number of entries was written since the last sweep.
     var isDue: Bool { unswept.load(ordering: .relaxed) > limits.auditEntries / 10 }
 
-    /// Removes entries that are too old, and the oldest entries above the maximum number.
+    /// Removes the entries of an app that are older than `Limits.auditKept`. If more than `Limits.auditEntries` entries
+    /// remain, also removes the oldest ones: first those that ``frequent`` selects, then any others.
     func sweep(_ app: AppID) async throws(ChatError) {
         unswept.store(0, ordering: .relaxed)
         let edge = AuditEntry.id(clock.now.adding(.zero - limits.auditKept))
@@ -130,7 +131,8 @@ extension AuditLog {
         }
     }
 
-    /// Removes the oldest entries that a filter selects, at most `most`. Each page is one commit.
+    /// Removes the oldest entries that a filter selects, at most `most`. Entries are read in pages; each page is
+    /// removed in its own commit.
     ///
     /// - Parameter edge: the id before which entries are removed; nil for no such bound.
     private func remove(
@@ -193,7 +195,7 @@ extension ChatService {
 /// The audit entry of an operation that is being executed. Code that writes records for the operation adds the entry to
 /// its commit.
 ///
-/// The current entry is a task-local value, so that modules need not pass it to each other.
+/// The entry is bound to the task-local value ``current``, so that modules need not pass it to each other.
 public final class PendingAuditEntry: Sendable {
     /// The entry of the operation that the current task executes; nil when there is none.
     @TaskLocal public static var current: PendingAuditEntry?

@@ -15,8 +15,8 @@ final class ChannelAccessCache: Sendable {
     private struct State: Sendable {
         /// The apps that have channel records or restrictions, or had some since the start.
         var apps: Set<AppID> = []
-        /// A revision of the directory. The cache entries of all records that changed up to this revision are already
-        /// forgotten.
+        /// The newest revision of the directory whose changes have reached the cache: the cache entries of all records
+        /// that changed up to this revision are already forgotten.
         var revision: Revision = 0
         /// The apps that have restrictions, or had some since the start. A subset of `apps`.
         var restricted: Set<AppID> = []
@@ -43,7 +43,8 @@ final class ChannelAccessCache: Sendable {
         directory.observe { [weak self] in self?.forget($0) }
     }
 
-    /// Finds the apps that need checks. Must finish before the first request.
+    /// Finds the apps that have channel records or restrictions; the emits of other apps need no checks. Must finish
+    /// before the first request.
     func load() async throws(ChatError) {
         let revision = try await directory.revision()
         state.withLock { $0.revision = max($0.revision, revision) }
@@ -95,13 +96,15 @@ final class ChannelAccessCache: Sendable {
 }
 
 extension ChannelAccessCache {
-    /// Returns true when a user of the app may be muted or banned.
+    /// Returns true when the app has restrictions, or had some since the start. When false, no user of the app is muted
+    /// or banned.
     func restrict(_ app: AppID) -> Bool { state.withLock { $0.restricted.contains(app) } }
 
     /// Returns true when the app needs checks: it has channel records or restrictions, or had some since the start.
     func hasRules(_ app: AppID) -> Bool { state.withLock { $0.apps.contains(app) } }
 
-    /// Returns the current revision when the app needs no checks; nil when it may need some.
+    /// Returns the current revision of the directory when the app has no channel records and no restrictions, so that
+    /// its emits need no checks. Returns nil when ``hasRules(_:)`` is true.
     func revisionIfNoRules(of app: AppID) -> Revision? {
         state.withLock { $0.apps.contains(app) ? nil : $0.revision }
     }
@@ -113,7 +116,7 @@ extension ChannelAccessCache {
         return if let known = known(person, in: channel) { known } else { try await read(person, in: channel) }
     }
 
-    /// Returns the cached access; nil when a record must be read first.
+    /// Returns the rules and rights from the cache; nil when the cache lacks one of them and a record must be read.
     private func known(_ person: UserChannelKey?, in channel: ChannelID) -> ChannelAccess? {
         // The cached rights in a channel that is being deleted may be outdated.
         if person != nil, pendingDeletions.concern(channel) { return nil }

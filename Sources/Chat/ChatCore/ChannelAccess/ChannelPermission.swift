@@ -66,8 +66,8 @@ extension ChatAccess {
 // MARK: - Checks in the step that commits
 
 extension ChatAccess {
-    /// The keys of the records that ``require(_:of:in:_:)`` reads in a decision. A decision is a step that reads and
-    /// changes records in one commit.
+    /// The keys of the records that ``require(_:of:in:_:)`` reads in a decision, which is a step that reads and changes
+    /// records in one commit. Empty when `user` is nil.
     func rightsKeys(of user: String?, in name: String) -> [RecordKey] {
         guard let user else { return [] }
         return [
@@ -76,8 +76,8 @@ extension ChatAccess {
         ]
     }
 
-    /// Requires a permission in the step that commits the user's change. So nothing by a banned user is stored after
-    /// the ban is committed.
+    /// Requires a permission for a user, from the records in the snapshot of the decision that commits the user's
+    /// change. So nothing by a banned user is stored after the ban is committed.
     func require(
         _ permission: ChannelPermission, of user: String?, in name: String, _ snapshot: RecordSnapshot
     ) throws(ChatError) {

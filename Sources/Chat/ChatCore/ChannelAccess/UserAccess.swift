@@ -2,9 +2,9 @@ import ChatModel
 
 /// The relations of a user to a channel, and the rules that follow from them.
 ///
-/// A request derives the set from the records (``UserRights/access(at:)``). The hub derives it once for the streams,
-/// and then updates it with each event that reports a change (``after(_:)``). During a change, the set may contain both
-/// the old and the new relation.
+/// For a request, the relations are derived from the user's records (``UserRights/access(at:)``). For streams, the hub
+/// derives the relations from the records once, and then updates them with each event that reports a change
+/// (``after(_:)``). During a change, the set may contain both the old and the new relation.
 struct UserAccess: OptionSet, Sendable {
     let rawValue: UInt8
 
@@ -13,7 +13,7 @@ struct UserAccess: OptionSet, Sendable {
     /// The user has entered an open channel.
     static let inside = UserAccess(rawValue: 4)
     static let banned = UserAccess(rawValue: 8)
-    /// The user may not write. A banned user is also muted.
+    /// The user may not write. Set for requests only, where a banned user is also muted; the hub ignores mutes.
     static let muted = UserAccess(rawValue: 16)
     /// The relations of a member: invited or joined.
     static let member: UserAccess = [.invited, .joined]

@@ -77,8 +77,8 @@ struct UserRights: Sendable, Equatable {
 }
 
 extension RecordSnapshot {
-    /// Returns the rights of a user in a channel. The decision must request the keys of the membership, the restriction
-    /// and the cascade deletion.
+    /// Returns the rights of a user in a channel. The decision must request the keys of three records: the membership,
+    /// the restriction, and the deletion of the channel (``CascadeDeletionRecord``).
     func rights(of user: String, in channel: String, _ app: AppID) -> UserRights {
         UserRights(
             isOwnChannel: ExactText(user) == ExactText(channel), state: membership(of: user, in: channel, app)?.state,
@@ -90,6 +90,6 @@ extension RecordSnapshot {
 struct ChannelAccess: Sendable {
     var channel = ChannelRules()
     var user = UserRights()
-    /// The revision of the directory at which both were valid.
+    /// The revision of the directory at which `channel` and `user` were valid.
     var revision: Revision
 }

@@ -16,7 +16,7 @@ struct ChannelValues<Value: Equatable & Sendable>: Sendable {
 
     /// Creates values with new keys.
     ///
-    /// - Throws: `.conflict` when a key already exists; the errors of `set`.
+    /// - Throws: `.conflict` when a key already exists; `.tooMany` when the channel would have more than `most` keys.
     mutating func create(_ new: [ExactText: Value], most: Int) throws(ChatError) -> Change {
         if let known = new.keys.filter({ values[$0] != nil }).min() {
             throw ChatError(.conflict, "the channel already has the key '\(known)'; change its value with PATCH")

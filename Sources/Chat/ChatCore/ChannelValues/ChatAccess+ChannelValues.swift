@@ -1,10 +1,11 @@
 import ChatModel
 import JSON
 
-/// The storage and the events of one kind of channel values: metadata or metacounters.
+/// Describes one kind of channel values, metadata or metacounters: the kind of their record, and the form of the values
+/// in the record and in events.
 struct ValueKind<Value: Equatable & Sendable>: Sendable {
     let kind: RecordKind
-    /// The prefix of the types of the events.
+    /// The prefix of the types of the events, such as `channel.metadata` in `channel.metadata.updated`.
     let subject: String
     /// The member of the event's `data` that contains the values.
     let member: StaticString
@@ -122,7 +123,10 @@ extension ChatAccess {
 }
 
 extension ChannelValuesContext {
-    /// Returns the audience of the events of a change. Checks the rights of the actor and the required version first.
+    /// Checks that the actor may change the values and that the stored values have the required version. Then returns
+    /// the audience of the events that announce the change.
+    ///
+    /// - Throws: `.forbidden` with the slug `not_operator`; `.stale` when the version differs.
     fileprivate func audience(_ snapshot: RecordSnapshot) throws(ChatError) -> Audience {
         let channel = channelRecord(snapshot)
         if isGuarded { try actor.requireOperator(of: channel) }

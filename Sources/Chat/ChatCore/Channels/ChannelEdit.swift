@@ -33,8 +33,8 @@ public struct ChannelEdit: Sendable {
         channel.custom = custom.applied(to: channel.custom)
     }
 
-    /// Replaces all fields of a record, and clears the fields that are not given. JSON that differs only in white space
-    /// is not changed.
+    /// Sets every field of the record that an edit can contain, and clears the fields with the value `keep`. JSON that
+    /// differs only in white space is not changed.
     func replace(in channel: inout ChannelRecord) {
         channel.name = nil
         channel.description = nil

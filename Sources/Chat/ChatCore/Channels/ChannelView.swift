@@ -93,8 +93,9 @@ extension ChannelRecord {
         return Base64.encodeURL(Array(sha256(Array(text.utf8)).prefix(16)))
     }
 
-    /// Returns further changes for a commit that replaces the channel by `next`, or deletes the channel when `next` is
-    /// nil. If the channel is no longer distinct, the changes remove the record that maps its first members to its id.
+    /// Returns the record changes to add to a commit that replaces the channel by `next`, or deletes the channel when
+    /// `next` is nil. If the commit makes the channel no longer distinct, the changes remove the record that maps the
+    /// channel's first members to its id. Otherwise there are none.
     func endingDistinct(before next: ChannelRecord?, in app: AppID) -> [RecordChange] {
         guard isDistinct, next?.isDistinct != true, let distinctKey else { return [] }
         return [RecordChange(DistinctChannelRecord.key(distinctKey, in: app), body: nil)]

@@ -72,8 +72,9 @@ extension ChatAccess {
 }
 
 extension RecordFilter {
-    /// Returns ``UserAccess/mayKnow(_:)`` as a filter. It selects channels that are not private, channels of which the
-    /// user is a member or to which the user is invited, and the channel with the user's own name.
+    /// A filter for the channels that a user may see, by the rule of ``UserAccess/mayKnow(_:)``. It selects channels
+    /// that are not private, channels of which the user is a member or to which the user is invited, and the channel
+    /// with the user's own name. When `user` is nil, only channels that are not private.
     fileprivate static func known(to user: String?) -> RecordFilter {
         let kinds = ChannelKind.allCases.filter(\.isPrivate)
         let isPrivate = RecordFilter.or(kinds.map { .compare(field: "kind", .equal, .string($0.rawValue)) })

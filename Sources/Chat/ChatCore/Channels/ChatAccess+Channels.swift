@@ -63,12 +63,13 @@ extension ChatAccess {
     /// Deletes the record of a channel with its members, restrictions, metadata and metacounters. Requires an operator
     /// of the channel. The events of the channel are not deleted.
     ///
-    /// One commit deletes the channel; after it, no user is a member or restricted. The records of members and
-    /// participants are removed later, if necessary after the next start.
+    /// One commit deletes the channel. After this commit, no user is a member, muted or banned. The records of
+    /// memberships and restrictions, and the presence of users in an open channel, may be removed later, if necessary
+    /// after the next start.
     ///
     /// - Returns: true when there was a record.
-    /// - Throws: `.forbidden` for a caller who is not an operator; `.stale` when `precondition` names a version that
-    ///   the record does not have, or when there is no record.
+    /// - Throws: `.forbidden` for a caller who is not an operator; `.stale` when `precondition` requires another
+    ///   version of the record, or requires a record and there is none.
     @discardableResult public func delete(
         channel name: String, precondition: RecordChange.Precondition = .none, by named: String? = nil
     ) async throws(ChatError) -> Bool {

@@ -115,8 +115,8 @@ extension ChatAccess {
     }
 
     /// Checks that the actor may create the record of a channel with this name. The creator of a record becomes the
-    /// channel's operator, and can exclude all other users. So only an app may create a record for a name with stored
-    /// events, for another user's name, or for a channel of reports.
+    /// channel's operator, and can exclude all other users. So only a credential with the scope `manage` may create a
+    /// record for a name with stored events, for another user's name, or for a channel of message reports.
     ///
     /// - Throws: `.forbidden` with the slug `name_in_use`.
     func requireUnused(_ channel: ChannelRecord, by actor: Actor) async throws(ChatError) {
@@ -124,7 +124,7 @@ extension ChatAccess {
         let records = try await directory.read([
             ChannelRecord.key(channel.id, in: app), UserRecord.key(channel.id, in: app),
         ])
-        // If the channel has a record, the caller reports that later.
+        // A channel that already has a record is not rejected here: the caller of this method handles it.
         guard records[0] == nil else { return }
         let isOthers = records[1] != nil && actor.user.map { ExactText($0) != ExactText(channel.id) } ?? true
         let isModerators = Self.channel(moderatedOn: channel.id) != nil
@@ -136,8 +136,8 @@ extension ChatAccess {
             slug: "name_in_use")
     }
 
-    /// Creates the record and its first members. The events have this order: the channel, its creator, the other
-    /// members, the member count.
+    /// Returns the decision that creates the record of a channel and its first members. Its events announce, in this
+    /// order: the channel, its creator, the other members, and the number of members.
     func first(
         _ channel: ChannelRecord, _ users: [String], _ snapshot: RecordSnapshot, by actor: Actor
     ) throws(ChatError) -> Decision<Written<ChannelView>> {
@@ -212,8 +212,8 @@ extension ChatAccess {
 }
 
 extension ChannelRecord {
-    /// Changes the kind of the channel. A channel can change only between `group` and `public`, because the members of
-    /// any other kind have no meaning in another kind.
+    /// Changes the kind of the channel. A channel can change only between `group` and `public`. The two users of a
+    /// direct channel are fixed, and an open channel has no members, so these kinds cannot change.
     ///
     /// - Throws: `.conflict` with the slug `kind_fixed` for any other change.
     fileprivate mutating func set(_ kind: ChannelKind) throws(ChatError) {

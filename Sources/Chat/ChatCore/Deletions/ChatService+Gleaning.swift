@@ -35,8 +35,9 @@ extension ChatService {
         return page
     }
 
-    /// Returns true when the record can be removed. The record of a permanently deleted message is stored for a while,
-    /// so that a repeated deletion of the message succeeds without an effect.
+    /// Returns true when the record of a message can be removed: the message is no longer stored, or was permanently
+    /// deleted at least `Limits.repeatWindow` ago. Until then, the record lets a repeated deletion of the message
+    /// succeed without an effect.
     private func isOver(_ message: MessageRecord, in app: AppID) async throws(ChatError) -> Bool {
         if let deletion = message.deletion, deletion.isHard {
             return deletion.at.adding(limits.repeatWindow) <= clock.now
@@ -61,7 +62,8 @@ extension ChatService {
             guard let record = snapshot[key].flatMap({ MessageRecord($0) }) else { return Decision(()) }
             var decision = Decision((), changes: [RecordChange(key, body: nil)])
             if record.deletion == nil, let root, var thread = snapshot[root].flatMap({ MessageRecord($0) }) {
-                // The event is gone, so the author of the reply is unknown: subtract a reply without an author.
+                // The removed message was a reply. Its event is no longer stored, so its author is unknown: the
+                // thread's count is reduced without an author.
                 thread.thread.remove(by: nil)
                 decision.changes.append(thread.change(in: app))
             }

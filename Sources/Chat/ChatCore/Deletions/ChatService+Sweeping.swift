@@ -35,7 +35,8 @@ extension ChatService {
         try await empty(channel)
         for kind in [RecordKind.membership, .restriction] { try await remove(kind, of: sweep, in: channel.app) }
         _ = try await decide([key]) { snapshot in
-            // If the channel was deleted again meanwhile, more records remain, so its record is not removed.
+            // If the channel was created and deleted again meanwhile, more records remain. The record of the deletion
+            // is then not removed.
             guard snapshot[key].flatMap({ CascadeDeletionRecord($0) }) == sweep else { return Decision(()) }
             return Decision((), changes: [RecordChange(key, body: nil)])
         }

@@ -1,7 +1,8 @@
 import ChatModel
 import Locking
 
-/// The deleted channels that still have records to remove. These records are hidden from all readers.
+/// The deleted channels with records of memberships or restrictions that are not removed yet. These records are hidden
+/// from all readers.
 ///
 /// The list is nearly always empty. An entry that remains too long does no harm, because it hides only records that are
 /// older than the deletion.
@@ -29,7 +30,8 @@ final class PendingDeletions: Sendable {
     /// Adds the channels that are deleted on any node, until cancelled or until the engine closes.
     func follow(from revision: Revision) async { await mirror.follow(from: revision, update) }
 
-    /// Adds the deletions in a commit of this node. Must be called before the next request is processed.
+    /// Adds the deleted channels of a commit that this node has made, and removes the channels whose deletion the
+    /// commit completes. Must be called before the next request is processed.
     func record(_ changes: [RecordChange]) {
         for change in changes where change.key.kind == .sweep {
             update(
@@ -48,7 +50,8 @@ final class PendingDeletions: Sendable {
     /// Returns true when a deleted channel with this name still has records to remove.
     func concern(_ channel: ChannelID) -> Bool { channels.withLock { $0[channel] != nil } }
 
-    /// Returns true when a record with this time of change belongs to a deleted channel with this name.
+    /// Returns true when a record that last changed at `updated` belongs to a deleted channel with this name, and not
+    /// to a newer channel with the same name.
     func hide(_ updated: Timetoken, of channel: ChannelID) -> Bool {
         channels.withLock { channels in channels[channel].map { updated <= $0 } ?? false }
     }

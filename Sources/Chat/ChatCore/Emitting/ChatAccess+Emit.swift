@@ -133,7 +133,7 @@ extension ChatAccess {
         return min(channelAccess.revision, parent.revision)
     }
 
-    /// Returns the audience that a draft gets when it is emitted.
+    /// Returns the audience that the event of a draft gets, from the draft and from the rules of its channel.
     func audience(of draft: EventDraft) async throws(ChatError) -> Audience {
         guard hasChannelRules else { return draft.audience }
         return Self.audience(
@@ -267,7 +267,9 @@ extension ChatAccess {
     }
 
     /// Checks the caller's rights, and the names and sizes of a draft. Sets the fields of the draft that follow from
-    /// the call: app, user, device and trace. The log relies on these checks and does not repeat them.
+    /// the call: app, user, device and trace. The event log relies on these checks and does not repeat them.
+    ///
+    /// - Throws: `.malformed`, `.forbidden` or `.tooLarge`.
     func check(_ draft: inout EventDraft) throws(ChatError) {
         try caller.require(.emit)
         let name = draft.channel.name
@@ -313,7 +315,7 @@ extension ChatAccess {
 }
 
 extension ChatError {
-    /// True when the checks rejected the event before the log was called.
+    /// True for the error codes with which checks reject an event before the log is called.
     fileprivate var isRefusal: Bool {
         switch code {
         case .malformed, .forbidden, .tooLarge, .invalid, .tooMany: true

@@ -32,7 +32,8 @@ public enum CloudEventHeaders {
         return attributes
     }
 
-    /// A value without its optional quotes, percent-decoded exactly once (section 3.1.3.2).
+    /// Returns a value without its optional quotes, percent-decoded exactly once (section 3.1.3.2). Nil when an escape
+    /// is invalid or the result is not UTF-8.
     private static func decoded(_ value: String) -> String? {
         let bytes = Array(value.utf8)
         guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else {

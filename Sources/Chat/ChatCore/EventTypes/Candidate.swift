@@ -4,8 +4,8 @@ import JSONSchema
 import Locking
 
 /// A candidate schema of an event type. Events of the type are checked against it after they are stored, and only the
-/// results are counted. The schema is stored with the app. The counts are in the memory of this node, and start when
-/// the candidate is set or the node starts.
+/// results are counted. The schema is stored as a setting of the app. The counts are in the memory of this node, and
+/// start at zero when the candidate is set or the node starts.
 final class Candidate: Sendable {
     private struct Counts {
         var accepted = 0
@@ -56,7 +56,8 @@ final class Candidate: Sendable {
         RecordKey(.setting, idPrefix + type, in: app)
     }
 
-    /// Returns the name of the event type when a record is a candidate; nil for any other setting.
+    /// Returns the name of the event type whose candidate is stored under this key; nil for the key of any other
+    /// setting.
     static func typeName(of key: RecordKey) -> ExactText? {
         key.id.hasPrefix(idPrefix) ? ExactText(key.id.dropFirst(idPrefix.count)) : nil
     }
@@ -102,9 +103,10 @@ extension ChatError.FieldError {
     fileprivate func isAlike(_ other: Self) -> Bool { schema == other.schema && keyword == other.keyword }
 }
 
-/// The results of checking the events stored since a candidate was set.
+/// The results of checking stored events against a candidate on this node, since the candidate was set or the node
+/// started.
 public struct CandidateReport: Sendable {
-    /// An error of the candidate, and the number of events in which it was the first error found.
+    /// An error that the candidate finds in events, and the number of events in which it was the first error found.
     public struct Sample: Sendable {
         /// The error and its location in the payload.
         public var fault: ChatError.FieldError

@@ -79,7 +79,8 @@ extension ChatAccess {
         }
     }
 
-    /// Returns the version that was added; the newest version when the newest already has the proposed schema.
+    /// Returns the version that was added and `isNew` true. When `proposed` is nil, the newest version already has the
+    /// proposed schema; it is returned with `isNew` false.
     private func resolved(
         _ proposed: SchemaVersion?, of type: EventType
     ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {

@@ -10,7 +10,8 @@ public struct Validation: Sendable {
     public var version: Int?
     /// True when the schema accepts the payload.
     public var isValid: Bool
-    /// The first violations; empty for a valid payload.
+    /// The first violations; empty for a valid payload. If a limit ended the validation, one fault with the keyword
+    /// `limit`.
     public var faults: [ChatError.FieldError] = []
     /// True when there are more violations than `faults` lists.
     public var isTruncated = false

@@ -21,7 +21,8 @@ final class CompileQueue: Sendable {
     /// The number of waiting jobs.
     var waitingCount: Int { state.withLock { $0.waiting.values.reduce(0) { $0 + $1.count } } }
 
-    /// Runs `work` when its turn in the queue comes.
+    /// Waits until `work` is the next job of the queue, and then runs `work` away from the event loop. Apps with
+    /// waiting jobs take turns.
     ///
     /// - Throws: `abandoned` when the task was cancelled while it waited; the errors of `work`.
     func run<Result: Sendable>(

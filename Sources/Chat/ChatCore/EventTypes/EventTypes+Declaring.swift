@@ -31,7 +31,10 @@ extension EventTypes {
         try await directory.read(EventType.recordKey(name, in: app)).flatMap { EventType($0) }
     }
 
-    /// Returns the type with new settings, or a new type when `old` is nil. Must be called in the compile queue.
+    /// Returns the type with new settings, or a new type when `old` is nil. Stores nothing. Must be called in the
+    /// compile queue.
+    ///
+    /// - Parameter others: the number of further new types in the same commit, for the limit `Limits.typesPerApp`.
     func declaring(
         _ name: String, _ settings: EventTypeSettings, origin: EventType.Origin, over old: EventType?,
         others: Int = 0, in app: AppID
@@ -62,8 +65,8 @@ extension EventTypes {
         return try await directory.list(query).items.first.flatMap { SchemaVersion($0) }?.number ?? 0
     }
 
-    /// Returns the change that stores a type together with its newest compiled version. A type that is declared again
-    /// continues with its earlier versions. Must be called in the compile queue.
+    /// Returns the change that stores the record of a type, and the type's newest schema version in compiled form. A
+    /// type that is declared again continues with its earlier versions. Must be called in the compile queue.
     func change(_ type: EventType, from old: EventType?, in app: AppID) async throws(ChatError) -> Change {
         let known = entry(type.name, in: app)?.compiled
         guard known?.number != type.latestVersion else { return change(type, from: old, compiled: known, in: app) }
@@ -71,8 +74,10 @@ extension EventTypes {
         return change(type, from: old, compiled: compiled, in: app)
     }
 
-    /// Returns the change that stores the record of a type. From then on, the given compiled version validates its
-    /// events.
+    /// Returns the change that stores the record of a type. After the commit, `compiled` validates the events of the
+    /// type.
+    ///
+    /// - Parameter old: the stored type that the change replaces; nil when the type must not exist yet.
     private func change(
         _ type: EventType, from old: EventType?, compiled: CompiledVersion?, in app: AppID
     ) -> Change {

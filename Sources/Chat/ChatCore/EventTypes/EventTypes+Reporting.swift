@@ -32,12 +32,14 @@ extension EventTypes {
         }
     }
 
-    /// Runs away from the event loop, because finding the reasons of one violation may take tens of milliseconds.
+    /// Runs `report(on:)` away from the event loop, because finding the reasons of one violation may take tens of
+    /// milliseconds.
     private func reportEvent(_ tally: ViolationCounters.Tally) async -> JSONText? {
         await asLongWork { report(on: tally) }
     }
 
-    /// Returns the report on the last event of a tally; nil when the event no longer violates the schema.
+    /// Returns the data of the `schema.violated` event for a tally (the count of violations of one type and the last
+    /// violating event). Nil when that event matches the current schema, or when the type is no longer validated.
     private func report(on tally: ViolationCounters.Tally) -> JSONText? {
         let event = tally.last
         guard let validator = entry(event.type, in: event.channel.app)?.validator,

@@ -28,7 +28,8 @@ public final class EventTypes: Sendable {
         var entries: [ExactText: Entry] = [:]
         var candidates: [ExactText: Candidate] = [:]
 
-        /// Sets a candidate. If the current candidate has the same body, it stays, so that its counts are not lost.
+        /// Sets the candidate of an event type. If the current candidate has the same JSON, the current candidate
+        /// stays, so that its counts are not lost.
         mutating func put(_ candidate: Candidate, for name: ExactText) {
             if candidates[name]?.body != candidate.body { candidates[name] = candidate }
         }
@@ -58,9 +59,9 @@ public final class EventTypes: Sendable {
         mirror = RecordMirror([.app, .eventType, .setting], of: engine.directory)
     }
 
-    /// The check for a schema that is being declared.
+    /// The check of a schema that is being declared, with the current limits.
     var check: SchemaCheck { SchemaCheck(limits: limits) }
-    /// The check for a stored schema, with more tolerant limits.
+    /// The check of a stored schema, without a limit on its length and with more time to compile.
     var storedCheck: SchemaCheck { SchemaCheck(limits: limits, isOfStored: true) }
 
     // MARK: Reading
@@ -176,8 +177,9 @@ extension EventTypes {
 /// The remaining work that one request may spend on validation. All events of the request share it.
 public struct ValidationBudget: Sendable {
     var budget: EvaluationBudget
-    /// True when the validation runs on the event loop, where other connections wait for it. Only results that are
-    /// found quickly are then final; other payloads are postponed.
+    /// True when the validation runs on the event loop, where other connections wait for it. A payload is then
+    /// postponed (``isPutOff``) if its validation needs more than this budget, or if the reasons of a rejection must be
+    /// found.
     let isOnLoop: Bool
     /// True when a payload was postponed and must be validated again, away from the event loop.
     var isPutOff = false
@@ -197,8 +199,8 @@ public struct ValidationBudget: Sendable {
     static let onLoop = ValidationBudget(
         budget: EvaluationBudget(steps: 20_000, bytes: 64 * 1024, patternSteps: 20_000, reportSteps: 0))
 
-    /// The budget for candidates, separate from the budget of the request that sent the event. It is enough to find a
-    /// few reasons.
+    /// The budget for checking the events of one request against candidates, separate from the request's own budget. It
+    /// is enough to find a few reasons of a violation.
     static let beside = ValidationBudget(
         budget: EvaluationBudget(steps: 20_000, bytes: 64 * 1024, patternSteps: 20_000, reportSteps: 1_000))
 

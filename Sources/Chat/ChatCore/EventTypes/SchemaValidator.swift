@@ -83,7 +83,8 @@ final class SchemaValidator: Sendable {
         }
     }
 
-    /// Returns the error for the sender that explains a verdict; nil when the verdict is that the payload is valid.
+    /// Returns the error that tells the sender why a payload is not valid; nil when the payload is valid. `verdict` is
+    /// nil when there is no compiled schema.
     private func refusal(
         _ verdict: Verdict?, of value: JSONValue, _ bytes: Int, _ work: inout ValidationBudget
     ) -> ChatError? {

@@ -41,8 +41,9 @@ extension EventTypes {
 }
 
 extension EventTypes {
-    /// Schemas that a write on this node has compiled, by the key of their record. A schema is used only while the
-    /// record has the same body, because another node may have written another version.
+    /// The schemas and candidates that this node compiles before it writes their records, by the key of the record. A
+    /// schema is used only if the stored record has the same JSON, because another node may have written the record
+    /// meanwhile.
     struct Prepared: Sendable {
         var versions: [RecordKey: (body: JSONText, compiled: CompiledVersion?)] = [:]
         var candidates: [RecordKey: (body: JSONText, candidate: Candidate)] = [:]
@@ -68,7 +69,8 @@ extension EventTypes {
         return revision
     }
 
-    /// Applies changes of the directory, until cancelled or until the engine closes.
+    /// Updates the event types in memory after each change of a type or candidate in the directory, on any node.
+    /// Returns when the task is cancelled or the engine closes.
     func follow(from revision: Revision) async {
         await mirror.follow(
             from: revision, { apply($0, $1, Prepared()) },
@@ -90,7 +92,8 @@ extension EventTypes {
         try await mirror.write(changes) { apply($0, $1, prepared) }
     }
 
-    /// Applies the current state of one record. `record` is nil when the record was removed.
+    /// Updates the event types in memory from the current state of one record. `record` is nil when the record was
+    /// removed.
     private func apply(_ key: RecordKey, _ record: Record?, _ prepared: Prepared) {
         switch key.kind {
         case .app where record == nil: contents.withLock { $0[AppID(key.id)] = nil }

@@ -31,8 +31,9 @@ struct VersionComparison {
                 + "\(limit.components.seconds) seconds", earlier)
     }
 
-    /// Returns the error for a failed comparison with an earlier version. An incompatibility is returned unchanged. Any
-    /// other error becomes an error that says why the versions cannot be compared.
+    /// Returns the error to throw after a comparison with version `earlier` has failed. An error that reports an
+    /// incompatibility is returned unchanged. Any other error becomes an error that says why the versions cannot be
+    /// compared.
     func explained(_ error: ChatError, at earlier: Int) -> ChatError {
         guard error.slug != "incompatible_schema" else { return error }
         return undecided("version \(earlier) of '\(type)' cannot be compared: \(error.message)", earlier)

@@ -20,7 +20,8 @@ final class ViolationCounters: Sendable {
 
     func record(_ event: Event) { add(Tally(count: 1, last: event)) }
 
-    /// Adds a count to the entry of its type. Also used to add back counts that could not be reported.
+    /// Adds a count of violations to the entry of its event type, and updates the last violating event. Also used to
+    /// add back counts that could not be reported.
     func add(_ tally: Tally) {
         let name = Name(app: tally.last.channel.app, type: tally.last.type)
         tallies.withLock { tallies in

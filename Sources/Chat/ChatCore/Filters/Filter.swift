@@ -51,8 +51,8 @@ public struct Filter: Sendable {
     /// one ``FilterSubject`` and pass it to each filter.
     public func accepts(_ event: Event) -> Bool { accepts(FilterSubject(event)) }
 
-    /// Returns true when the filter selects the event of `subject`. Reuses values that other filters have already read
-    /// from it.
+    /// Returns true when the filter selects the event or record of `subject`. Reuses the values that other filters have
+    /// already read and `subject` has cached.
     public func accepts(_ subject: FilterSubject) -> Bool {
         guard let root else { return false }
         if dialect == .pubnub, subject.isNeverFilteredOnPubNub { return true }

@@ -24,7 +24,7 @@ public struct RecordMembers: Sendable, Hashable {
     var known: String { (names + objects.map { $0 + ".…" }).joined(separator: ", ") }
 }
 
-/// One step of a path from a JSON value to a part of it: a member or an index.
+/// One step of a path into a JSON value: the name of an object's member, or the index of an array's element, from 0.
 enum FilterStep: Hashable, Sendable {
     case member(ExactText)
     case index(Int)
@@ -37,18 +37,20 @@ enum FilterSource: Hashable, Sendable {
     case member([FilterStep])
     case data([FilterStep])
     case meta([FilterStep])
-    /// The payload and the metadata in the form that PubNub clients receive.
+    /// The payload in the form that PubNub clients receive, or a part of the payload.
     case wireData([FilterStep])
+    /// The metadata in the form that PubNub clients receive, or a part of the metadata.
     case wireMeta([FilterStep])
-    /// The member of `meta` with the associated name. If `meta` has no such member, the publisher.
+    /// The member of `meta` with the associated name, or the publisher (the user who caused the event) when `meta` has
+    /// no such member.
     case publisher(String)
 }
 
 extension FilterDialect {
     static let nativeNames = "type, channel, user, custom_type, data.…, meta.…"
 
-    /// Returns the source to which a name and the steps after it refer. The failure says why the dialect does not
-    /// permit the name.
+    /// Returns the field of an event or record to which `name` and the member accesses after it (`steps`) refer. The
+    /// failure says why the dialect does not permit the name.
     func resolve(_ name: String, _ steps: [FilterStep]) -> Result<FilterSource, FilterNameFault> {
         switch self {
         case .native: native(name, steps)

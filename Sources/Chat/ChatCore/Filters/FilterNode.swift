@@ -11,7 +11,8 @@ indirect enum FilterNode: Sendable {
     case not(FilterNode)
     case equality(FilterNode, Equality, FilterNode)
     case order(FilterNode, Order, FilterNode)
-    /// `LIKE` with a literal on the right side. The literal is compiled with the expression.
+    /// `LIKE` with a literal pattern on the right side, which is parsed when the filter is compiled. For any other
+    /// right side, see `likeValue`.
     case like(FilterNode, WildcardPattern)
     case likeValue(FilterNode, FilterNode)
     case contains(FilterNode, FilterNode)
@@ -73,14 +74,14 @@ indirect enum FilterNode: Sendable {
         }
     }
 
-    /// Returns the value as a number; a text that contains a number counts as that number. The number of a name is
-    /// parsed once for all filters.
+    /// Evaluates the node as a number; a text that contains a number counts as that number. Nil for any other value.
+    /// The number in a long text of the event is parsed once for all filters.
     private func number(for subject: FilterSubject) -> FilterNumber? {
         if case .name(let source) = self { return subject.spend(Self.partSteps) ? subject.number(of: source) : nil }
         return value(for: subject).number(subject)
     }
 
-    /// Returns the time of a text in RFC 3339 format; nil for any other value.
+    /// Evaluates the node as a time: the timetoken of a text in RFC 3339 format. Nil for any other value.
     private func time(for subject: FilterSubject) -> FilterNumber? {
         guard let text = value(for: subject).string, Self.timeBytes.contains(text.utf8.count),
             subject.spend(text.utf8.count), let moment = Timestamp.read(text)
@@ -104,7 +105,8 @@ indirect enum FilterNode: Sendable {
         }
     }
 
-    /// Returns the number of a value that is the result of this node.
+    /// Returns the number in `value`, which is the result of evaluating this node; nil when it contains none. The
+    /// number in a long text of the event is parsed once for all filters.
     private func number(_ value: FilterValue, _ subject: FilterSubject) -> FilterNumber? {
         if case .name(let source) = self { return subject.number(of: source) }
         return value.number(subject)
@@ -133,7 +135,8 @@ indirect enum FilterNode: Sendable {
         return SubstringSearch(wanted.folded(part, subject)).occurs(in: folded(text, subject))
     }
 
-    /// Returns the case-folded form of a text that is the result of this node.
+    /// Returns the case-folded UTF-8 bytes of `text`, which is the result of evaluating this node. A long text of the
+    /// event is folded once for all filters.
     private func folded(_ text: String, _ subject: FilterSubject) -> [UInt8] {
         if case .name(let source) = self, let folded = subject.folded(source) { return folded }
         return CaseInsensitiveText.bytes(text)

@@ -216,8 +216,8 @@ struct FilterParser {
         return step
     }
 
-    /// Runs `part` one nesting level deeper. Every level of parentheses and prefix operators uses stack memory, both in
-    /// the parser and in each evaluation.
+    /// Runs `part` one nesting level deeper, and throws an error above `Limits.filterDepth` levels. Every level of
+    /// parentheses and prefix operators uses stack memory, both in the parser and in each evaluation.
     private mutating func nested<Part>(
         _ part: (inout FilterParser) throws(ChatError) -> Part
     ) throws(ChatError) -> Part {

@@ -46,7 +46,7 @@ public final class FilterSubject {
     private lazy var wireMeta: JSONValue? = shownMeta == nil ? meta : Self.parse(shownMeta)
 
     private var longTexts: [FilterSource: LongText] = [:]
-    /// The elements of arrays, as the keys of an index.
+    /// A cache of the elements of arrays as index keys, by the source of the array.
     private var listFacts: [FilterSource: [IndexedValue]] = [:]
 
     /// The remaining steps of the current evaluation. An evaluation takes about one step for each byte that it reads,
@@ -71,8 +71,9 @@ public final class FilterSubject {
     /// True when the current evaluation has used more than its steps. Its result is then ignored.
     var isExhausted: Bool { steps < 0 }
 
-    /// Counts steps before the work is done. Returns false when no steps are left. A cached value costs as many steps
-    /// as a value that is read, so that the result does not depend on other filters.
+    /// Subtracts the cost of an operation from the remaining steps, before the operation runs. Returns false when the
+    /// operation costs more steps than are left. A cached value costs as many steps as a value that is read, so that
+    /// the result does not depend on other filters.
     func spend(_ count: Int) -> Bool {
         steps -= count
         spent += count
@@ -123,13 +124,15 @@ public final class FilterSubject {
             ? WildcardPattern(text: text) : longTexts[source]?.pattern ?? WildcardPattern(text: text)
     }
 
-    /// Returns the value of a source as the key of an index; nil for a value that cannot be equal to another.
+    /// Returns the value of a source as an index key; nil for an undefined value, an array or an object, because these
+    /// are equal to no other value.
     func fact(of source: FilterSource) -> IndexedValue? {
         let value = value(of: source)
         return longTexts.isEmpty ? IndexedValue(value) : longTexts[source].map(\.fact) ?? IndexedValue(value)
     }
 
-    /// Returns the elements of an array as keys of an index.
+    /// Returns the elements of `array`, the value of `source`, as index keys. Leaves out elements that are arrays or
+    /// objects.
     func facts(of array: JSONValue, _ source: FilterSource) -> [IndexedValue] {
         if let known = listFacts[source] { return known }
         let facts = (0..<array.count).compactMap { array[$0].flatMap { IndexedValue(FilterValue($0)) } }

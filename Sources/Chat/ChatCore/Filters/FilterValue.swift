@@ -47,7 +47,8 @@ enum FilterValue: Sendable {
         }
     }
 
-    /// Returns the value as a number, after counting the steps for parsing a text.
+    /// Returns the value as a number, as the property `number` does, and counts the steps for parsing a text. Also nil
+    /// when no steps are left.
     func number(_ subject: FilterSubject) -> FilterNumber? {
         if case .string(let text) = single, !subject.spend(text.utf8.count) { return nil }
         return number
@@ -156,7 +157,8 @@ enum FilterValue: Sendable {
 }
 
 extension JSONValue {
-    /// Returns true when an element of the array satisfies `holds`. Stops at the first such element.
+    /// Returns true when an element of the array satisfies `holds`. Stops at the first such element. Returns false when
+    /// no steps are left.
     fileprivate func contains(for subject: FilterSubject, where holds: (JSONValue) -> Bool) -> Bool {
         for index in 0..<count {
             guard subject.spend(FilterValue.elementSteps) else { return false }

@@ -1,17 +1,21 @@
 import ChatModel
 
-/// A property of an event that an index can look up: a field and its value.
+/// A condition on one field of an event that an index of filters can look up: the field, and the value that the field
+/// is compared with.
 struct IndexedField: Hashable, Sendable {
     enum Place: Hashable, Sendable {
-        /// The event's value for a name in the filter. It must equal the key.
+        /// The field's value must equal the key, which is ``IndexedField/value``.
         case value(of: FilterSource)
-        /// The event's list for a name in the filter. It must contain the key.
+        /// The field's value must be a list that contains the key, or any text, because the key may be a part of the
+        /// text.
         case element(of: FilterSource)
-        /// The event's number for a name in the filter. It must be at least the key, which is a rounded lower bound.
+        /// The field's value must be a number that, rounded by ``FilterNumber/coarse``, is at least the key. The key is
+        /// a lower bound in the filter, rounded in the same way.
         case atLeast(FilterSource)
-        /// The event's number for a name in the filter. It must be at most the key, which is a rounded upper bound.
+        /// The field's value must be a number that, rounded by ``FilterNumber/coarse``, is at most the key. The key is
+        /// an upper bound in the filter, rounded in the same way.
         case atMost(FilterSource)
-        /// The event's type, which must begin with the key. The key is a prefix that ends with a dot.
+        /// The event's type must begin with the key, which is a prefix that ends with a dot.
         case typePrefix
     }
 
@@ -30,7 +34,8 @@ enum IndexedValue: Hashable, Sendable {
     case boolean(Bool)
     case null
 
-    /// Creates the key of a value; nil for a value that cannot be equal to another.
+    /// Creates the key of a value; nil for an undefined value, a set, an array or an object, because these are equal to
+    /// no other value.
     init?(_ value: FilterValue) {
         switch value.single {
         case .string(let text):
@@ -64,7 +69,8 @@ indirect enum Requirement: Sendable {
         return whole.width <= widest ? whole : nil
     }
 
-    /// Returns the requirement that all parts are met; nil when all parts are nil.
+    /// Returns a requirement that is met when all parts are met; nil when all parts are nil. May leave out parts that
+    /// many events meet.
     static func all(of parts: [Requirement?]) -> Requirement? {
         let known = parts.compactMap { $0 }
         // Prefer parts that few events meet. Many events meet a numeric bound. For a required element, all filters must
@@ -94,7 +100,7 @@ indirect enum Requirement: Sendable {
         }
     }
 
-    /// Calls `body` with every indexed field of the requirement.
+    /// Calls `body` with every single condition in the requirement.
     func forEach(_ body: (IndexedField) -> Void) {
         switch self {
         case .fact(let fact): body(fact)
@@ -104,7 +110,8 @@ indirect enum Requirement: Sendable {
 }
 
 extension FilterNode {
-    /// The requirement of the node; nil when an index can look up nothing that the node requires.
+    /// A condition that every event selected by the node meets, and that an index can look up; nil when there is no
+    /// such condition.
     var requirement: Requirement? {
         switch self {
         case .any(let nodes): .any(of: nodes.map(\.requirement))
@@ -146,7 +153,8 @@ extension FilterNumber {
 }
 
 extension Selection {
-    /// The requirement that an event on one of the channels must meet to be selected; nil when there is none.
+    /// The requirement of the selection's types and filter: a condition that every selected event meets besides its
+    /// channel, and that an index can look up. Nil when there is none.
     var requirement: Requirement? {
         let types = Requirement.any(
             of: types.map { pattern in

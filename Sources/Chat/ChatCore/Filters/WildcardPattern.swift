@@ -81,7 +81,8 @@ struct SubstringSearch: Sendable {
 
     func occurs(in text: [UInt8]) -> Bool { end(in: text, 0..<text.count) != nil }
 
-    /// Returns the end of the leftmost occurrence within the range; nil when there is none.
+    /// Returns the offset after the leftmost occurrence of the searched text within a range of `text`; nil when there
+    /// is none.
     func end(in text: [UInt8], _ range: Range<Int>) -> Int? {
         guard !needle.isEmpty else { return range.lowerBound }
         var length = 0

@@ -55,8 +55,11 @@ extension ChatAccess {
         return group
     }
 
-    /// Requires that the caller's patterns cover all channels of the group. Other callers may not change the group,
-    /// because they do not see all the channels that they would remove.
+    /// Requires that the caller's patterns cover all channels of the group; does nothing when `group` is nil. A caller
+    /// who does not see all channels of a group could remove channels without knowing, so such a caller may not change
+    /// the group.
+    ///
+    /// - Throws: `.forbidden`.
     private func requireAll(of group: GroupRecord?) throws(ChatError) {
         for channel in group?.channels ?? [] where !caller.reaches(channel: channel) {
             throw ChatError(
@@ -131,7 +134,7 @@ extension ChatAccess {
         return channels
     }
 
-    /// Checks the number of channels in the groups of one request.
+    /// Checks the total number of channels in all channel groups that one request names.
     ///
     /// - Throws: `.malformed` for more than `Limits.groupChannelsPerRequest` channels.
     public func requireCapacity(forGroupChannels count: Int) throws(ChatError) {

@@ -12,8 +12,8 @@ public enum ImportRecord: Sendable {
 }
 
 extension ChatAccess {
-    /// Imports a record. No event announces it to streams or webhooks. If memberships of a user with an open stream are
-    /// imported, only the user's next stream uses them.
+    /// Imports a record. No event announces the record to streams or webhooks. A stream that is already open does not
+    /// use imported memberships of its user; the user's next stream uses them.
     ///
     /// - Parameter isReplacing: true to update an existing record; false to leave it unchanged.
     /// - Throws: `.forbidden` without the scope `manage`, and for a user's credential; the errors of the operation that

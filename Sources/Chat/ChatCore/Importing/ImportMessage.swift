@@ -47,8 +47,8 @@ public struct ImportMessage: Sendable {
 public struct ImportResult: Sendable {
     /// False when the message or record existed before.
     public var isNew: Bool
-    /// The timetoken of the imported message. It differs from the original timetoken when another event already had
-    /// that one. Nil for a record.
+    /// The timetoken of the imported message; nil for a record. It differs from the original timetoken when another
+    /// event already has the original timetoken.
     public var place: Timetoken?
     /// The number of actions that were added to the message.
     public var attached = 0
@@ -199,9 +199,11 @@ extension ChatAccess {
 }
 
 extension MessageRecord {
-    /// Inserts an imported edit among the other edits of the message, ordered by timetoken.
+    /// Inserts an imported edit into the edits of this message, which are ordered by timetoken.
     ///
-    /// - Returns: the further record changes, see ``MessageRecord/insert(_:value:in:)``; nil for a removed message.
+    /// - Returns: the record changes to commit together with the change of this record, see
+    ///   ``MessageRecord/insert(_:value:in:)``. Nil when the edit is not inserted, or the message was permanently
+    ///   deleted.
     fileprivate mutating func apply(
         edit action: MessageActionRecord, of event: Event, in app: AppID
     ) -> [RecordChange]? {

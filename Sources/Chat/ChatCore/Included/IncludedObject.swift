@@ -69,7 +69,7 @@ public struct IncludePolicy: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - objects: the requested objects.
-    ///   - selection: the selection that the caller follows, when all followers of it receive the same bytes; nil for a
+    ///   - selection: the selection of a stream. All streams with this selection receive the same bytes. Nil for a
     ///     response to this caller only.
     init?(_ objects: Set<IncludedObject>, for caller: Caller, following selection: Selection?) {
         guard !objects.isEmpty else { return nil }
@@ -88,12 +88,13 @@ public struct IncludePolicy: Hashable, Sendable {
 }
 
 extension ChatAccess {
-    /// Returns the policy with which the caller gets objects with events; nil for an empty set of objects.
+    /// Returns the policy that decides which objects and fields the caller receives together with events; nil for an
+    /// empty set of objects.
     ///
     /// - Parameters:
     ///   - objects: the requested objects.
-    ///   - selection: the selection of a stream, whose followers receive the same bytes; nil for a response to this
-    ///     caller only.
+    ///   - selection: the selection of a stream. All streams with this selection receive the same bytes. Nil for a
+    ///     response to this caller only.
     public func inclusion(
         of objects: Set<IncludedObject>, following selection: Selection? = nil
     ) -> IncludePolicy? {

@@ -12,10 +12,10 @@ public struct RenderedIncludes: Sendable {
 
 /// The records that are included with some events of one app, read from the store in one step.
 ///
-/// They are read after the events were committed, so they are never older than the events. Each record is parsed and
-/// printed once per variant, for any number of events and readers.
+/// The records are read after the events were committed, so they are never older than the events. Each record is
+/// printed once for each set of fields that readers may see, for any number of events and readers.
 public struct IncludedRecords: Sendable {
-    /// The objects and fields that a reader may see, which determine the variant of the text.
+    /// The objects and fields that one reader may see for one event. Readers with equal values get the same text.
     private struct ReturnedFields {
         var objects: Set<IncludedObject>
         var showsPrivateFields: Bool
@@ -49,7 +49,7 @@ public struct IncludedRecords: Sendable {
     private let app: AppID
     private let publicFields: PublicUserFields
     private let records: [RecordKey: Record]
-    // Caches of printed objects, and of the channels that readers may see.
+    // Caches of the printed objects. The last one has, for each user and channel, whether the user may see the channel.
     private var texts: [Place: RenderedIncludes] = [:]
     private var users: [UserForm: JSONText?] = [:]
     private var channels: [ExactText: JSONText?] = [:]
@@ -75,7 +75,8 @@ public struct IncludedRecords: Sendable {
         records = zip(order, found).reduce(into: [:]) { $0[$1.0] = $1.1 }
     }
 
-    /// Returns the included objects of one of the events, in the variant for a reader.
+    /// Returns the included objects of one of the events that were passed to the initializer, with the objects and
+    /// fields that a reader with this policy may see.
     ///
     /// - Throws: the errors of the store, which may be read for the reader's rights.
     public mutating func text(
@@ -216,8 +217,8 @@ extension Event {
         return keys
     }
 
-    /// The key of the record of the thread's first message: the event itself for a stored message, or the first message
-    /// of the thread for a reply. Nil for any other event.
+    /// The key of the message record that contains the thread of this event. For a reply, it is the record of the
+    /// thread's first message; for any other stored message, it is the message's own record. Nil for any other event.
     fileprivate var threadKey: RecordKey? {
         let root = draft.thread ?? (isMessage && retention == .kept ? timetoken : nil)
         return root.map { MessageRecord.key(channel.name, $0, in: channel.app) }

@@ -89,7 +89,7 @@ extension BuiltInCatalogue {
             refuses: [#"{"action":"delivered_to","user":{"id":"ben"},"message_etag":"8c1f0b2d4e6a7931"}"#])
     }
 
-    /// The JSON Schema of the message's version in events about message actions.
+    /// The JSON Schema of the member `message_etag`, the version of the message, in events about message actions.
     private static let messageVersion =
         #"{"type": "string", "description": "The message's `etag` after the event, for `If-Match`."}"#
 }
