@@ -3,8 +3,7 @@ import Locking
 import Logging
 import Synchronization
 
-/// The state of the engine that is in memory and not only in the database. The writer, the readers and the callers
-/// share it.
+/// The state of the engine in memory, which the writer, the readers and the callers share.
 final class EngineState: Sendable {
     let tail: Tail
     let tailIndex: TailIndex

@@ -28,12 +28,12 @@ extension SQLiteEngineSettings {
     }
 }
 
-/// The last timetoken and the last directory revision in the database, from which numbering continues after the
-/// database is opened.
+/// The last timetoken of the event log and the last revision of the directory of records, as stored in the database.
+/// Numbering continues after them when the database is opened.
 struct Heads: Sendable {
     /// The highest reserved timetoken. No higher timetoken has been assigned.
     let timetoken: Timetoken
-    /// The last directory revision.
+    /// The last revision of the directory of records.
     let revision: Revision
 
     init(_ database: Database) throws(SQLiteFailure) {

@@ -81,7 +81,7 @@ final class ReplayBuffer<Entry: ReplayEntry>: Sendable {
 
     /// The result of a request for the entries after a position.
     enum Slice: Sendable {
-        /// Entries, oldest first. The first entry may begin before the position.
+        /// Entries, oldest first. The first entry may begin before the requested position.
         case entries([Entry])
         /// Entries after the position are no longer in memory.
         case behind

@@ -78,7 +78,7 @@ extension APIKey {
         }
     }
 
-    /// Reads the JSON that `body` printed; nil for a record that is not a key.
+    /// Creates the key from its stored record; nil for a record that is not a key.
     init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root, let proof = TokenEvidence(root),
             let scopes = root["scopes"]?.strings.flatMap(Scopes.init(names:))

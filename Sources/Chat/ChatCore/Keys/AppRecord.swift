@@ -33,7 +33,8 @@ public struct AppRecord: Sendable {
     public var created: Timetoken
     /// The rate limits of all callers of the app together.
     public var rates = RatePolicies()
-    /// The meters of `rates`; nil when the app has no rate limits, and before the app is loaded into the keyring.
+    /// The meters that count requests against `rates`; nil when the app has no rate limits, and before the app is
+    /// loaded into the keyring.
     public internal(set) var meters: RateMeters?
     /// The version of the app's record; empty before the app is stored.
     public internal(set) var etag = ""
@@ -93,7 +94,8 @@ extension AppRecord {
         }
     }
 
-    /// Reads the JSON that `body` printed; nil for a record that is not an app, or whose secret cannot be decrypted.
+    /// Creates the app from its stored record; nil for a record that is not an app, or when the app's secret cannot be
+    /// decrypted.
     init?(_ record: Record, _ vault: Vault) {
         guard let root = try? JSONDocument(record.body).root, let sealed = root["secret_key"]?.string,
             // Fails when the vault lacks the key. `resealSecrets` has already reported that.

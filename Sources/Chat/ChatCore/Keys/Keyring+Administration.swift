@@ -165,7 +165,7 @@ extension Keyring {
             isFirst: isFirst, retention: retention, created: clock.now)
     }
 
-    /// Removes an app.
+    /// Removes an app and all its keys.
     ///
     /// - Throws: `.forbidden` when the caller is not an operator of the gateway; `.notFound` when there is no such app;
     ///   `.conflict` for the first app; `.stale` when the version of the app is not `etag`.

@@ -5,15 +5,16 @@ public import Signing
 
 /// The apps and API keys in memory, so that requests are authenticated without waiting for the store.
 ///
-/// The records in the directory are authoritative; the keyring follows their changes. A key that is added or removed on
-/// this node takes effect immediately on this node, and within a second on other nodes.
+/// The stored records of apps and keys are authoritative; the keyring follows their changes. A key that is added or
+/// removed on this node takes effect immediately on this node, and within a second on other nodes.
 public final class Keyring: Sendable {
     struct Contents {
         var apps: [AppID: AppRecord] = [:]
         var bySubscribeKey: [ExactText: AppID] = [:]
         var keys: [RecordKey: APIKey] = [:]
         var byDigest: [String: RecordKey] = [:]
-        /// The keys that sign tokens, by id. These ids are unique in the gateway.
+        /// The record keys of the API keys that sign tokens, by the id of the API key. These ids are unique in the
+        /// gateway.
         var signing: [String: RecordKey] = [:]
         /// The deployment's rate limits for keys and apps without limits of their own.
         private var keyDefaults = RatePolicies()
@@ -90,8 +91,8 @@ public final class Keyring: Sendable {
             }
         }
 
-        /// Returns the app with the meters of its rate limits. A limit that did not change keeps the state of its
-        /// meter.
+        /// Returns a copy of the app with meters for its rate limits. For a limit that is the same in `former`, the
+        /// meter keeps its state.
         private func metered(_ app: AppRecord, former: AppRecord?) -> AppRecord {
             var app = app
             app.meters = RateMeters(app.rates.completed(by: appDefaults), name: "app", former: former?.meters)
@@ -251,10 +252,11 @@ extension Keyring {
         return revision
     }
 
-    /// Applies changes of the directory, until the engine closes.
+    /// Updates the keyring after each change of a stored app or key, beginning after `revision`. Returns when the
+    /// engine closes.
     func follow(from revision: Revision) async { await mirror.follow(from: revision, apply) }
 
-    /// Applies the current state of one record. `record` is nil when the record was removed.
+    /// Updates the keyring from the record of one app or key. `record` is nil when the record was removed.
     func apply(_ key: RecordKey, _ record: Record?) {
         switch key.kind {
         case .app:
@@ -279,13 +281,14 @@ extension Keyring {
 }
 
 extension RatePolicies {
-    /// Prints the rate limits that are set as members of a JSON object. Used for records and for the native API.
+    /// Prints the members `rate_limit` and `event_quota` of a JSON object, and leaves out a limit that is not set. Used
+    /// for stored records and for the native API.
     func printMembers(to writer: inout JSONWriter) {
         if let requests { writer.member("rate_limit", requests.text) }
         if let events { writer.member("event_quota", events.text) }
     }
 
-    /// Reads the members that `printMembers` printed.
+    /// Creates the rate limits from a JSON object with the members that ``printMembers(to:)`` prints.
     init(_ root: JSONValue) {
         self.init(requests: RatePolicy(root["rate_limit"]), events: RatePolicy(root["event_quota"]))
     }

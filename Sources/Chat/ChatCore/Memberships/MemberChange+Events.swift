@@ -144,7 +144,8 @@ extension MemberChange {
         membership.showToMembers(to: &writer)
     }
 
-    /// Prints users under `name`, and their memberships after this change under `memberships`.
+    /// Prints two JSON members with arrays: `name` with the users of the memberships, and `memberships` with the
+    /// memberships as they are after this change.
     func print(_ name: StaticString, _ memberships: [MembershipRecord], to writer: inout JSONWriter) {
         writer.key(name)
         writer.beginArray()

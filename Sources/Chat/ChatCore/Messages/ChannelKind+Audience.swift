@@ -1,9 +1,13 @@
 import ChatModel
 
 extension ChannelKind? {
-    /// Returns the audience of an event in a channel of this kind: a rule for the members of a direct or group channel,
-    /// or a rule for the users inside an open channel. In a public channel or a channel without a record, the audience
-    /// is everyone with access.
+    /// Returns the audience of an event in a channel of this kind. For a public channel or a channel without a record,
+    /// the audience is everyone with access.
+    ///
+    /// - Parameters:
+    ///   - members: the rule for a direct or group channel.
+    ///   - inside: the rule for an open channel.
+    ///   - subjects: the users to whom the rule refers.
     func audience(members: AudienceRule, inside: AudienceRule, subjects: [String] = []) -> Audience {
         switch self {
         case .direct, .group: .rule(members, subjects: subjects)

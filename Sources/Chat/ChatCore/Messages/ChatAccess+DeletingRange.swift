@@ -46,7 +46,7 @@ extension ChatAccess {
         return count
     }
 
-    /// Runs one step of a deletion by range.
+    /// Removes these events of a deletion by range, and everything that depends on them, in one commit.
     private func remove(
         _ events: [Event], after: Timetoken, before: Timetoken, in name: String
     ) async throws(ChatError) {
@@ -104,7 +104,8 @@ extension ChatAccess {
         for message in edited.value { try await service.answers.forget(about: message, in: channel(name)) }
     }
 
-    /// Reads the threads that lose replies and whose first message is not removed.
+    /// Reads the threads that lose some of their replies by the removal of `messages`. Threads whose first message is
+    /// also removed are left out.
     private func threads(losing messages: [Event], in name: String) async throws(ChatError) -> [ThreadReplyRemoval] {
         let places = Set(messages.map(\.timetoken))
         let records = try await directory.read(messages.map { MessageRecord.key(name, $0.timetoken, in: app) })

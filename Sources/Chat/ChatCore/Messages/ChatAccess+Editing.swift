@@ -195,7 +195,7 @@ extension MessageContent {
 }
 
 extension Message {
-    /// Creates the message as it is after a decision.
+    /// Creates the message from its event and from its record as the decision has stored it.
     init(_ event: Event, _ decided: Decided<MessageRecord>) {
         var record = decided.value
         if let stored = decided.records.first(where: { $0.key.kind == .message }) {

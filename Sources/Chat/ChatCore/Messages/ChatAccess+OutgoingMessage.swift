@@ -103,7 +103,7 @@ extension ChatAccess {
         return names
     }
 
-    /// Decides on the message and the events that it causes.
+    /// Creates the decision that stores the message together with the events that it causes.
     ///
     /// - Returns: the decision. Its value is the etag of the message's record; nil for a message without a record.
     private func posting(_ post: LinkedPost, _ snapshot: RecordSnapshot) throws(ChatError) -> Decision<String?> {

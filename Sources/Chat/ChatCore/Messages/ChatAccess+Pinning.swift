@@ -27,7 +27,8 @@ extension ChatAccess {
 
     /// Pins a message, or unpins one when `timetoken` is zero.
     ///
-    /// - Parameter old: the pinned message that may be replaced; nil for any message.
+    /// - Parameter old: the message that must be pinned for the call to change anything; nil to change the pin
+    ///   regardless of the pinned message.
     private func pin(
         _ timetoken: Timetoken, in channel: String, _ actor: Actor, _ keys: [RecordKey], instead old: Timetoken? = nil,
         _ check: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Void = { _ in }

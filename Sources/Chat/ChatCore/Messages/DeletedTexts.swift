@@ -12,8 +12,8 @@ struct DeletedTexts: Sendable {
 
     /// Returns the events in the same order, without the texts of deleted messages.
     ///
-    /// - Parameter mayRead: returns true when the text of a deleted message may stay, from the deletion and the
-    ///   channel's record; nil removes all such texts.
+    /// - Parameter mayRead: returns true when the reader may see the text of a deleted message. It gets the deletion
+    ///   and the channel's record. Nil removes all such texts.
     func withheld(
         from events: [Event],
         unless mayRead: (@Sendable (MessageRecord.Deletion, ChannelRecord?) -> Bool)? = nil
@@ -113,8 +113,9 @@ extension Event {
         return (channel, timetoken)
     }
 
-    /// The event in the form in which it may be copied out of the log. An ephemeral `channel.activity` event cannot be
-    /// found when its last message is deleted. So its copies do not contain the text of the message.
+    /// The event in the form in which it may be copied out of the log. For a `channel.activity` event, the payload and
+    /// `meta` of `last_message` are null: the event is ephemeral, so its copies cannot be found when that message is
+    /// deleted.
     public var forCopies: Event {
         guard isNamedOnly else { return self }
         var draft = draft
@@ -124,7 +125,7 @@ extension Event {
         return Event(timetoken: timetoken, draft: draft)
     }
 
-    /// The event without the text of the message: the text is replaced by null.
+    /// A copy of the event without the payload of the message, and without other copies of the message's text.
     fileprivate var withoutText: Event {
         var draft = draft
         draft.wire = nil
@@ -156,7 +157,7 @@ extension Event {
 }
 
 extension JSONText {
-    /// Returns the object with new values for its members.
+    /// Returns a copy of this JSON object in which `value` computes the new value of each member.
     fileprivate func replacing(_ value: (_ name: String, _ old: JSONText) -> JSONText) -> JSONText {
         JSONText(capacity: count) { writer in
             writer.beginObject()

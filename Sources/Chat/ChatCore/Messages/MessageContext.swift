@@ -33,7 +33,7 @@ struct MessageContext: Sendable {
         snapshot[channelKey].flatMap { ChannelRecord($0) }
     }
 
-    /// Returns the message with a changed record, in the form that it has after the commit.
+    /// Returns the message with the changed `record`, which gets the etag and the time that the commit will assign.
     func message(_ record: MessageRecord, _ snapshot: RecordSnapshot) -> Message {
         var record = record
         (record.etag, record.updated) = (snapshot.etag, snapshot.next)
@@ -68,13 +68,15 @@ extension MessageRecord {
 }
 
 extension ChatAccess {
-    /// Makes all checks that precede a change of a message.
+    /// Returns the context of a change of a message, after the checks that precede the change.
     ///
     /// - Parameters:
     ///   - type: the type of the event that the change causes. The caller's patterns must match it.
     ///   - named: the acting user that the request names; nil when it names none.
     ///   - permission: the permission that the acting user needs in the channel; nil when none is needed.
     ///   - isTyped: true when the operation also accepts events of an app's own types.
+    /// - Throws: `.notFound` when the channel has no such message; `.forbidden` without the permission; the errors of
+    ///   ``acting(_:in:for:)``.
     func context(
         _ timetoken: Timetoken, in channel: String, for type: String, by named: String?,
         _ permission: ChannelPermission? = .writing,

@@ -41,7 +41,7 @@ extension ChatAccess {
         }
     }
 
-    /// The maximum number of reply authors in the event.
+    /// The maximum number of reply authors in a `thread.updated` event.
     private static let authorsNamed = 5
 
     /// Returns the keys of the records of all users that an event of the thread may contain.

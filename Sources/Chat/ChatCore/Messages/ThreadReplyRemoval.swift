@@ -56,8 +56,8 @@ struct ThreadReplyRemoval: Sendable {
         newest = .none
     }
 
-    /// Returns the record of the thread's first message, with the replies by `authors` subtracted; nil when the record
-    /// does not exist or the message was removed.
+    /// Returns the record of the thread's first message without the removed replies. `authors` contains the author of
+    /// each removed reply. Nil when the record does not exist or the message was removed.
     ///
     /// - Throws: ``isOutdated`` when the thread changed after it was read.
     func rest(_ snapshot: RecordSnapshot, without authors: [String?]) throws(ChatError) -> MessageRecord? {

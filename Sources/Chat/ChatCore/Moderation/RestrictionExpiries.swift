@@ -48,10 +48,10 @@ final class RestrictionExpiries: Sendable {
         capacity = limits.restrictionEndsHeld
     }
 
-    /// Yields an element when there may be an expiry to wait for. The sequence supports one consumer.
+    /// A sequence that yields an element when there may be a new expiry to wait for. It supports one consumer.
     var arrivals: AsyncStream<Void> { arrival.stream }
 
-    /// True when a restriction may expire later.
+    /// True when there is an expiry that was not handled yet, in memory or in the store.
     var isExpecting: Bool { state.withLock { !$0.ends.isEmpty || $0.horizon != .distantFuture } }
 
     /// Adds the expiry of a restriction, and replaces a previous expiry of the same key.

@@ -10,8 +10,8 @@ final class PresenceEntry {
     var holders: [HolderID] = []
     /// The uptime at which the last heartbeat expires; zero when there was no heartbeat.
     var renewedUntil: UInt64 = 0
-    /// The deadline of the entry in the queue of deadlines. When it is reached, a later deadline is queued if the entry
-    /// was renewed.
+    /// The uptime of the entry's deadline in the queue of deadlines; `max` when none is queued. If the entry was
+    /// renewed meanwhile, its new deadline is queued when this one is reached.
     var queued = UInt64.max
     /// A poll that ends before this uptime does not extend the user's presence, because the poll may have begun before
     /// the user's last departure. Zero for an entry that does not follow a departure.
@@ -35,13 +35,13 @@ final class Link {
 /// The presence of one user: the user's entries and connections.
 struct UserPresence {
     var entries = PresenceIndex<PresenceScope>()
-    /// The number of connections.
+    /// The number of the user's connections.
     var links = 0
 
     var isGone: Bool { entries.isEmpty && links == 0 }
 }
 
-/// The entries of all users in one scope.
+/// The presence entries of all users in one presence scope (a channel and a kind of presence).
 struct PresenceGroup {
     private var entries = PresenceIndex<ExactText>()
     /// The sorted names of the users; nil after a change. They are sorted only when a page is requested, so that many

@@ -11,7 +11,7 @@ struct PresenceEvents {
     /// The maximum number of typing users that an event lists.
     static let typingNamed = 20
 
-    /// A change, with the facts that are known only at the time of the change.
+    /// A presence change that is not an event yet, with the data that must be recorded at the time of the change.
     struct Report {
         var change: PresenceChange
         var origin: PresenceOrigin
@@ -70,7 +70,8 @@ struct PresenceEvents {
         }
     }
 
-    /// Appends the waiting events to the log.
+    /// Creates the events of the recorded changes, and appends them to the log, after the events that an earlier call
+    /// could not append.
     mutating func report(_ engine: any Engine, at now: Timetoken) async {
         if !reports.isEmpty {
             let printer = PresencePrinter(

@@ -129,7 +129,8 @@ extension PresenceTable {
 
     func count(of presenceScope: PresenceScope) -> Int { groups[presenceScope]?.count ?? 0 }
 
-    /// Returns the scopes in no particular order: there may be too many to sort under the lock.
+    /// Returns the app's channels with users in this kind of presence, and the number of these users. The channels have
+    /// no particular order: there may be too many to sort under the lock.
     func presenceScopes(of kind: PresenceKind, in app: AppID) -> [(channel: ChannelID, count: Int)] {
         groups.lazy.filter { $0.key.kind == kind && $0.key.channel.app == app }
             .map { ($0.key.channel, $0.value.count) }
@@ -217,7 +218,8 @@ extension PresenceTable {
         return changes
     }
 
-    /// Removes a connection.
+    /// Removes a connection, and ends the presence entries that no other connection or heartbeat keeps. Returns these
+    /// changes.
     private mutating func remove(_ holder: HolderID, _ how: PresenceChange.PresenceTransition) -> [PresenceChange] {
         guard let link = links[holder] else { return [] }
         links[holder] = nil
@@ -254,8 +256,8 @@ extension PresenceTable {
         return []
     }
 
-    /// Queues a deadline for an entry, at most one per entry. A renewal does not change the queued deadline. When that
-    /// deadline is reached, the new one is queued.
+    /// Queues the deadline of an entry, unless an equal or earlier one is queued for it. So a renewal usually queues
+    /// nothing; its deadline is queued when the earlier one is reached.
     private mutating func queue(_ entry: PresenceEntry) {
         guard entry.renewedUntil < entry.queued else { return }
         entry.queued = entry.renewedUntil
@@ -287,7 +289,7 @@ extension PresenceTable {
     }
 }
 
-/// The time at which an entry or a connection may have timed out.
+/// The uptime at which an entry or a connection times out, unless it was renewed meanwhile.
 private struct PresenceDeadline: Comparable {
     enum Subject {
         case entry(PresenceEntry)

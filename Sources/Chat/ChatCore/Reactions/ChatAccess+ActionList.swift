@@ -180,7 +180,8 @@ private struct ActionRange {
 }
 
 extension MessageRecord.Edit {
-    /// The new content of the message, used as the value of an action.
+    /// The value of the action by which PubNub clients receive this edit: the text of the edited payload, or the whole
+    /// payload as JSON when it has no text.
     var text: String { data.saying ?? data.description }
 }
 

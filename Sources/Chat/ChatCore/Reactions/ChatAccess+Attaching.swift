@@ -39,7 +39,7 @@ extension ChatAccess {
         }.value
     }
 
-    /// Returns the keys of the records that the event of the action contains.
+    /// Returns the keys of the user records that the event about the action contains.
     private func shownKeys(
         _ action: MessageActionRecord, _ context: MessageContext
     ) async throws(ChatError) -> [RecordKey] {

@@ -1,8 +1,8 @@
 public import ChatModel
 public import JSON
 
-/// The kind of a member's mark in a channel: the newest message delivered to a device of the user, or the newest
-/// message that the user has read.
+/// The kind of a member's mark in a channel. The delivered mark is at the newest message that a device of the user has
+/// received; the read mark is at the newest message that the user has read.
 public enum ReceiptKind: Sendable, CaseIterable {
     case delivered, read
 
@@ -92,9 +92,10 @@ extension ChatAccess {
         }
     }
 
-    /// Runs a decision that counts members. Repeats it when members joined or left meanwhile.
+    /// Runs `body`, which moves a mark and counts members in one commit. Repeats it when it fails with `.conflict`
+    /// because members joined or left meanwhile.
     ///
-    /// - Parameter body: runs the decision. Its argument is the number of the attempt, from 0.
+    /// - Parameter body: its argument is the number of the attempt, from 0.
     private func counting<Value>(
         _ body: (_ attempt: Int) async throws(ChatError) -> Value
     ) async throws(ChatError) -> Value {
@@ -206,7 +207,8 @@ extension ChatAccess {
         try actor(named).require(self: user)
     }
 
-    /// Requires that a mark is not in the future. Otherwise, messages would count as read before they are sent.
+    /// Requires that a mark is not after the app's newest event. Otherwise, messages would count as read before they
+    /// are sent. Nil is always accepted.
     private func check(mark timetoken: Timetoken?) async throws(ChatError) {
         guard let timetoken, try await log.watermark(of: app) < timetoken else { return }
         throw ChatError(

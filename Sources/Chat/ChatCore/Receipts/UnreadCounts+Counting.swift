@@ -15,7 +15,8 @@ extension UnreadCounts {
         try await refreshed(user).channels.filter { $0.value.unread > 0 }.keys.sorted().map(\.text)
     }
 
-    /// Updates the counts of a user to all events committed before the call, and returns the user's entry.
+    /// Brings the unread counts of a user up to date with all events committed before the call, and returns the user's
+    /// entry.
     private func refreshed(_ user: UserID) async throws(ChatError) -> Holder {
         guard await reach(try await log.watermark(of: user.app)) else { throw .notListening }
         holders[user, default: Holder()].asking += 1
@@ -29,9 +30,9 @@ extension UnreadCounts {
         return holders[user] ?? Holder()
     }
 
-    /// Counts the stale channels of a user again. If another task is already counting for the user, waits for that
-    /// task. Two concurrent counts must not run, because one of them could leave out newer messages that the other has
-    /// added.
+    /// Counts the unread messages again in each channel of the user whose count is marked as stale (outdated). If
+    /// another task is already counting for the user, waits for that task. Two concurrent counts must not run, because
+    /// one of them could leave out newer messages that the other has added.
     private func queued(_ user: UserID) async throws(ChatError) {
         guard counting[user] == nil else {
             return await withCheckedContinuation { waiter in
@@ -67,7 +68,8 @@ extension UnreadCounts {
         use(user)
     }
 
-    /// Counts the unread messages of channels in the log. A channel that becomes stale during the count remains stale.
+    /// Counts in the log how many messages the user has not read in each channel. If a channel is marked as stale
+    /// (outdated) during the count, the result for the channel is discarded, and the channel must be counted again.
     private func count(_ channels: [String], of user: UserID) async throws(ChatError) {
         var turns: [ExactText: Int] = [:]
         for channel in channels { turns[ExactText(channel)] = holders[user]?.channels[ExactText(channel)]?.turns }
@@ -98,8 +100,8 @@ extension UnreadCounts {
         holders[user]?.channels[ExactText(channel)]?.turns == turns[ExactText(channel)]
     }
 
-    /// Reads the user's state in channels from the store, by channel. Channels of which the user is not a member are
-    /// left out.
+    /// Reads from the store, by channel, whether the channel counts for the user, and after which timetoken its
+    /// messages count. Channels of which the user is not a member are left out.
     private func stored(
         of user: UserID, in channels: [String]
     ) async throws(ChatError) -> [ExactText: UnreadChannel] {

@@ -110,7 +110,7 @@ extension UnreadCounts {
 }
 
 extension UnreadCounts {
-    /// The maximum number of channels of a user that one round reports.
+    /// The maximum number of channels of a user for which one notification round creates `channel.activity` events.
     private static let activitiesAtOnce = 50
 
     /// Returns the channels of a user whose unread count differs from the last `channel.activity` event, with the new

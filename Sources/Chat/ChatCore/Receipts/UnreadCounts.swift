@@ -15,11 +15,12 @@ actor UnreadCounts {
         var watchers = 0
         /// True when a device of the watched user has selected `channel.activity` by name.
         var followsActivity = false
-        /// The number of requests that wait for the counts. While it is not zero, the holder stays in memory.
+        /// The number of requests that wait for the user's unread counts. While it is not zero, the counts stay in
+        /// memory.
         var asking = 0
         /// True when the next notification must be sent even if the user is not watched.
         var isOwed = false
-        /// The counts that the user's devices last received; nil before the first notification.
+        /// The unread counts that the user's devices last received; nil before the first notification.
         var reported: Unread?
         var lastUse: UInt64 = 0
 
@@ -44,14 +45,15 @@ actor UnreadCounts {
     private(set) var position = Timetoken.zero
     private var phase = Phase.idle
     private let need = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    /// Signals that `untold` is no longer empty.
+    /// Signals that there are users to notify of new unread counts (`untold`).
     let changeSignal = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     var holders: [UserID: Holder] = [:]
     /// The users for whom a count is running, with the tasks that wait for it.
     var counting: [UserID: [CheckedContinuation<Void, Never>]] = [:]
-    /// The number of channels of all holders. It is checked against `capacity` on each use.
+    /// The number of channels with an unread count in memory, summed over all users. Together with the number of users,
+    /// it is checked against `capacity` on each use.
     private var channelsHeld = 0
-    /// The holders that have an entry for a channel.
+    /// By channel, the users whose unread count of the channel is in memory.
     var audience: [ChannelID: Set<UserID>] = [:]
     /// The users whose counts may differ from those that their devices last received.
     var untold: Set<UserID> = [] {
@@ -59,7 +61,8 @@ actor UnreadCounts {
     }
     private let waiters = PositionWaiters<Timetoken>()
     private var uses: UInt64 = 0
-    /// False while all holders are known to be in use. The search for unused holders is then skipped.
+    /// False while the unread counts of all users in memory are known to be in use. The search for unused counts is
+    /// then skipped.
     private var mayHaveIdle = true
 
     init(
@@ -124,7 +127,8 @@ actor UnreadCounts {
         }
     }
 
-    /// Waits until all events up to a position were processed. Returns false when the processing has stopped.
+    /// Waits until all events of the log up to the timetoken `target` were processed. Returns false when the processing
+    /// has stopped.
     func reach(_ target: Timetoken) async -> Bool {
         switch phase {
         case .over: return false
@@ -142,7 +146,8 @@ actor UnreadCounts {
 
     // MARK: Holders
 
-    /// Marks the channels of changed records as stale. Must be called before the events of the change are sent.
+    /// Marks unread counts as stale (outdated) after membership or channel records changed: the next request counts
+    /// these channels again. Must be called before the events of the change are sent.
     func changed(_ keys: [RecordKey]) {
         guard !holders.isEmpty else { return }
         for key in keys {
@@ -173,8 +178,9 @@ actor UnreadCounts {
         if audience[channel]?.isEmpty ?? false { audience[channel] = nil }
     }
 
-    /// Records the use of a holder. If there are too many holders, removes the least recently used ones. Removes a
-    /// tenth more than necessary, so that the next uses need no search.
+    /// Records the use of a user's unread counts. If the counts of too many users and channels are in memory, removes
+    /// the counts of the least recently used users. Removes a tenth more than necessary, so that the next uses need no
+    /// search.
     func use(_ user: UserID) {
         uses += 1
         holders[user, default: Holder()].lastUse = uses
@@ -190,7 +196,7 @@ actor UnreadCounts {
         }
     }
 
-    /// Records that a holder may be no longer in use, and may be removed.
+    /// Records that the unread counts of some user may be no longer in use, and may be removed from memory.
     func becameIdle() { mayHaveIdle = true }
 
     private func drop(_ user: UserID) {
@@ -204,9 +210,10 @@ actor UnreadCounts {
 
 /// The numbers of messages that a user has not read.
 public struct Unread: Sendable, Equatable {
-    /// The number in all channels that the user has joined and not hidden permanently.
+    /// The number of unread messages in all channels that the user has joined and not hidden permanently.
     public var total = 0
-    /// The numbers by the custom type of the channel. Channels without a custom type count only in `total`.
+    /// The numbers of unread messages by the custom type of their channel. Channels without a custom type count only in
+    /// `total`.
     public var byCustomType: [String: Int] = [:]
 
     /// Creates counts of zero.

@@ -38,14 +38,14 @@ public struct RecordList: Sendable {
 
 /// The names that filters and sort orders of one record kind may use.
 public struct RecordFields: Sendable {
-    /// A field that is compared as a whole, and its name in the store.
+    /// The names of one field: for clients (`word`) and in the store (`stored`).
     struct Field: Sendable {
         let word: String
         /// The field's name in `RecordFilter`.
         let stored: String
     }
 
-    /// A field that has a fixed text for filters while a condition is true, regardless of its stored value.
+    /// A field for which filters see a fixed text instead of the stored value, in records that meet a condition.
     public struct Override: Sendable {
         let stored: String
         let condition: RecordFilter
@@ -55,7 +55,7 @@ public struct RecordFields: Sendable {
         ///
         /// - Parameters:
         ///   - stored: the field's name in `RecordFilter`.
-        ///   - condition: the condition while which the text replaces the stored value.
+        ///   - condition: the records for which the text replaces the stored value.
         ///   - text: the fixed text.
         public init(_ stored: String, while condition: RecordFilter, is text: String) {
             self.stored = stored
@@ -67,9 +67,10 @@ public struct RecordFields: Sendable {
     let names: [Field]
     /// The fields that are objects. Filters compare their members, such as `custom.floor`.
     let objects: [Field]
-    /// The name of the record's id. The store has it outside the body of the record.
+    /// The name that clients use for the record's id, which is stored outside the body of the record.
     let id: String
-    /// The name of the time of the last change. The store has it outside the body of the record.
+    /// The name that clients use for the time of the record's last change, which is stored outside the body of the
+    /// record.
     let updated: String
     /// The members that readers see but that cannot be used to sort.
     let others: [String]

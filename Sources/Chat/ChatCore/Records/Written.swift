@@ -9,6 +9,6 @@ public struct Written<Value: Sendable>: Sendable {
 }
 
 extension Decided {
-    /// Returns a record as this step wrote it; nil when the step did not write it.
+    /// Returns the record with this key as the decision has written it; nil when the decision did not write it.
     func record(_ key: RecordKey) -> Record? { records.first { $0.key == key } }
 }

@@ -12,8 +12,9 @@ struct FeedMatching {
     let subject: FilterSubject
     let event: Event
 
-    /// The results of filters in the order of evaluation, and, after an interruption, by feed. The feeds are retained,
-    /// so that a new feed cannot get the identity of a released feed.
+    /// The feeds whose filters were evaluated, with the results, in the order of evaluation. The feeds are retained, so
+    /// that a new feed cannot get the identity of a released feed. After an interruption, `verdicts` has the same
+    /// results by feed.
     private var checkedFeeds: [(feed: Feed, holds: Bool)] = []
     private var verdicts: [ObjectIdentifier: Bool] = [:]
     private var deadline: ContinuousClock.Instant?

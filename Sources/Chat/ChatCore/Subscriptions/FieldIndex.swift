@@ -147,9 +147,10 @@ extension FieldIndex {
 }
 
 extension IndexedField.Place {
-    /// True when one event can find a member at most once at this place.
+    /// True when one event can find the same subscriber at most once in the table for this place: an event field and
+    /// the kind of its comparison.
     ///
-    /// - Parameter hasSeveral: true when the member is listed under several values at this place.
+    /// - Parameter hasSeveral: true when the subscriber is listed under several values in this table.
     fileprivate func isMetOnce(ofSeveral hasSeveral: Bool) -> Bool {
         switch self {
         case .value: true

@@ -248,7 +248,7 @@ struct AudienceChanges {
     /// The number of events whose channels are stored.
     private static let held = 256
 
-    /// The number of recorded events since the start.
+    /// The number of events since the gateway's start that may have changed a user's access to a channel.
     private(set) var count: UInt64 = 0
     private var channels: [ChannelID] = []
 
@@ -269,8 +269,10 @@ struct AudienceChanges {
         count += 1
     }
 
-    /// Returns true when an event since `earlier` was on one of the channels, or when the channels of these events are
-    /// no longer stored.
+    /// Returns true when a later event was on one of the channels, or when the channels of the later events are no
+    /// longer stored.
+    ///
+    /// - Parameter earlier: the value of ``count`` at an earlier time. Later events are the events recorded since then.
     func markChanged(_ wanted: ChannelSet, since earlier: UInt64) -> Bool {
         guard count > earlier else { return false }
         guard count - earlier <= UInt64(Self.held) else { return true }

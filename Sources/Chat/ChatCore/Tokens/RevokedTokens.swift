@@ -31,7 +31,7 @@ final class RevokedTokens: Sendable {
     /// tokens of the user were revoked together.
     func moment(of user: UserID) -> Timetoken? { known.withLock { $0.users[user] } }
 
-    /// True when no token is revoked alone.
+    /// True when no single token is revoked. Revocations of all tokens of a user are not considered.
     var isEmpty: Bool { known.withLock { $0.tokens.isEmpty } }
 
     /// Calls `body` with the app of each revocation, after it took effect. A revocation concerns one token or one user.
@@ -39,7 +39,8 @@ final class RevokedTokens: Sendable {
 
     func write(_ changes: [RecordChange]) async throws(ChatError) { _ = try await mirror.write(changes, apply) }
 
-    /// Reads and applies the record of a revocation that was written together with other records.
+    /// Reads the record of a revocation from the store, and puts the revocation into force. For a record that was
+    /// written in a commit with other records.
     func refresh(_ key: RecordKey) async throws(ChatError) { try await mirror.refresh(key, apply) }
 
     /// Reads all revocations. Must run after the keyring is loaded.
@@ -51,7 +52,8 @@ final class RevokedTokens: Sendable {
         return revision
     }
 
-    /// Applies changes of the directory, until the engine closes.
+    /// Updates the revoked tokens in memory after each change of a stored revocation, beginning after `revision`.
+    /// Returns when the engine closes.
     func follow(from revision: Revision) async { await mirror.follow(from: revision, apply) }
 
     private func apply(_ key: RecordKey, _ record: Record?) {

@@ -34,8 +34,9 @@ public final class Tracer: Sendable {
     /// The current time of the tracer's clock.
     public var now: Timetoken { clock.now }
 
-    /// Returns the trace context of a request: a span in the trace of the sender, or a new trace; nil when the request
-    /// is not traced and has no trace context.
+    /// Returns the trace context of a request. For a traced request, it is a new span, in the sender's trace or in a
+    /// new trace. For any other request, it is the sender's context marked as not sampled; nil when the sender has sent
+    /// none.
     public func context(following incoming: TraceContext?) -> TraceContext? {
         let isDrawn = ratio >= 1 || Double.random(in: 0..<1) < ratio
         if let incoming {

@@ -60,7 +60,8 @@ final class TailIndex: Sendable {
 }
 
 extension TailIndex.State {
-    /// Adds the events that appear in these channels as echoes. Adds no event twice.
+    /// Adds to `found` the events after `position` that also appear in these channels as echoes (events of other
+    /// channels). Adds no event twice.
     fileprivate func addEchoes(
         in channels: [ChannelID], after position: Timetoken, _ limit: Int, to found: inout [Event]
     ) {

@@ -36,7 +36,8 @@ struct DeliveryScan {
         countByFailure = try database.prepare("SELECT count(*) FROM (SELECT 1 \(Self.rows) \(Self.failed) LIMIT ?5)")
     }
 
-    /// Returns the events of the selected deliveries, strictly between `after` and `before`, at most `limit`.
+    /// Returns the timetokens of the events of the selected deliveries, strictly between `after` and `before`, at most
+    /// `limit`.
     func events(
         _ part: Part, after: UInt64, before: UInt64, _ order: DeliveryQuery.Order, limit: Int
     ) throws(SQLiteFailure) -> [UInt64] {

@@ -113,11 +113,11 @@ final class DeliveryScheduler: Sendable {
 
     func number(of subscriber: SubscriberID) -> Int64? { state.withLock { $0.numbers[subscriber] } }
 
-    /// Returns the state of a lane after the last commit.
+    /// Returns the state of a subscriber's lane (queue) after the last commit; nil for an unknown number.
     func snapshot(of number: Int64) -> LaneSnapshot? { state.withLock { $0.lanes[number].map(LaneSnapshot.init) } }
 
-    /// Returns the state of the lane of each attempt that is about to be recorded; nil for an attempt whose lease was
-    /// lost. The result stays valid until the writer's next commit.
+    /// Returns, for each attempt that is about to be recorded, the state of its subscriber's lane (queue); nil for an
+    /// attempt whose lease was lost. The result stays valid until the writer's next commit.
     func snapshots(of attempts: [(lease: Lease, outcome: DeliveryOutcome)], _ keys: [DeliveryKey?]) -> [LaneSnapshot?] {
         state.withLock { state in
             zip(attempts, keys).map { attempt, key in
@@ -183,8 +183,8 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// Discards the deliveries of these lanes in memory, because their rows in the database have changed. They are read
-    /// again when needed. The values of `lanes` are changes of the numbers of waiting deliveries.
+    /// Discards deliveries in memory whose rows in the database have changed. They are read again when needed. `lanes`
+    /// contains, by subscriber number, the amount to add to the number of unfinished deliveries.
     func forget(_ lanes: [Int64: Int]) {
         change { state in
             for (number, more) in lanes {
@@ -370,7 +370,7 @@ final class DeliveryScheduler: Sendable {
     /// Leases due deliveries to the waiting callers, ends waits whose time is over, and schedules the next call of the
     /// deadline thread.
     ///
-    /// - Parameter everyone: true to also check, if it is time, the pulled subscriptions without changes.
+    /// - Parameter everyone: true to also check, after `nextRound`, the callers of unchanged pulled subscriptions.
     func serve(everyone: Bool = true) {
         let real = MonotonicTime.now.nanoseconds
         write(batcher.due(at: real))
@@ -412,7 +412,7 @@ final class DeliveryScheduler: Sendable {
         for waiter in waiters { waiter.continuation.resume(returning: []) }
     }
 
-    /// Requests that the writer reads a lane's deliveries from the database.
+    /// Requests that the writer reads the deliveries of a lane (a subscriber's queue) from the database.
     private func fetch(_ lane: Int64) {
         writerHandle.submit(LaneFetchRequest(lane, scheduler: self, since: writerHandle.uptime()))
     }
@@ -458,8 +458,8 @@ final class DeliveryScheduler: Sendable {
     }
 }
 
-/// A request that reads a lane's earliest deliveries from the database. It runs on the writer's thread, so that no
-/// commit can happen between reading the rows and updating memory.
+/// A request that reads the earliest deliveries of a lane (a subscriber's queue) from the database. It runs on the
+/// writer's thread, so that no commit can happen between reading the rows and updating memory.
 final class LaneFetchRequest: WriteRequest {
     let since: UInt64
     private let lane: Int64

@@ -45,8 +45,8 @@ final class Lane: @unchecked Sendable, Scheduled {
     /// The number of deliveries in the database that are still waiting or being attempted.
     var unfinished = 0
     private(set) var items = Heap<DueItem>()
-    /// The data that an attempt needs, for deliveries that the planner has just added. For other deliveries, it is read
-    /// from the database.
+    /// The data that attempts need, by event timetoken, for deliveries that the planner has just added. For other
+    /// deliveries, the data is read from the database.
     private(set) var planned: [UInt64: PlannedDelivery] = [:]
     /// The earliest possible due time of deliveries that are only in the database; nil when there are none.
     private(set) var beyond: UInt64?
@@ -77,7 +77,7 @@ final class Lane: @unchecked Sendable, Scheduled {
         return max(due, notBefore, rateLimit?.next ?? 0)
     }
 
-    /// The next step of a lane.
+    /// The next step of a lane (a subscriber's queue).
     enum Step {
         case item(DueItem)
         /// Deliveries must be read from the database first, because the earliest one may be only there.
@@ -168,7 +168,8 @@ final class Lane: @unchecked Sendable, Scheduled {
     }
 }
 
-/// The rate limit of a lane's attempts. After a pause, it allows a burst as large as the attempts of one second.
+/// The rate limit of the attempts of a lane (a subscriber's queue). After a pause, it allows a burst as large as the
+/// attempts of one second.
 struct LanePace: Sendable {
     private let rate: GenericCellRate
     private var fullAt: UInt64 = 0

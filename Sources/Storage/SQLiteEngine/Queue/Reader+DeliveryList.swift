@@ -30,8 +30,8 @@ struct DeliveryListing: Sendable {
         return (first.event, first.subscriber) < (second.event, second.subscriber)
     }
 
-    /// Returns the exclusive bounds of a subscriber's events that are within the query, after the previous page, and
-    /// not after `last`.
+    /// Returns the range of event timetokens, with exclusive bounds, in which a subscriber's deliveries of the page
+    /// lie: in the query's range, after the previous page, and not after the delivery `last` in the order of the list.
     fileprivate func bounds(_ subscriber: Int64, upTo last: DeliveryKey? = nil) -> (after: UInt64, before: UInt64) {
         var after = query.after?.rawValue ?? 0
         var before = query.before?.rawValue ?? UInt64(Int64.max)
@@ -72,7 +72,7 @@ extension Reader {
         }
     }
 
-    /// Returns the number of deliveries of each listing, counted in one snapshot.
+    /// Returns the number of deliveries that match each listing, at most `most` each, counted in one snapshot.
     func counts(_ listings: [DeliveryListing], most: Int) throws(SQLiteFailure) -> [Int] {
         try inSnapshot { () throws(SQLiteFailure) in
             var counts: [Int] = []
@@ -90,8 +90,8 @@ extension Reader {
         return count
     }
 
-    /// Returns the keys of the page, and one further key if it exists. Each part of the query is read only as long as
-    /// its rows can belong to the page.
+    /// Returns the keys of the page, and one further key if it exists. Reads the deliveries of one subscriber in one
+    /// state after the other, and of each only those that can still belong to the page.
     private func keys(_ listing: DeliveryListing) throws(SQLiteFailure) -> [DeliveryKey] {
         let wanted = listing.query.limit + 1
         var keys: [DeliveryKey] = []
@@ -108,7 +108,7 @@ extension Reader {
         return keys
     }
 
-    /// Returns each combination of subscriber and state that matches the query.
+    /// Returns the combinations of a subscriber and a stored state whose deliveries match the query.
     private func parts(_ query: DeliveryQuery) throws(SQLiteFailure) -> [DeliveryScan.Part] {
         let find = query.subscriber == nil ? statements.subscribersOfApp : statements.subscriberByName
         find.bind(query.app.name, at: 1)
@@ -132,7 +132,8 @@ extension Reader {
 }
 
 extension DeliveryScan.Part {
-    /// Returns the parts of a subscriber's deliveries that correspond to these public statuses.
+    /// Returns the selections, each by one stored state, that together contain a subscriber's deliveries with these
+    /// public statuses.
     fileprivate static func all(_ subscriber: Int64, isOpen: Bool, _ statuses: Set<DeliveryStatus>) -> [Self] {
         var parts: [Self] = []
         if statuses.contains(.delivered) { parts.append(Self(subscriber: subscriber, state: .delivered)) }

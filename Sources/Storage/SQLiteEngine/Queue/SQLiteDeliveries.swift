@@ -197,7 +197,8 @@ extension SQLiteDeliveries {
         return count
     }
 
-    /// Processes the elements in batches, so that other requests can run between the batches.
+    /// Runs `body` with one batch of the elements after the other, so that other requests can run between the batches.
+    /// Returns the sum of the results.
     private func inBatches<Element: Sendable>(
         _ elements: [Element],
         _ body: @escaping @Sendable (Writer, ArraySlice<Element>) throws(SQLiteFailure) -> Int

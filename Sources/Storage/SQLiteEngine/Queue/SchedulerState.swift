@@ -59,7 +59,7 @@ struct SchedulerState: Sendable {
 }
 
 extension SchedulerState {
-    /// Schedules a lane in the timer queue for its next possible attempt.
+    /// Schedules a lane (a subscriber's queue) in the timer queue for its next possible attempt.
     mutating func schedule(_ number: Int64) {
         if let lane = lanes[number] { schedule(lane) }
     }
@@ -79,7 +79,7 @@ extension SchedulerState {
         schedule(stored.number)
     }
 
-    /// Adds a lane that has this number of waiting deliveries in the database.
+    /// Adds the lane (queue) of a subscriber that has this number of waiting deliveries in the database.
     mutating func insert(_ stored: StoredSubscriber, waiting: Int = 0) {
         let app = stored.subscriber.app
         let group = groups[app] ?? LaneGroup()
@@ -136,8 +136,8 @@ extension SchedulerState {
     /// `DeliveryQueue.lease`.
     private func isShare(_ held: Int, of capacity: Int) -> Bool { held / Self.greed < capacity - attempts }
 
-    /// Leases due deliveries, oldest first, and alternates between the lanes. Also returns the lanes whose deliveries
-    /// must be read from the database.
+    /// Leases due deliveries, oldest first, and alternates between the lanes (queues of subscribers). Also returns the
+    /// lanes whose deliveries must be read from the database.
     mutating func grant(
         _ request: DeliveryScheduler.LeaseRequest, now: UInt64, uptime: UInt64
     ) -> ([DeliveryScheduler.Grant], [Int64]) {
@@ -326,8 +326,8 @@ extension SchedulerState {
         for (key, held) in leases where !held.isFinishing { ends.push(LeaseEnd(until: held.until, key: key)) }
     }
 
-    /// Reschedules all lanes when the clock was set back. Otherwise, lanes that are scheduled for a certain time would
-    /// wait until the clock reaches that time again.
+    /// Reschedules all lanes (queues of subscribers) when the clock was set back. Otherwise, lanes that are scheduled
+    /// for a certain time would wait until the clock reaches that time again.
     private mutating func updateClock(_ now: UInt64) {
         if now < lastNow {
             for number in lanes.keys {

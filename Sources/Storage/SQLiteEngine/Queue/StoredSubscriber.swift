@@ -42,7 +42,8 @@ extension Statement {
 }
 
 extension LaneSettings {
-    /// These settings with each value raised to at least one, the smallest value that can be stored.
+    /// A copy with values that can be stored. The concurrency, the deliveries per attempt and the attempts (if set) are
+    /// at least 1. With strict ordering, the concurrency is 1. A rate that is not positive becomes nil.
     var bounded: LaneSettings {
         var settings = self
         settings.concurrency = ordering == .strict ? 1 : max(1, concurrency)

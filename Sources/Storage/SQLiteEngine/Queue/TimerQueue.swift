@@ -28,7 +28,8 @@ struct TimerQueue<Member: Scheduled>: Sendable {
     /// A lower bound of the times of all scheduled members; nil when the queue is empty.
     var firstDue: UInt64? { entries.first?.due }
 
-    /// Schedules a member for the time `due`, unless it is scheduled for an earlier time.
+    /// Schedules a member for the time `due`. Does nothing when `due` is nil or when the member is scheduled for the
+    /// same or an earlier time.
     mutating func schedule(_ member: Member, due: UInt64?) {
         guard let due, due < (member.scheduledDue ?? .max) else { return }
         member.scheduledDue = due

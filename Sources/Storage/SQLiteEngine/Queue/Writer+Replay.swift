@@ -5,7 +5,8 @@ import SQLite
 /// run between the batches.
 struct ReplayBatch: Sendable {
     let selection: DeliverySelection
-    /// The start of the remaining part: the index of the next id, or the position after which the next events follow.
+    /// The start of the remaining part. For a replay of listed ids, the index of the next id; for a replay of a range,
+    /// the timetoken after which the remaining events follow.
     let from: UInt64
 
     init?(_ selection: DeliverySelection, from: UInt64? = nil) {

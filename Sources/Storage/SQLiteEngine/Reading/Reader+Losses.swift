@@ -142,8 +142,8 @@ extension Reader {
 }
 
 extension EngineStatistics {
-    /// Adds the size of the write-ahead log, because its content is copied into the database's pages only at a
-    /// checkpoint.
+    /// Sets `walBytes` to the size of the write-ahead log of the database at `path`, and adds it to `bytes`: the
+    /// content of that log is copied into the database file only at a checkpoint. Does nothing for a store in memory.
     mutating func measureFiles(_ path: String) {
         var status = stat()
         guard path != ":memory:", stat(path + "-wal", &status) == 0 else { return }

@@ -5,7 +5,7 @@ import SQLite
 
 /// The threads that read the database, so that no read blocks the cooperative pool. Each thread has its own connection.
 final class Readers: Sendable {
-    /// The thread on which the jobs run.
+    /// The threads on which reads run.
     private enum Place: Sendable {
         case pool(Monitor<Pool>)
         /// The reads use the writer's connection and thread, because a store in memory has only one connection.

@@ -7,7 +7,7 @@ extension RecordChanges: ReplayEntry {
     var weight: Int { keys.reduce(64) { $0 + $1.id.utf8.count + 96 } }
 }
 
-/// One consumer of the directory's record changes, with its position.
+/// One consumer of the changes of records, with its position: the revision of the last change that it has received.
 final class ChangeReader: Sendable {
     private let engineState: EngineState
     private let readers: Readers

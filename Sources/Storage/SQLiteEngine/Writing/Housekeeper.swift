@@ -134,8 +134,10 @@ struct HousekeepingStatements {
         ]
     }
 
-    /// Marks deliveries as dead that have waited too long for a paused subscriber or a consumer that pulls, and the
-    /// remaining deliveries of deleted webhooks after a crash.
+    /// Marks waiting deliveries as dead in two cases: their subscriber is closed, and a crash has interrupted its
+    /// closing; or they have waited too long, because the subscriber is paused or its consumer has not pulled them.
+    ///
+    /// - Returns: true when there may be more such deliveries.
     func markHeldDead(_ writer: Writer) throws(SQLiteFailure) -> Bool {
         markClosedDead.bind(Int64(writer.now.rawValue), at: 1)
         try markClosedDead.run()
@@ -148,8 +150,10 @@ struct HousekeepingStatements {
         return false
     }
 
-    /// Removes finished deliveries, and the tombstones of removed records, that are older than the time for which
-    /// deliveries are stored.
+    /// Removes finished deliveries and the tombstones of removed records when they are older than
+    /// `Limits.deliveriesKept`.
+    ///
+    /// - Returns: true when there may be more such deliveries.
     func removeFinished(_ writer: Writer) throws(SQLiteFailure) -> Bool {
         let edge = Int64(writer.now.adding(.zero - writer.engineState.limits.deliveriesKept).rawValue)
         removeTombstones.bind(edge, at: 1)
@@ -239,7 +243,7 @@ struct HousekeepingStatements {
     }
 }
 
-/// A request to run a complete round of removal now.
+/// A request to remove all expired data now, in one complete round of housekeeping.
 final class HousekeepingRequest: WriteRequest {
     let since: UInt64
     private let completion: Completion<Void>

@@ -29,7 +29,7 @@ final class Writer {
     /// The length of the write-ahead log in pages when a checkpoint last failed because of readers; zero when none has
     /// failed.
     private var pagesWhenBusy = 0
-    /// The last directory revision, including the uncommitted revisions of this batch.
+    /// The last revision of the directory of records, including the uncommitted revisions of this batch.
     var revision: Revision
 
     // MARK: State of one batch
@@ -262,7 +262,7 @@ final class Writer {
         try statements.setHead.run()
     }
 
-    /// The numberings in the database: timetokens of the log and revisions of the directory.
+    /// The numberings in the database: timetokens of the event log, and revisions of the directory of records.
     enum Numbering: Int { case log = 0, directory = -1 }
 
     /// Stores the last assigned timetoken as the writer's final step, so that the next start continues after it and not
