@@ -3,7 +3,7 @@ public import ChatModel
 // The event contents and event calls of the library's older generation. Each call forwards to the call that replaces
 // it.
 
-/// The way in which the older generation sends a custom event.
+/// The way in which the older generation of this library sends a custom event: as a published event or as a signal.
 @available(*, deprecated, message: "use Channel.emitCustomEvent; custom events are sent like messages")
 public enum EmitEventMethod: Sendable { case publish, signal }
 
@@ -67,7 +67,7 @@ extension ReadReceipt {
     @available(*, deprecated, renamed: "lastReadTimetoken")
     public var messageTimetoken: Timetoken { lastReadTimetoken }
 
-    /// Creates the read mark of the chat's user.
+    /// Creates a receipt of the chat's user, with the timetoken of the newest message that the user has read.
     @available(*, deprecated, message: "use Membership.setLastReadMessageTimetoken(_:)")
     public init(messageTimetoken: Timetoken) { self.init(userId: "", lastReadTimetoken: messageTimetoken) }
 }
@@ -85,7 +85,7 @@ extension Typing {
     @available(*, deprecated, renamed: "isTyping")
     public var value: Bool { isTyping }
 
-    /// Creates the start or end of typing of the chat's user.
+    /// Creates the event that the chat's user began (true) or stopped (false) typing.
     @available(*, deprecated, message: "use Channel.startTyping() and Channel.stopTyping()")
     public init(value: Bool) { self.init(userId: "", isTyping: value) }
 }
@@ -101,8 +101,9 @@ extension Chat {
     ///   id is `channelId` also receives it.
     /// - A ``Report`` reports the message. ``Typing`` starts or stops typing. A ``ReadReceipt`` moves the read mark. An
     ///   ``Invite`` invites the user whose id is `channelId`. A ``Restriction`` restricts its user.
-    /// - With additional members, the contents of the previous item have no such effect. They are published as events
-    ///   in the form of PubNub's Chat SDKs, and only listeners for this content receive them.
+    /// - If `mergePayloadWith` has members, a ``Report``, ``Typing``, ``ReadReceipt``, ``Invite`` or ``Restriction``
+    ///   does not have the effect above. The content is published as an event in the form of PubNub's Chat SDKs, and
+    ///   only listeners for this content receive the event.
     ///
     /// - Parameter mergePayloadWith: additional members of the payload; nil for none.
     /// - Returns: the timetoken of a published event; zero for other contents.
@@ -233,7 +234,8 @@ extension Event {
         return decoded(as: wanted)
     }
 
-    /// The payload without the member `type`, by which the older generation recognizes a custom event.
+    /// The payload without its member `type`. Listeners of the older generation recognize a custom event by this
+    /// member, which is not a part of the app's payload.
     private var olderPayload: [String: any JSONCodable] {
         var payload = CustomEvent(self).payload
         if payload["type"]?.json == "custom" { payload["type"] = nil }

@@ -13,14 +13,15 @@ actor HubReader {
     private struct Live: Sendable {
         let outbox: Outbox
         let selection: Selection
-        /// The value of `HubReader.changes` when the selection was made.
+        /// The number of changes of the channel groups (`HubReader.changes`) at the time at which the selection was
+        /// made.
         let changes: Int
     }
 
     private let host: ChatHost
     private let wanted: HubSelection
     private var chat: ChatAccess { wanted.chat }
-    /// The position up to which all events were delivered; nil starts with new events.
+    /// The position in the event log up to which all events were delivered; nil starts with new events.
     private var position: Timetoken?
     private var live: Live?
     private var stored: CatchUp?
@@ -181,8 +182,8 @@ extension HubReader {
 }
 
 extension Hub {
-    /// Attaches a sink. Returns the position after which the sink receives all events, and the audience snapshot for
-    /// earlier events, both of the same moment.
+    /// Attaches an outbox to the hub. Returns the position in the event log after which the outbox receives all events,
+    /// and the audience snapshot, with which the reader checks access to earlier events. Both are of the same moment.
     fileprivate func join(
         _ sink: Outbox, _ selection: Selection
     ) -> (position: Timetoken, audienceSnapshot: AudienceSnapshot?) {

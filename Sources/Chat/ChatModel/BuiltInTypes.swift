@@ -4,7 +4,7 @@ public enum BuiltInTypes {
     public static let messageCreated = "message.created"
     /// A signal: a short message that history does not contain.
     public static let signalSent = "signal.sent"
-    /// A custom event emitted without a type.
+    /// The type of an event that an app emits without naming a type.
     public static let custom = "custom"
     /// The current state of a membership. Only PubNub clients receive this event (``Audience/wire``).
     public static let membershipSet = "membership.set"

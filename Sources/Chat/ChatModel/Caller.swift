@@ -52,7 +52,8 @@ public struct Caller: Sendable, Hashable {
     private var exactUser: ExactText?
     /// The time at which the credential expires; nil for a credential that does not expire.
     public var expires: Timetoken?
-    /// The data of a user's token or a ticket that show whether it was revoked; nil for an API key.
+    /// The values of a user's token or ticket from which the gateway determines whether the token or ticket was
+    /// revoked; nil for an API key.
     public var proof: TokenProof?
     /// True when the caller's user may also read the channel that has the user's name. Emitting on this channel
     /// requires a match in `channels`.

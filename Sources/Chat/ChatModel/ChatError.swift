@@ -52,7 +52,7 @@ public struct ChatError: Error, Sendable {
         public var keyword: String
         /// A description for people, without the location.
         public var detail: String
-        /// A value that would be accepted; nil when there is none or it is long.
+        /// A value that would be accepted; nil when no such value is known, or the value is long.
         public var expected: String?
         /// The location of the keyword in the schema, such as `#/properties/amount/type`; nil without a schema.
         public var schema: String?
@@ -141,8 +141,8 @@ extension ChatError.FieldError {
             expected: value["expected"]?.string, schema: value["schema"]?.string)
     }
 
-    /// The same error for a larger document, in which this error's document is the value at `pointer`. An error about a
-    /// parameter does not change.
+    /// Returns this error with `pointer` put before its JSON pointer. Use it when the checked document is the value at
+    /// `pointer` of a larger document. An error about a parameter does not change.
     public func below(_ pointer: String) -> Self {
         guard case .pointer(let own) = location else { return self }
         var error = self
@@ -152,7 +152,8 @@ extension ChatError.FieldError {
 }
 
 extension ChatError {
-    /// Converts a JSON parsing error of a request.
+    /// Creates the error for a JSON text that cannot be parsed: `.tooLarge` for a text that is too large, otherwise
+    /// `.malformed`.
     public init(_ error: JSONError) {
         let slug: String? =
             switch error.reason {
@@ -166,7 +167,8 @@ extension ChatError {
 }
 
 extension ChatError {
-    /// Creates an error about an exceeded limit. Its member `name` contains the limit.
+    /// Creates an error about an exceeded limit. The error document gets an additional member with the name `name` and
+    /// the value `limit`.
     public static func over(
         _ code: Code, _ message: String, slug: String? = nil, name: String = "limit", limit: Int, field: String? = nil,
         retryAfter: Duration? = nil

@@ -258,6 +258,6 @@ public enum AudienceRule: String, Sendable, CaseIterable {
     /// Only the origin device.
     case device
     /// Devices of members, of users who have entered the channel, of users who subscribe to it by name, and of the
-    /// subjects. Their lists of channels contain the channel.
+    /// subjects. On these devices, the user's list of channels contains the channel.
     case channelList = "channel_list"
 }

@@ -6,7 +6,8 @@ public struct AppID: Hashable, Sendable, CustomStringConvertible {
     public init(_ name: String) { self.name = name }
     public var description: String { name }
 
-    /// The scope of data that belongs to no app: the list of apps, and names that are unique in the installation.
+    /// The app id under which the gateway stores data that belongs to no app: the list of apps, and names that are
+    /// unique in the installation.
     public static let gateway = AppID("$gateway")
 }
 
@@ -91,7 +92,7 @@ public struct PresenceScope: Hashable, Sendable {
 /// One user in a presence scope. The user has one key in the scope, regardless of the number of connections that hold
 /// it.
 public struct PresenceKey: Hashable, Sendable {
-    /// The kind of presence and the channel.
+    /// The channel, and the kind of the user's presence on it.
     public let presenceScope: PresenceScope
     /// The user's name.
     @ExactText public private(set) var user: String

@@ -85,7 +85,7 @@ public final class RateMeters: Sendable {
         requests = nil
     }
 
-    /// The meters of events alone, without the meters of requests; nil when none remains.
+    /// The meters of emitted events only, without the meters of requests; nil when events are not limited.
     public var ofEvents: RateMeters? {
         let rest = next?.ofEvents
         return events == nil && rest == nil ? nil : RateMeters(name: name, events: events, next: rest)

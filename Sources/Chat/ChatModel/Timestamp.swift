@@ -12,7 +12,8 @@ public enum Timestamp {
     /// True when the text is a timestamp of any year.
     public static func isTimestamp(_ text: String) -> Bool { moment(text) != nil }
 
-    /// The seconds since 1970, and the rest in ticks of 100 ns; nil for a text that is not a timestamp.
+    /// The number of whole seconds since 1970, and the remaining fraction of a second in ticks of 100 ns; nil for a
+    /// text that is not a timestamp.
     private static func moment(_ text: String) -> (seconds: Int, ticks: Int)? {
         var reader = DigitReader(Array(text.utf8))
         guard let year = reader.digits(4), reader.skip("-"), let month = reader.digits(2), reader.skip("-"),

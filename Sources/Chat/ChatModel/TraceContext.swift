@@ -49,7 +49,7 @@ public final class TraceContext: Sendable {
         "00-\(traceID)-\(TraceID.hex(spanID))-\(isSampled ? "01" : "00")"
     }
 
-    /// A copy of this context with another span id.
+    /// A copy of this context in which `span` is the id of the parent span.
     public func child(_ span: UInt64) -> TraceContext {
         TraceContext(traceID: traceID, spanID: span, isSampled: isSampled, state: state)
     }

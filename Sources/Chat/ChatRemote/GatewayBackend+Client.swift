@@ -30,6 +30,7 @@ extension GatewayBackend {
         _ = try await send(Call("DELETE", path))
     }
 
-    /// Returns the claims of a user's token without checking its signature; nil for any other text.
+    /// Returns the statements (claims) that a user's token contains, without checking the token's signature; nil for a
+    /// text that is not a token.
     package static func claims(of token: String) -> AnyJSON? { Credential.claims(of: token).map { AnyJSON($0) } }
 }

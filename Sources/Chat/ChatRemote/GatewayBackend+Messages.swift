@@ -117,7 +117,7 @@ extension GatewayBackend {
         RequestPath(["channels", channel, "messages", timetoken.description] + more)
     }
 
-    /// Returns a body with one member and the acting user.
+    /// Returns a request body with the text member `name` and the acting user.
     private func body(_ name: StaticString, _ value: String) -> JSONText { body { $0.member(name, value) } }
 
     private func state(_ answer: GatewayResponse) throws(ChatError) -> MessageState {

@@ -112,7 +112,7 @@ public struct EventSelection: Sendable, Hashable {
     public var include: Set<IncludedObject> = []
     /// True when the `presence.*` events are included.
     public var hasPresence = false
-    /// The position after which the events start; nil starts with new events.
+    /// The position in the event log after which the events start; nil starts with new events.
     public var since: Timetoken?
     /// True when the reader is a device of the user. A device receives only events whose audience includes the user.
     public var isDevice = false
@@ -164,9 +164,9 @@ public struct LiveEvents: AsyncSequence, Sendable {
 
     private let open: @Sendable () -> Next
 
-    /// Creates a sequence of the updates that a function returns.
+    /// Creates a sequence from a function that opens connections.
     ///
-    /// - Parameter open: called once per iterator. The returned function returns one update at each call.
+    /// - Parameter open: called once for each iterator. Returns the function that the iterator calls for each update.
     public init(_ open: @escaping @Sendable () -> Next) { self.open = open }
 
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(nextUpdate: open()) }

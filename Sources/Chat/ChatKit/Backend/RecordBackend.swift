@@ -134,7 +134,7 @@ public struct UserFields: Sendable {
     /// A type that the app defines, as free text.
     public var type: String?
 
-    /// Creates fields without any change.
+    /// Creates a value in which every field is nil.
     public init() {}
 }
 
@@ -156,7 +156,7 @@ public struct ChannelFields: Sendable {
     /// A status that the app defines, as free text.
     public var status: String?
 
-    /// Creates fields without any change.
+    /// Creates a value in which every field is nil.
     public init() {}
 }
 
@@ -171,6 +171,6 @@ public struct MembershipFields: Sendable {
     /// The messages for which the member wants push notifications. Only the member may set this field.
     public var push: PushPreference?
 
-    /// Creates fields without any change.
+    /// Creates a value in which every field is nil.
     public init() {}
 }

@@ -74,13 +74,14 @@ public protocol ChannelDelegate: AnyObject, Sendable {
     func channel(_ channel: Channel, didReceiveInvitation invitees: [User], inviter: User?)
     /// A user declined an invitation.
     func channel(_ channel: Channel, didDeclineInvitation invitee: User, inviter: User?)
-    /// A member's delivery mark moved.
+    /// A device of a member has received newer messages of the channel.
     func channelDidUpdateDeliveryReceipt(_ channel: Channel)
-    /// A member's delivery mark moved.
+    /// A device of a member has received newer messages of the channel. `receipt` names the member and the newest
+    /// message.
     func channel(_ channel: Channel, didUpdateDeliveryReceipt receipt: ReceiptEvent)
-    /// A member's read mark moved.
+    /// A member has read newer messages of the channel.
     func channelDidUpdateReadReceipt(_ channel: Channel)
-    /// A member's read mark moved.
+    /// A member has read newer messages of the channel. `receipt` names the member and the newest message.
     func channel(_ channel: Channel, didUpdateReadReceipt receipt: ReceiptEvent)
     /// A user started or stopped typing.
     func channelDidUpdateTypingStatus(_ channel: Channel)

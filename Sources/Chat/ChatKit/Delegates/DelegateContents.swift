@@ -52,9 +52,9 @@ public struct ThreadEvent: Sendable {
     }
 }
 
-/// A member's read mark or delivery mark moved.
+/// The event that a member has read newer messages, or that a device of a member has received newer messages.
 public struct ReceiptEvent: Sendable {
-    /// The member whose mark moved.
+    /// The member who read or received the messages.
     public let user: User
     /// The timetoken of the newest message that the member read or received.
     public let timetoken: Timetoken

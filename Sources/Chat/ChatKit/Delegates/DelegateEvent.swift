@@ -116,8 +116,8 @@ struct DelegateEvent: Sendable {
         }
     }
 
-    /// True for the copy of an invitation that is not delivered. An invitation is an event on the channel and another
-    /// one on the invited user's own channel.
+    /// True for the event of an invitation that is on the invited user's own channel. The delegate is called for the
+    /// other event of the same invitation, which is on the channel of the invitation.
     private var isCopy: Bool { data["channel"]?.text("id").map { $0 != event.channel.name } ?? false }
 
     /// The message that the event is about. If the event contains only a reference, the message is read now; nil when
@@ -133,7 +133,7 @@ struct DelegateEvent: Sendable {
         }
     }
 
-    /// The message that was sent.
+    /// The sent message that the event contains, with its sender.
     private var received: Message { withSender(MessageState(event)) }
 
     private func withSender(_ state: MessageState) -> Message {
@@ -163,8 +163,8 @@ struct DelegateEvent: Sendable {
             missingMemberCount: data[count] == nil ? nil : data.count(count))
     }
 
-    /// The channel with the last message or the number of unread messages that the event reports. The number is sent on
-    /// the user's own channel.
+    /// The channel whose last message or number of unread messages the event reports. The result contains the reported
+    /// value. The event about the number is on the user's own channel.
     private var active: Channel {
         let id = data["channel"]?.text("id") ?? channel.id
         let shown = event.data.rawMember("channel")
@@ -185,7 +185,8 @@ struct DelegateEvent: Sendable {
         return shown.compactMap { user($0) }
     }
 
-    /// The user in the event's data, with the whole record if the event includes it.
+    /// The user that a part of the event's data describes, with the whole record if the event includes the record; nil
+    /// when the part contains no user id.
     private func user(_ shown: AnyJSON) -> User? {
         guard let id = shown.text("id") else { return nil }
         return recorded(id) ?? User(chat: chat, shown: shown)

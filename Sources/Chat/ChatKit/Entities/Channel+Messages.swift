@@ -78,7 +78,7 @@ extension Channel {
 }
 
 extension OutgoingMessage {
-    /// Creates a text message in the form that every client can read.
+    /// Creates a text message. The payload is an object with the member `text`, which every client can read.
     init(text: String, on channel: String) {
         self.init(.message, on: channel, data: AnyJSON.object(["text": .string(text)]).text)
     }

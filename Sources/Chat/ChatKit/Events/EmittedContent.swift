@@ -18,7 +18,8 @@ protocol EmittedContent: EventContent {
 extension EmittedContent {
     static var isSignal: Bool { false }
 
-    /// Reads the content from an event that was published in this form. Returns nil for any other event.
+    /// Reads the content from an event that was published in the form of PubNub's Chat SDKs. Returns nil for any other
+    /// event.
     init?(emitted event: Event) {
         let data = AnyJSON(event.data)
         let isSent = Self.isSignal ? event.kind == .signal : event.type == Self.eventType
@@ -104,7 +105,8 @@ extension Typing: EmittedContent {
 extension Invite: EmittedContent {
     static let eventType = "invite"
 
-    /// The payload contains the channel of the invitation, because the event itself is on the invited user's channel.
+    /// The members of the payload: the channel of the invitation and the type of the channel. The event itself is on
+    /// the invited user's channel.
     var emittedMembers: [String: any JSONCodable] { ["channelId": channelId, "channelType": channelType.rawValue] }
 
     init?(emitted event: Event, _ data: AnyJSON) {
@@ -121,7 +123,7 @@ extension Restriction: EmittedContent {
     private static let prefix = "PUBNUB_INTERNAL_MODERATION_"
     private static let userPrefix = "PUBNUB_INTERNAL_MODERATION."
 
-    /// The payload contains the channel's name with the prefix of its moderation channel, as in PubNub's Chat SDKs.
+    /// The members of the payload. As in PubNub's Chat SDKs, the name in `channelId` has a prefix.
     var emittedMembers: [String: any JSONCodable] {
         var members: [String: any JSONCodable] = [
             "channelId": Self.prefix + channelId,

@@ -77,7 +77,7 @@ final class ChannelSubscriptions: Sendable {
         }
     }
 
-    /// Removes all subscriptions, which have ended.
+    /// Forgets all subscriptions. Called after the subscriptions have ended.
     func clear() { state.withLock { ($0.channels, $0.groups) = ([:], [:]) } }
 
     var all: [Subscription] { state.withLock { Array($0.channels.values) + Array($0.groups.values) } }

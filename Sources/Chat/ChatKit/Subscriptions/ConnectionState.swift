@@ -35,8 +35,8 @@ final class ConnectionStates: Sendable {
             return last
         }
 
-        /// Returns the state `connected` when all listeners are connected and this is not reported yet, or a listener
-        /// has lost events; otherwise nil.
+        /// Returns the state `connected` when all listeners are connected, and either this state was not reported yet
+        /// or a listener has lost events since the last report. Otherwise returns nil.
         mutating func allConnected() -> ConnectionState? {
             guard broken.isEmpty, !listeners.isEmpty, !isConnected || hasGap else { return nil }
             defer { (isConnected, hasGap) = (true, false) }
@@ -117,7 +117,7 @@ final class ListenerState: Sendable {
     private let states: ConnectionStates
     private let number: Int
     private let selection: EventSelection
-    /// The reason why the listener is not connected; nil when there is none.
+    /// The error that has prevented or interrupted the listener's connection; nil when there is none.
     private let failure = Lock<ChatError?>(nil)
 
     fileprivate init(_ states: ConnectionStates, _ number: Int, _ selection: EventSelection) {

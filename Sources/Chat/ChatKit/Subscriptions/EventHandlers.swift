@@ -24,14 +24,19 @@ public final class EventHandlers: Sendable {
 
     init(queue: DispatchQueue? = nil) { self.queue = queue }
 
-    /// Calls the closures for events that arrived together. Called before the closures for the single events.
+    /// Calls the closure ``EventEmitter/onEvents`` with events that arrived together. The closures for the single
+    /// events are called afterwards.
+    ///
+    /// - Parameter isWanted: checked just before the call; false cancels the call.
     func deliver(_ batch: [SubscriptionEvent], while isWanted: @escaping @Sendable () -> Bool) async {
         await run { [closures] in
             if isWanted(), let events = closures.withLock({ $0.events }) { events(batch) }
         }
     }
 
-    /// Calls the closures for an event.
+    /// Calls ``EventEmitter/onEvent`` and the closure for the kind of the event.
+    ///
+    /// - Parameter isWanted: checked just before the calls; false cancels the calls.
     func deliver(_ event: SubscriptionEvent, while isWanted: @escaping @Sendable () -> Bool) async {
         await run { [closures] in
             guard isWanted() else { return }

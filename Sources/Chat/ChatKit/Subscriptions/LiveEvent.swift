@@ -27,7 +27,7 @@ public struct LiveEvent: Sendable {
     public var publisher: String? { event.user }
     /// The payload as a JSON value. ``AnyJSON/decode(_:)`` converts it into a type of the program.
     public var payload: AnyJSON { AnyJSON(event.data) }
-    /// The time of the event, which is also its position.
+    /// The time of the event, which is also its position in the event log.
     public var published: Timetoken { event.timetoken }
     /// The metadata of a message as a JSON value; nil for none.
     public var metadata: AnyJSON? { event.meta.map { AnyJSON($0) } }

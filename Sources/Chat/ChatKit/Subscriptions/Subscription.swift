@@ -26,7 +26,8 @@ public final class Subscription: EventEmitter, AsyncSequence {
         var listener: AutoCloseable?
         /// The number of the current listener. Listeners with a lower number were replaced and deliver nothing.
         var generation = 0
-        /// The position up to which the closures have received the events; nil before the first connection.
+        /// The position in the event log up to which the closures have received the events; nil before the first
+        /// connection.
         var position: Timetoken?
     }
 
@@ -201,8 +202,8 @@ extension Subscription {
 
     private func isCurrent(_ generation: Int) -> Bool { state.withLock { $0.generation == generation } }
 
-    /// Moves the position to an event for which the closures will be called. Returns false when the listener was
-    /// replaced.
+    /// Stores the timetoken of the event for which the closures will be called next as the position of the
+    /// subscription. Returns false, without storing the timetoken, when the listener with this number was replaced.
     private func advance(to timetoken: Timetoken, _ generation: Int) -> Bool {
         state.withLock { state in
             guard state.generation == generation else { return false }
@@ -211,7 +212,8 @@ extension Subscription {
         }
     }
 
-    /// Returns the event with the pattern or group that selected it.
+    /// Returns the event with its property `subscription` set to the channel pattern or channel group that selected the
+    /// event. The property stays nil when the subscription names the event's channel.
     private static func matched(
         _ event: LiveEvent, _ patterns: [(text: String, pattern: NamePattern)], _ selection: EventSelection
     ) -> LiveEvent {

@@ -110,8 +110,8 @@ extension Optional: JSONCodable where Wrapped: JSONCodable {
 }
 
 extension [String: any JSONCodable] {
-    /// The dictionary as one JSON value. This is not the property `json`, because existential values do not conform to
-    /// their protocol.
+    /// The dictionary as one JSON object. The dictionary has no property `json`, because a dictionary with values of
+    /// the type `any JSONCodable` cannot conform to ``JSONCodable``.
     var object: AnyJSON { .object(mapValues(\.json)) }
 
     /// Returns the dictionary as one JSON value.

@@ -50,7 +50,7 @@ extension ChannelGroupImpl {
 
     /// Adds channels to the group. Creates the group when it does not exist.
     ///
-    /// - Throws: as ``addChannelIdentifiers(_:)``.
+    /// - Throws: the errors of ``addChannelIdentifiers(_:)``.
     public func add(channels: [ChannelImpl]) async throws { try await addChannelIdentifiers(channels.map(\.id)) }
 
     /// Adds channels to the group. Creates the group when it does not exist.
@@ -78,7 +78,7 @@ extension ChannelGroupImpl {
 
     /// Removes channels from the group. An empty group continues to exist.
     ///
-    /// - Throws: as ``removeChannelIdentifiers(_:)``.
+    /// - Throws: the errors of ``removeChannelIdentifiers(_:)``.
     public func remove(channels: [ChannelImpl]) async throws { try await removeChannelIdentifiers(channels.map(\.id)) }
 
     /// Removes channels from the group. An empty group continues to exist.

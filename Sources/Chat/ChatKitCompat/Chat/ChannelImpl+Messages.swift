@@ -40,8 +40,8 @@ extension ChannelImpl {
     ///   - quotedMessage: the message to quote; nil for none.
     ///   - usersToMention: the ids of the mentioned users. Each of them receives a mention. Nil mentions no user.
     /// - Returns: the timetoken of the message.
-    /// - Throws: as ``sendText(text:params:)``; `resourceNotFound` when the quoted message does not exist or is
-    ///   deleted.
+    /// - Throws: the errors of ``sendText(text:params:)``; `resourceNotFound` when the quoted message does not exist or
+    ///   is deleted.
     @_disfavoredOverload
     @discardableResult
     public func sendText(
@@ -160,7 +160,7 @@ extension ChannelImpl {
     /// moderator of the channel.
     ///
     /// - Returns: the changed channel.
-    /// - Throws: as ``MessageImpl/pin()``.
+    /// - Throws: the errors of ``MessageImpl/pin()``.
     public func pinMessage(message: MessageImpl) async throws -> ChannelImpl {
         try await chat.call { _ in
             try await message.message.pin()
@@ -196,7 +196,7 @@ extension ChannelImpl {
     /// Sends a copy of another channel's message to this channel.
     ///
     /// - Returns: the timetoken of the copy.
-    /// - Throws: as ``MessageImpl/forward(channelId:)``.
+    /// - Throws: the errors of ``MessageImpl/forward(channelId:)``.
     @discardableResult
     public func forward(message: MessageImpl) async throws -> Timetoken { try await message.forward(channelId: id) }
 

@@ -39,7 +39,7 @@ extension ChannelImpl {
     /// ``ChatImpl/updateChannel(id:name:custom:description:status:type:)``.
     ///
     /// - Returns: the changed channel.
-    /// - Throws: as ``ChatImpl/updateChannel(id:name:custom:description:status:type:)``.
+    /// - Throws: the errors of ``ChatImpl/updateChannel(id:name:custom:description:status:type:)``.
     public func update(
         name: String? = nil, custom: [String: any JSONCodableScalar]? = nil, description: String? = nil,
         status: String? = nil, type: ChannelType? = nil
@@ -112,7 +112,7 @@ extension ChannelImpl {
     /// - Parameters:
     ///   - limit: the maximum number of ids.
     ///   - offset: the number of ids to skip; nil selects 0.
-    /// - Throws: as ``ChatImpl/whoIsPresent(channelId:limit:offset:)``.
+    /// - Throws: the errors of ``ChatImpl/whoIsPresent(channelId:limit:offset:)``.
     public func whoIsPresent(limit: Int = 1000, offset: Int? = 0) async throws -> [String] {
         try await chat.whoIsPresent(channelId: id, limit: limit, offset: offset)
     }
@@ -252,7 +252,7 @@ extension ChannelImpl {
     /// Returns a page of the memberships of users who are invited and have not joined. The parameters are those of
     /// ``getMembers(limit:page:filter:sort:)``.
     ///
-    /// - Throws: as ``getMembers(limit:page:filter:sort:)``.
+    /// - Throws: the errors of ``getMembers(limit:page:filter:sort:)``.
     public func getInvitees(
         limit: Int? = nil, page: (any PubNubHashedPage)? = nil, filter: String? = nil,
         sort: [PubNub.MembershipSortField] = []
@@ -340,7 +340,7 @@ extension ChannelImpl {
     /// ``getMembers(limit:page:filter:sort:)``.
     ///
     /// - Returns: the read marks; `page` is the position of the next page, or nil on the last page.
-    /// - Throws: as ``getMembers(limit:page:filter:sort:)``.
+    /// - Throws: the errors of ``getMembers(limit:page:filter:sort:)``.
     public func fetchReadReceipts(
         limit: Int? = nil, page: (any PubNubHashedPage)? = nil, filter: String? = nil,
         sort: [PubNub.MembershipSortField] = []

@@ -13,19 +13,20 @@ public struct ChatConfiguration: Sendable {
     /// Creates settings.
     ///
     /// - Parameters:
-    ///   - storeUserActivityInterval: the number of seconds between two writes, from 60 to 86,400.
-    ///   - storeUserActivityTimestamps: true to write the time of the user's activity.
+    ///   - storeUserActivityInterval: the number of seconds between two writes of the time of the user's activity, from
+    ///     60 to 86,400.
+    ///   - storeUserActivityTimestamps: true to write this time to the user's record.
     public init(storeUserActivityInterval: Int = 600, storeUserActivityTimestamps: Bool = false) {
         self.storeUserActivityInterval = storeUserActivityInterval
         self.storeUserActivityTimestamps = storeUserActivityTimestamps
     }
 
-    /// The interval between two writes in seconds, from 60 to 86,400.
+    /// The interval between two writes of the time of the user's activity, in seconds, from 60 to 86,400.
     var interval: Int { min(max(storeUserActivityInterval, 60), 86_400) }
 }
 
 extension ChatKit.User {
-    /// Writes the current time as the time of the user's activity. Returns the changed user.
+    /// Writes the current time to `custom.lastActiveTimestamp` of the user's record. Returns the changed user.
     func storingActivity() async throws -> ChatKit.User {
         let now = Int(Date().timeIntervalSince1970 * 1000)
         return try await update { user, fields in

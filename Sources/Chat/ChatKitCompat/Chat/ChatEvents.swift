@@ -62,7 +62,7 @@ public struct Report: Hashable, Sendable {
     public let autoModerationId: String?
 }
 
-/// A mute or ban of a user in a channel, or the end of one.
+/// A mute or ban of a user in a channel, or the end of a mute or ban.
 public struct Restriction: Hashable, Sendable {
     /// The id of the restricted user.
     public let userId: String

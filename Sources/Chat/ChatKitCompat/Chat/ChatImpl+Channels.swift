@@ -79,7 +79,7 @@ extension ChatImpl {
     ///
     /// - Parameters:
     ///   - custom: the new value of the app's own fields, which replaces all of them.
-    ///   - type: the channel's present kind, or nil. The kind of a channel never changes.
+    ///   - type: the current kind of the channel; nil for no check. The kind of a channel never changes.
     /// - Returns: the changed channel.
     /// - Throws: `invalidArguments` for another kind, after the other fields have been changed; `resourceNotFound` when
     ///   the channel has no record; `forbidden` when the chat's user may not change the channel; `badRequest` or
@@ -169,8 +169,10 @@ extension ChatImpl {
     /// exist.
     ///
     /// - Parameters:
-    ///   - channelId: the id of the conversation, which the gateway derives from the ids of the two users, or nil.
-    ///   - membershipCustom: the own fields of the membership of the chat's user; nil leaves them unchanged.
+    ///   - channelId: the expected id of the conversation, which the gateway derives from the ids of the two users; nil
+    ///     for no check.
+    ///   - membershipCustom: the app's own fields of the membership of the chat's user; nil leaves these fields
+    ///     unchanged.
     /// - Throws: `invalidArguments` for a `channelId` other than the derived id, after the conversation has been
     ///   created; `resourceNotFound` when the invited user has left the conversation; `badRequest` or `messageTooLong`
     ///   for an invalid field; the errors common to all calls (see ``ChatImpl``).
@@ -223,7 +225,7 @@ extension ChatImpl {
     ///
     /// - Parameters:
     ///   - channelId: the name of the channel; nil generates a name.
-    ///   - membershipCustom: the own fields of the membership of the chat's user; nil for none.
+    ///   - membershipCustom: the app's own fields of the membership of the chat's user; nil for none.
     /// - Throws: `conflict` when the channel already has a record; `badRequest` for more users than one call accepts
     ///   (100 by default); `badRequest` or `messageTooLong` for an invalid field; the errors common to all calls (see
     ///   ``ChatImpl``).
@@ -259,8 +261,8 @@ extension ChatImpl {
         }
     }
 
-    /// Creates a conversation, sets the own fields of the user's membership, and reads the memberships of the invited
-    /// users.
+    /// Creates a conversation, sets the app's own fields of the membership of the chat's user, and reads the
+    /// memberships of the invited users.
     private func converse(
         _ invited: [UserImpl], _ create: (any ChatBackend) async throws -> ChannelState,
         customFields: () -> [String: any JSONCodableScalar]?
@@ -312,7 +314,7 @@ extension ChatImpl {
     /// Returns the number of unread messages for each channel on a page of the user's memberships. Channels without
     /// unread messages are left out. The parameters are those of ``UserImpl/getMemberships(limit:page:filter:sort:)``.
     ///
-    /// - Throws: as ``UserImpl/getMemberships(limit:page:filter:sort:)``.
+    /// - Throws: the errors of ``UserImpl/getMemberships(limit:page:filter:sort:)``.
     public func fetchUnreadMessagesCounts(
         limit: Int? = nil, page: (any PubNubHashedPage)? = nil, filter: String? = nil,
         sort: [PubNub.MembershipSortField] = []
@@ -343,7 +345,7 @@ extension ChatImpl {
     /// Reads the number of unread messages for each channel on a page of the user's memberships; see
     /// ``fetchUnreadMessagesCounts(limit:page:filter:sort:)``.
     ///
-    /// - Parameter completion: receives the counts without the position of the next page.
+    /// - Parameter completion: receives the counts, but not the position of the next page.
     @available(*, deprecated, message: "use fetchUnreadMessagesCounts")
     public func getUnreadMessagesCount(
         limit: Int? = nil, page: (any PubNubHashedPage)? = nil, filter: String? = nil,
@@ -359,7 +361,7 @@ extension ChatImpl {
     /// left out. The parameters are those of ``UserImpl/getMemberships(limit:page:filter:sort:)``.
     ///
     /// - Returns: the changed memberships; `page` is the position of the next page, or nil on the last page.
-    /// - Throws: as ``UserImpl/getMemberships(limit:page:filter:sort:)``.
+    /// - Throws: the errors of ``UserImpl/getMemberships(limit:page:filter:sort:)``.
     public func markAllMessagesAsRead(
         limit: Int? = nil, page: (any PubNubHashedPage)? = nil, filter: String? = nil,
         sort: [PubNub.MembershipSortField] = []

@@ -98,7 +98,8 @@ extension ChatImpl {
             threadChannelId: thread ?? mention.channelId)
     }
 
-    /// Returns the event of the library with another content.
+    /// Wraps an event in the form of this library: with the time, channel and user of `event`, and with the content
+    /// `content`.
     func wrapped<Content: EventContent>(
         _ event: ContentEvent<some Sendable>, _ content: Content
     ) -> EventWrapper<Content> {
@@ -249,7 +250,8 @@ extension ChatImpl {
     /// Calls back with each event on a channel whose content is of the class `type`. Events of muted users are left
     /// out.
     ///
-    /// - Parameter customMethod: the method by which the custom events were sent. It has no effect for other contents.
+    /// - Parameter customMethod: the method by which the received custom events were sent. The parameter has no effect
+    ///   for contents of other classes.
     /// - Returns: the listener. It ends when it is closed or released.
     @available(*, deprecated, message: "use the on… methods of ChannelImpl and UserImpl")
     public func listenForEvents<Content: EventContent>(
@@ -293,8 +295,8 @@ extension ChatImpl {
 extension EventContent.Moderation {
     private static let prefix = "PUBNUB_INTERNAL_MODERATION_"
 
-    /// The name of the channel that the restriction applies to. The Chat SDKs of PubNub send the name of its moderation
-    /// channel, which has a prefix.
+    /// The name of the channel that the restriction applies to. PubNub's Chat SDKs put a prefix before this name; the
+    /// prefix is removed here.
     fileprivate var moderatedChannel: String {
         channelId.hasPrefix(Self.prefix) ? String(channelId.dropFirst(Self.prefix.count)) : channelId
     }

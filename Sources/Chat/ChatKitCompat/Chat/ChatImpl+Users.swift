@@ -208,7 +208,7 @@ extension ChatImpl {
     }
 }
 
-/// Returns the operand of `LIKE` that selects texts with a given beginning.
+/// Returns the pattern for the filter operator `LIKE` that selects texts with a given beginning.
 ///
 /// - Parameters:
 ///   - text: the beginning.

@@ -226,7 +226,7 @@ private final class MainQueueListener: AutoCloseable {
     }
 }
 
-/// A listener that never calls a closure.
+/// A listener that never calls its closure, because the list of objects to listen to is empty.
 final class ClosedListener: AutoCloseable {
     func close() {}
     func ready(within limit: Duration) {}

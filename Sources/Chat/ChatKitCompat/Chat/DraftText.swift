@@ -54,7 +54,7 @@ struct DraftText: Sendable {
 
     mutating func removeLink(at offset: Int) { links.removeAll { $0.range.lowerBound == offset } }
 
-    /// Returns true when the text contains a word at an offset.
+    /// Returns true when the given text occurs at an offset.
     func holds(_ words: String, at offset: Int) -> Bool {
         units[clamped(words.utf16.count, at: offset)].elementsEqual(words.utf16)
     }

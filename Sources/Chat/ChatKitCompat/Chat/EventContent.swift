@@ -93,7 +93,7 @@ public class EventContent: @unchecked Sendable {
         }
     }
 
-    /// A mute or ban of a user in a channel, or the end of one.
+    /// A mute or ban of a user in a channel, or the end of a mute or ban.
     public final class Moderation: EventContent, @unchecked Sendable {
         /// The name of the channel that the restriction applies to.
         public let channelId: String

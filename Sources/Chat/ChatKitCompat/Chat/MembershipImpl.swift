@@ -21,8 +21,8 @@ public final class MembershipImpl: Sendable, CustomStringConvertible {
 
     /// The app's own fields; empty for none.
     public var custom: [String: any JSONCodableScalar]? { membership.custom.scalars }
-    /// A status that the app defines, as free text; `pending` for an invitation without a status; otherwise nil for
-    /// none.
+    /// The status that the app has set, as free text. Without such a status: `pending` for an invitation, otherwise
+    /// nil.
     public var status: String? { membership.status ?? (membership.state == .invited ? "pending" : nil) }
     /// A type that the app defines, as free text; nil for none.
     public var type: String? { membership.type }
@@ -47,7 +47,7 @@ extension MembershipImpl {
     /// moves backwards.
     ///
     /// - Returns: the changed membership.
-    /// - Throws: as ``setLastReadMessageTimetoken(_:)``.
+    /// - Throws: the errors of ``setLastReadMessageTimetoken(_:)``.
     public func setLastReadMessage(message: MessageImpl) async throws -> MembershipImpl {
         try await setLastReadMessageTimetoken(message.timetoken)
     }

@@ -104,7 +104,7 @@ public final class MessageDraftImpl: Sendable {
     /// Sends the message. Every mentioned user receives a mention.
     ///
     /// - Returns: the timetoken of the message.
-    /// - Throws: `invalidArguments` for a reply that quotes a message; otherwise as
+    /// - Throws: `invalidArguments` for a reply that quotes a message; otherwise the errors of
     ///   ``ChannelImpl/sendText(text:params:)``.
     @discardableResult
     public func send(params: SendTextParams = SendTextParams()) async throws -> Timetoken {

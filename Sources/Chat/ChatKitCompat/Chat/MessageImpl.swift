@@ -82,7 +82,7 @@ public final class MessageImpl: Sendable, CustomStringConvertible {
 public typealias ThreadMessageImpl = MessageImpl
 
 extension ChatImpl {
-    /// Reads the users who reacted to a message. Sends no request for a message without reactions.
+    /// Returns a message together with the users who reacted to it. Sends no request for a message without reactions.
     func message(_ message: ChatKit.Message) async throws -> MessageImpl {
         guard !message.reactions.isEmpty else { return MessageImpl(self, message, []) }
         do throws(ChatError) {
@@ -94,7 +94,7 @@ extension ChatImpl {
         }
     }
 
-    /// Reads the users who reacted to messages; see ``message(_:)``.
+    /// Returns messages together with the users who reacted to them; see ``message(_:)``.
     func messages(_ messages: [ChatKit.Message]) async throws -> [MessageImpl] {
         try await concurrently(messages) { try await self.message($0) }
     }
@@ -216,7 +216,7 @@ extension MessageImpl {
     /// Pins a reply in the channel of its parent message.
     ///
     /// - Returns: the changed channel.
-    /// - Throws: as ``pin()``.
+    /// - Throws: the errors of ``pin()``.
     public func pinToParentChannel() async throws -> ChannelImpl { try await pin() }
 
     /// Pins a reply in the channel of its parent message.
@@ -286,7 +286,7 @@ extension MessageImpl {
     /// Starts a thread by sending a reply to the message.
     ///
     /// - Returns: the thread and the changed message.
-    /// - Throws: as ``ThreadChannelImpl/sendText(text:params:)``.
+    /// - Throws: the errors of ``ThreadChannelImpl/sendText(text:params:)``.
     public func createThread(
         text: String, params: SendTextParams = SendTextParams()
     ) async throws -> CreateThreadResult {

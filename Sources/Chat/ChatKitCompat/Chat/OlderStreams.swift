@@ -99,7 +99,8 @@ extension MessageImpl {
 extension ChatImpl {
     /// Yields each event on a channel whose content is of the class `type`.
     ///
-    /// - Parameter customMethod: the method by which the custom events were sent. It has no effect for other contents.
+    /// - Parameter customMethod: the method by which the received custom events were sent. The parameter has no effect
+    ///   for contents of other classes.
     @available(*, deprecated, message: "use the stream of ChannelImpl and UserImpl")
     public func listenForEvents<Content: EventContent>(
         type: Content.Type, channelId: String, customMethod: EmitEventMethod = .publish

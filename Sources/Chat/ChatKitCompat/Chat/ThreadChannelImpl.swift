@@ -33,8 +33,8 @@ extension ThreadChannelImpl {
     ///   - params: the metadata of the reply. The other options have no effect, because a reply is stored for as long
     ///     as the channel of the parent message stores its messages.
     /// - Returns: the timetoken of the reply.
-    /// - Throws: as ``ChannelImpl/sendText(text:params:)``; `resourceNotFound` when the parent message does not exist;
-    ///   `conflict` when the parent message is itself a reply.
+    /// - Throws: the errors of ``ChannelImpl/sendText(text:params:)``; `resourceNotFound` when the parent message does
+    ///   not exist; `conflict` when the parent message is itself a reply.
     @discardableResult
     public func sendText(text: String, params: SendTextParams = SendTextParams()) async throws -> Timetoken {
         try await sendText(text: text, params: params, usersToMention: [])
@@ -114,7 +114,7 @@ extension ThreadChannelImpl {
     /// Pins a reply in the channel of the parent message. The chat's user must be a moderator of the channel.
     ///
     /// - Returns: the changed channel.
-    /// - Throws: as ``MessageImpl/pin()``.
+    /// - Throws: the errors of ``MessageImpl/pin()``.
     public func pinMessageToParentChannel(message: MessageImpl) async throws -> ChannelImpl {
         try await message.pinToParentChannel()
     }
@@ -130,7 +130,7 @@ extension ThreadChannelImpl {
     /// pinned.
     ///
     /// - Returns: the changed channel.
-    /// - Throws: as ``ChannelImpl/unpinMessage()``.
+    /// - Throws: the errors of ``ChannelImpl/unpinMessage()``.
     public func unpinMessageFromParentChannel() async throws -> ChannelImpl {
         try await chat.channel(parentChannelId).unpinMessage()
     }

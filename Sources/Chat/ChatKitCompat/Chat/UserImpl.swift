@@ -64,7 +64,7 @@ extension UserImpl {
     ///
     /// - Parameter custom: the new value of the app's own fields, which replaces all of them.
     /// - Returns: the changed user.
-    /// - Throws: as ``ChatImpl/updateUser(id:name:externalId:profileUrl:email:custom:status:type:)``.
+    /// - Throws: the errors of ``ChatImpl/updateUser(id:name:externalId:profileUrl:email:custom:status:type:)``.
     public func update(
         name: String? = nil, externalId: String? = nil, profileUrl: String? = nil, email: String? = nil,
         custom: [String: any JSONCodableScalar]? = nil, status: String? = nil, type: String? = nil
@@ -94,8 +94,8 @@ extension UserImpl {
     ///
     /// - Parameter updateAction: receives the current user and returns the changes. It is called once for each attempt.
     /// - Returns: the changed user.
-    /// - Throws: `resourceNotFound` when the user has no record; `preconditionFailed` after ten attempts; otherwise as
-    ///   ``ChatImpl/updateUser(id:name:externalId:profileUrl:email:custom:status:type:)``.
+    /// - Throws: `resourceNotFound` when the user has no record; `preconditionFailed` after ten attempts; otherwise the
+    ///   errors of ``ChatImpl/updateUser(id:name:externalId:profileUrl:email:custom:status:type:)``.
     public func update(
         updateAction: @escaping (UserImpl) -> [PubNubMetadataChange<any PubNubUserMetadata>]
     ) async throws -> UserImpl {

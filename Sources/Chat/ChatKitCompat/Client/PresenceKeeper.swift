@@ -94,7 +94,8 @@ final class PresenceKeeper: Sendable {
         }
     }
 
-    /// Returns the current channels of a group; empty when they cannot be read. For a channel, returns this channel.
+    /// Returns the names of the channels for which to send heartbeats: the current channels of a group, or the channel
+    /// itself. Empty when the channels of a group cannot be read.
     private static func channels(of place: Place, _ backend: GatewayBackend) async -> [String] {
         guard place.isGroup else { return [place.name] }
         return (try? await backend.group(place.name))?.channels ?? []

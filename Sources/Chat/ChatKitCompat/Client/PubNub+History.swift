@@ -77,7 +77,8 @@ extension PubNub {
         }
     }
 
-    /// Counts the stored messages of channels after a separate timetoken for each channel.
+    /// Counts the stored messages of several channels. Each channel has its own timetoken; only later messages are
+    /// counted.
     public func messageCounts(
         channels: [String: Timetoken], custom requestConfig: RequestConfiguration = RequestConfiguration(),
         completion: ((Result<[String: Int], any Error>) -> Void)?
@@ -94,7 +95,8 @@ extension PubNub {
         }
     }
 
-    /// Counts the stored messages of channels after a timetoken. The timetoken 1 counts all messages.
+    /// Counts the stored messages of several channels that are later than one timetoken. The timetoken 1 counts all
+    /// messages.
     public func messageCounts(
         channels: [String], timetoken: Timetoken = 1,
         custom requestConfig: RequestConfiguration = RequestConfiguration(),

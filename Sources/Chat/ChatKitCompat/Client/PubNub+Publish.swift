@@ -8,7 +8,7 @@ extension PubNub {
     ///
     /// - Parameters:
     ///   - customMessageType: a label of 3 to 50 characters; nil for none.
-    ///   - shouldStore: true or nil when history stores the message.
+    ///   - shouldStore: false when history does not store the message; true or nil when history stores the message.
     ///   - storeTTL: the number of hours for which history stores the message; nil or 0 selects the app's retention.
     ///   - meta: metadata, which filters can read; nil for none.
     ///   - shouldCompress: true compresses the request.

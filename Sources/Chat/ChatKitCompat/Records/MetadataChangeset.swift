@@ -10,7 +10,7 @@ public enum PubNubMetadataChange<MetadataType> {
     case customOptional(
         WritableKeyPath<MetadataType, [String: any JSONCodableScalar]?>, [String: any JSONCodableScalar]?)
 
-    /// Returns the record with this change.
+    /// Returns a copy of the record to which this change is applied.
     func applied(to record: MetadataType) -> MetadataType {
         var record = record
         switch self {
@@ -40,7 +40,8 @@ public enum PubNubMetadataChange<MetadataType> {
 }
 
 extension RecordChangeset {
-    /// The changed fields, or all fields of a new record, by their names in the event.
+    /// The changed fields by their names in the event; nil for a removed field. For a new record, all fields that have
+    /// a value.
     ///
     /// - Parameter record: the member of the payload that contains the record.
     func fields(of record: String) -> [String: ChatKit.AnyJSON?] {
@@ -73,7 +74,7 @@ public struct PubNubUserMetadataChangeset {
         eTag = change.record.eTag
     }
 
-    /// Returns the record with the changes. Returns the record of another user unchanged.
+    /// Returns a copy of the record to which the changes are applied. Returns the record of another user unchanged.
     public func apply(to object: any PubNubUserMetadata) -> any PubNubUserMetadata {
         guard object.metadataId == metadataId else { return object }
         var record = changes.reduce(object) { $1.applied(to: $0) }
@@ -102,7 +103,7 @@ public struct PubNubChannelMetadataChangeset {
         eTag = change.record.eTag
     }
 
-    /// Returns the record with the changes. Returns the record of another channel unchanged.
+    /// Returns a copy of the record to which the changes are applied. Returns the record of another channel unchanged.
     public func apply(to object: any PubNubChannelMetadata) -> any PubNubChannelMetadata {
         guard object.metadataId == metadataId else { return object }
         var record = changes.reduce(object) { $1.applied(to: $0) }

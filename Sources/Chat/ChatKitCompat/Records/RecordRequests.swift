@@ -1,23 +1,24 @@
 import ChatKit
 
 extension PubNub {
-    /// The fields of users to read. Every field is always read, so that the parameters have no effect.
+    /// The fields of users to read. The options exist for PubNub's SDK and have no effect: every field is always read.
     public struct UserIncludeFields: Sendable {
-        /// True to read the number of all users.
+        /// Has no effect. In PubNub's SDK, true requests the number of all users.
         public var totalCount: Bool
 
-        /// Creates a selection.
+        /// Creates the options, which have no effect.
         public init(custom: Bool = true, type: Bool = true, status: Bool = true, totalCount: Bool = true) {
             self.totalCount = totalCount
         }
     }
 
-    /// The fields of channels to read. Every field is always read, so that the parameters have no effect.
+    /// The fields of channels to read. The options exist for PubNub's SDK and have no effect: every field is always
+    /// read.
     public struct ChannelIncludeFields: Sendable {
-        /// True to read the number of all channels.
+        /// Has no effect. In PubNub's SDK, true requests the number of all channels.
         public var totalCount: Bool
 
-        /// Creates a selection.
+        /// Creates the options, which have no effect.
         public init(custom: Bool = true, type: Bool = true, status: Bool = true, totalCount: Bool = true) {
             self.totalCount = totalCount
         }
@@ -31,7 +32,8 @@ extension PubNub {
         /// True to read the records of the channels, with one request for each channel.
         public var channelFields: Bool
 
-        /// Creates a selection.
+        /// Creates a selection. The record of the channel is read when at least one of the parameters whose names begin
+        /// with `channel` is true. The other parameters have no effect.
         public init(
             customFields: Bool = true, channelFields: Bool = false, statusField: Bool = true, typeField: Bool = true,
             channelCustomFields: Bool = false, channelTypeField: Bool = false, channelStatusField: Bool = false,
@@ -46,7 +48,8 @@ extension PubNub {
         /// True to read the records of the users, with one request for each user.
         public var uuidFields: Bool
 
-        /// Creates a selection.
+        /// Creates a selection. The record of the user is read when at least one of the parameters whose names begin
+        /// with `uuid` is true. The other parameters have no effect.
         public init(
             customFields: Bool = true, uuidFields: Bool = false, statusField: Bool = true, typeField: Bool = true,
             uuidCustomFields: Bool = false, uuidTypeField: Bool = false, uuidStatusField: Bool = false,
@@ -107,7 +110,10 @@ extension RecordList {
         self.sort = sort.map { "\($0.property.field):\($0.ascending ? "asc" : "desc")" }
     }
 
-    /// - Parameter other: the name of the other end in the API: `user` or `channel`.
+    /// Creates a query for a page of memberships.
+    ///
+    /// - Parameter other: the records that the memberships are listed with, as the API names them: `user` for the
+    ///   members of a channel, `channel` for the memberships of a user.
     init(
         _ filter: String?, _ sort: [PubNub.MembershipSortField], _ limit: Int?, _ page: (any PubNubHashedPage)?,
         other: String

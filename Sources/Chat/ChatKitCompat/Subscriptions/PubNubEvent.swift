@@ -31,7 +31,8 @@ public enum PubNubAppContextEvent {
     case membershipMetadataRemoved(any PubNubMembershipMetadata)
 }
 
-/// An event with its position. A client uses the position to recognize an event that several subscriptions receive.
+/// An event with its timetoken and channel, by which a client recognizes an event that several of its subscriptions
+/// receive.
 struct ReceivedEvent {
     struct Position: Hashable, Sendable {
         let timetoken: Timetoken
@@ -41,7 +42,8 @@ struct ReceivedEvent {
     let position: Position
     let event: PubNubEvent
 
-    /// Returns nil for an event that PubNub's SDK does not have, such as a receipt, the typing of a user, or a reply.
+    /// Converts an event of ChatKit. Returns nil for an event that PubNub's SDK does not have, such as a receipt, the
+    /// typing of a user, or a reply.
     init?(_ received: ChatKit.SubscriptionEvent) {
         let event = received.event
         position = Position(timetoken: event.published.rawValue, channel: event.channel.name)
@@ -64,8 +66,8 @@ struct ReceivedEvent {
 }
 
 extension PubNubMessageActionEvent {
-    /// Creates an action from a change of a message. An edit becomes an action of the type `edited`, and a deletion one
-    /// of the type `deleted`. Returns nil for a reply.
+    /// Converts a change of a message to the addition or removal of a message action. An edit becomes an action of the
+    /// type `edited`, and a deletion one of the type `deleted`. Returns nil for a reply.
     fileprivate init?(_ event: MessageActionEvent) {
         func action(_ type: String, _ value: String) -> PubNubMessageActionBase {
             Self.base(
@@ -96,8 +98,8 @@ extension PubNubMessageActionEvent {
 }
 
 extension PubNubAppContextEvent {
-    /// Returns nil when a change concerns only fields that the records of this library do not have, such as the
-    /// moderators.
+    /// Converts a change of a record. Returns nil when the change concerns only fields that the records of this library
+    /// do not have, such as the moderators of a channel.
     fileprivate init?(_ event: AppContextEvent) {
         switch event {
         case .userSet(let change):

@@ -189,7 +189,8 @@ final class SubscriptionSession: Sendable {
         for listener in state.withLock({ $0.listeners.compactMap(\.listener) }) { listener.emit(events) }
     }
 
-    /// Processes a new connection state of one subscription.
+    /// Processes a new connection state of one subscription: updates the client's connection status and reports the
+    /// status if it has changed.
     func change(_ change: ConnectionState) {
         switch change {
         case .connected:
@@ -237,7 +238,8 @@ extension Subscription {
     }
 }
 
-/// The newest received events. A client uses them to recognize an event that it has already received.
+/// The newest events that the client has received, by timetoken and channel. They show whether an event was already
+/// received by another subscription.
 private struct RecentEvents {
     private static let capacity = 1024
 

@@ -71,7 +71,7 @@ extension Dictionary: JSONCodable where Key == String, Value: JSONCodable {}
 
 /// A text, a number or a Boolean: the values that a record's `custom` fields may have.
 public protocol JSONCodableScalar: JSONCodable {
-    /// The value without its type.
+    /// The value, converted to the common type of all scalars.
     var scalarValue: JSONCodableScalarType { get }
 }
 

@@ -13,7 +13,7 @@ public protocol PubNubMessage {
     var payload: any JSONCodable { get set }
     /// The actions of the message. Empty unless a history with actions was requested.
     var actions: [any PubNubMessageAction] { get set }
-    /// The id of the sender; nil when a server without a user sent the message.
+    /// The id of the sender; nil when the gateway or an API key without a user sent the message.
     var publisher: String? { get set }
     /// The name of the channel.
     var channel: String { get }
@@ -85,7 +85,7 @@ public protocol PubNubMessageAction {
     var actionTimetoken: Timetoken { get }
     /// The timetoken of the message that has the action.
     var messageTimetoken: Timetoken { get }
-    /// The id of the user who added the action; empty when a server without a user added it.
+    /// The id of the user who added the action; empty when an API key without a user added the action.
     var publisher: String { get }
     /// The name of the channel.
     var channel: String { get }
@@ -141,7 +141,7 @@ public struct PubNubFile: Hashable, Sendable {
     /// The name of the file.
     public let filename: String
 
-    /// Creates the name of a file, for example in a test.
+    /// Creates the description of an announced file, for example in a test.
     public init(channel: String, fileId: String, filename: String) {
         self.channel = channel
         self.fileId = fileId
@@ -153,7 +153,7 @@ public struct PubNubFile: Hashable, Sendable {
 public struct PubNubFileEvent {
     /// The pattern or channel group by which the message was received; nil when the channel itself is subscribed.
     public let channelGroup: String?
-    /// The id of the sender; empty when a server without a user sent the message.
+    /// The id of the sender; empty when the gateway or an API key without a user sent the message.
     public let publisher: String
     /// The timetoken of the message.
     public let timetoken: Timetoken
@@ -166,7 +166,7 @@ public struct PubNubFileEvent {
     /// The label with which the message was sent; nil for none.
     public var customMessageType: String?
 
-    /// Returns nil when the message announces no file.
+    /// Reads the announcement of a file from an event. Returns nil when the event's message announces no file.
     init?(_ event: LiveEvent) {
         let data = event.payload
         guard let file = data["file"], let id = file["id"]?.string, let name = file["name"]?.string else { return nil }

@@ -54,7 +54,7 @@ extension PubNub {
             self.totalCount = totalCount
         }
 
-        /// Creates the position of a page from the cursors of a response.
+        /// Creates the position of a page from the cursors of the next page and the previous page.
         public init(next: String?, prev: String?, totalCount: Int?) {
             self.init(start: next, end: prev, totalCount: totalCount)
         }

@@ -402,7 +402,7 @@ public struct DeliveryQuery: Sendable {
     }
 }
 
-/// The deliveries that a replay covers.
+/// The deliveries that a replay makes due again.
 public enum DeliverySelection: Sendable {
     case ids([String], in: AppID)
     /// The deliveries of a subscriber with events strictly between the bounds. `onlyFailed` excludes deliveries that

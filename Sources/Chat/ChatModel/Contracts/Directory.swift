@@ -171,7 +171,7 @@ public struct RecordKey: Hashable, Sendable {
     }
 }
 
-/// The input of a decision: the requested records and the time.
+/// The input of a decision (`Directory.decide`): the requested records and the time.
 public struct RecordSnapshot: Sendable {
     /// The time of the decision, not later than any timetoken of its events.
     public let now: Timetoken
@@ -196,7 +196,8 @@ public struct RecordSnapshot: Sendable {
     public subscript(key: RecordKey) -> Record? { records[key] }
 }
 
-/// The result of a decision. Its changes, events and removals are committed together or not at all.
+/// The result of the closure that a caller passes to the directory. The changes, events and removals in the result are
+/// committed together or not at all.
 public struct Decision<Value: Sendable>: Sendable {
     /// The changes of records.
     public var changes: [RecordChange]

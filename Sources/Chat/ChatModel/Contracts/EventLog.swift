@@ -45,13 +45,14 @@ public protocol EventLog: Sendable {
 
     /// The durable and ephemeral events after `position`, oldest first, up to the watermark at most.
     ///
-    /// Continue at `Page.position`: all events up to it were examined, even when none matched.
+    /// To read the next page, pass `Page.position`: all events up to this position were examined, even when none
+    /// matched.
     func events(in channels: ChannelSet, after position: Timetoken, limit: Int) async throws(ChatError) -> Page<Event>
 
     /// The durable events of a set of channels, emitted or imported, strictly between two positions. Echoes, which are
     /// events of other channels that are repeated on these, are excluded.
     ///
-    /// Continue at `Page.position`. A page may be empty although more events follow.
+    /// To read the next page, continue at `Page.position`. A page may be empty although more events follow.
     func kept(in channels: ChannelSet, _ stretch: LogRange, limit: Int) async throws(ChatError) -> Page<Event>
 
     /// The durable events of several channels, each with its own bounds and direction. Returns one page per request;
@@ -83,7 +84,7 @@ public struct Loss: Sendable, Equatable {
     /// The reason for a loss.
     public enum Cause: String, Sendable { case retention, restore }
 
-    /// The position of the last lost event, or a later one.
+    /// A position in the log at or after the last lost event.
     public var upTo: Timetoken
     /// The reason for the loss.
     public var cause: Cause
@@ -217,7 +218,8 @@ public struct Claim: Sendable {
     public var app: AppID
     /// The SHA-256 hash of the app, the credential, the method, the route and the client's key. 32 bytes.
     public var key: [UInt8]
-    /// The hash of the request. A repeat with another fingerprint fails with `.conflict`.
+    /// The hash of the request's content. If a repeat of the request has the same key but another fingerprint, it fails
+    /// with `.conflict`.
     public var fingerprint: [UInt8]
     /// The data that, together with the timetokens, is needed to print the same response.
     public var note: JSONText
@@ -244,7 +246,8 @@ public struct ChannelSet: Sendable, Hashable {
     public var prefixes: Set<ExactText>
     /// True for every channel except `$system`.
     public var isAll: Bool
-    /// True when the set also matches events that echo on one of its channels (``EventDraft/echoes``).
+    /// True when the set also contains events of other channels that PubNub clients receive on one of its channels
+    /// (``EventDraft/echoes``).
     public var receivesEchoes = false
 
     /// Creates a set of names and prefixes.
@@ -275,7 +278,8 @@ public struct ChannelSet: Sendable, Hashable {
         return prefixes.contains { NamePattern.below($0.text).matches(channel.name) }
     }
 
-    /// True when the event is on one of the channels, or echoes on one of them and ``receivesEchoes`` is set.
+    /// True when the set contains the event: the event's channel is in the set, or ``receivesEchoes`` is true and one
+    /// of the event's ``EventDraft/echoes`` is in the set.
     public func find(_ event: Event) -> Bool {
         if contains(event.channel) { return true }
         guard receivesEchoes else { return false }
@@ -343,7 +347,7 @@ public struct HistoryRequest: Sendable {
     public var user: String?
     /// The condition on the thread.
     public var thread = Thread.any
-    /// The maximum count. Counting stops there.
+    /// The maximum result of ``EventLog/counts(_:)`` for this request. Counting stops at this number.
     public var countMost = Int.max
 
     /// Creates a request for all durable events of a channel between two positions.

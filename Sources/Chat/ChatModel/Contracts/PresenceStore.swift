@@ -28,21 +28,22 @@ public protocol PresenceStore: Sendable {
     /// - Throws: the errors of `hold`.
     func renew(_ presenceKeys: [PresenceKey], for duration: Duration) async throws(ChatError) -> [PresenceChange]
 
-    /// Marks a connection as broken. Its user counts as present until `grace` has passed, unless the connection calls
-    /// `hold` again.
+    /// Marks a connection as broken. The user of the connection counts as present until `grace` has passed. If the
+    /// connection calls `hold` again before, the user stays present.
     func disconnect(_ holder: HolderID, grace: Duration) async throws(ChatError)
 
     /// Ends a connection that finished normally and whose user may reconnect. The keys of the connection expire after
     /// `duration`, as after a heartbeat.
     ///
-    /// A poll that began before its user left may arrive after the leave. A key that the user left less than 2 s ago,
-    /// and that only such connections hold, therefore expires after at most 2 s.
+    /// A poll that the client sent before its user left may be processed after the leave. If the user left a key less
+    /// than 2 s ago, and the key was not renewed since, the key therefore expires after at most 2 s.
     func conclude(_ holder: HolderID, for duration: Duration) async throws(ChatError) -> [PresenceChange]
 
-    /// Releases keys that a connection holds. When nil, releases all its keys and removes the connection.
+    /// Releases presence keys that a connection holds. When `presenceKeys` is nil, releases all keys of the connection
+    /// and removes the connection.
     func release(_ presenceKeys: [PresenceKey]?, by holder: HolderID) async throws(ChatError) -> [PresenceChange]
 
-    /// Ends the entries of the keys, regardless of the connections that hold them.
+    /// Ends the presence entries of these keys, even while connections hold them.
     func leave(_ presenceKeys: [PresenceKey]) async throws(ChatError) -> [PresenceChange]
 
     /// Sets the state that a user shows to others; nil clears it. Returns no change when the state is the same byte for
@@ -56,8 +57,8 @@ public protocol PresenceStore: Sendable {
     /// Ends the entries that have timed out. Call it once a second while ``mayExpire`` is true.
     func expire() async throws(ChatError) -> [PresenceChange]
 
-    /// The users in a scope that follow `user` in the byte order of their names, at most `limit` of them. A limit of
-    /// zero returns only the count.
+    /// The users in a presence scope (a channel and a kind of presence) that follow `user` in the byte order of their
+    /// names, at most `limit` of them. A limit of zero returns only the count.
     ///
     /// - Parameters:
     ///   - user: the last user of the previous page; nil for the first page.
@@ -69,11 +70,11 @@ public protocol PresenceStore: Sendable {
     /// The user of a key, with the state that the user shows; nil when the key has no entry.
     func occupant(_ presenceKey: PresenceKey) async throws(ChatError) -> Occupancy.Occupant?
 
-    /// The number of users in each scope, in the order of the scopes.
+    /// The number of users in each presence scope (a channel and a kind of presence), in the order of `presenceScopes`.
     func counts(of presenceScopes: [PresenceScope]) async throws(ChatError) -> [Int]
 
     /// The first `limit` channels of an app, in the order of their names, that have at least one user and for which
-    /// `isWanted` returns true. Each has its number of users.
+    /// `isWanted` returns true. Each channel is returned with its number of users.
     func presenceScopes(
         of kind: PresenceKind, in app: AppID, limit: Int, where isWanted: @Sendable (ChannelID) -> Bool
     ) async throws(ChatError) -> [(ChannelID, count: Int)]
@@ -98,12 +99,12 @@ public struct PresenceChange: Sendable, Equatable {
     public var presenceKey: PresenceKey
     /// The kind of the change.
     public var happening: PresenceTransition
-    /// The number of users in the scope after the change.
+    /// The number of users on the channel with this kind of presence after the change.
     public var occupancy: Int
     /// The state that the user shows to others, or showed before the entry ended; nil for none.
     public var state: JSONText?
 
-    /// Creates a change. `occupancy` is the number of users in the scope after the change.
+    /// Creates a change. `occupancy` is the number of users on the channel with this kind of presence after the change.
     public init(_ presenceKey: PresenceKey, _ happening: PresenceTransition, occupancy: Int, state: JSONText? = nil) {
         self.presenceKey = presenceKey
         self.happening = happening
@@ -112,30 +113,31 @@ public struct PresenceChange: Sendable, Equatable {
     }
 }
 
-/// The users in a scope.
+/// A page of the users in a presence scope, which is a channel and a kind of presence.
 public struct Occupancy: Sendable, Equatable {
-    /// A user in a scope, with the state that the user shows to others.
+    /// A user who is present on a channel, with the state that the user shows to others.
     public struct Occupant: Sendable, Equatable {
         /// The user's name.
         public var user: String
         /// The state that the user shows to others, a JSON object; nil for none.
         public var state: JSONText?
 
-        /// Creates an entry for a user in the scope.
+        /// Creates the entry of one user.
         public init(user: String, state: JSONText? = nil) {
             self.user = user
             self.state = state
         }
     }
 
-    /// The total number of users, including the users who are not on the page.
+    /// The number of all users in the presence scope, including the users who are not on the page.
     public var count: Int
     /// The users on the page, in the order of the list.
     public var occupants: [Occupant]
     /// True when further users follow the last of `occupants`.
     public var hasMore: Bool
 
-    /// Creates a page of the users in a scope. The scope has `count` users; the page lists `occupants`.
+    /// Creates a page of present users. `count` is the number of all users in the presence scope; the page lists
+    /// `occupants`.
     public init(count: Int, occupants: [Occupant] = [], hasMore: Bool = false) {
         self.count = count
         self.occupants = occupants
@@ -144,7 +146,8 @@ public struct Occupancy: Sendable, Equatable {
 }
 
 extension PresenceStore {
-    /// Lists the users in a scope after `user`, in ascending order of their names.
+    /// Lists the users in a presence scope (a channel and a kind of presence) after `user`, in ascending order of their
+    /// names.
     ///
     /// - Throws: the errors of ``occupants(of:after:_:limit:)``.
     public func occupants(

@@ -1,6 +1,7 @@
 import JSON
 
-/// The names that a request may use in one place. Makes hints for errors about other names.
+/// The names that one part of a request accepts, such as the members of an object. Creates the hints in error messages
+/// about unknown names.
 public struct AcceptedNames {
     /// The maximum number of names that an error lists.
     private static let listed = 20
@@ -10,7 +11,7 @@ public struct AcceptedNames {
 
     private let names: [String]
 
-    /// Creates the set of names that a request may use in one place.
+    /// Creates the list of names that one part of a request accepts.
     ///
     /// - Parameter names: the accepted names. A hint lists them in this order.
     public init(_ names: [String]) {

@@ -5,7 +5,7 @@ public import JSON
 ///
 /// The text is parsed once. ``raw(_:)`` returns the bytes of a member as they were sent.
 public struct Fields: Sendable {
-    /// The whole object.
+    /// The parsed object.
     public let value: JSONValue
     /// The JSON pointer of this object in the body, such as `#` or `#/events/3`.
     public let pointer: String
@@ -263,7 +263,7 @@ extension Fields {
         return position
     }
 
-    /// The text about accepted positions in error messages.
+    /// The accepted forms of a position in the log, as text for error messages.
     public static let positionRule =
         "must be a timetoken of 17 digits, an event id, '0', or an RFC 3339 time, like 2030-01-31T12:00:00Z"
 
@@ -327,7 +327,7 @@ extension Fields {
         fault(nil, "required", "missing \(what)", slug: "member_missing")
     }
 
-    /// An error at a JSON pointer, with one field error.
+    /// Creates a `.malformed` error about the value at a JSON pointer in the body.
     public static func fault(_ pointer: String, _ keyword: String, _ detail: String, slug: String) -> ChatError {
         var error = ChatError(.malformed, "\(pointer): \(detail)", slug: slug)
         error.faults = [ChatError.FieldError(pointer: pointer, keyword: keyword, detail: detail)]
@@ -378,7 +378,7 @@ extension Fields {
 }
 
 extension JSONValue.Kind {
-    /// The name of the kind in JSON Schema.
+    /// The name of this type of JSON value in JSON Schema, such as `string`.
     fileprivate var name: String {
         switch self {
         case .object: "object"

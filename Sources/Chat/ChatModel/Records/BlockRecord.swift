@@ -18,7 +18,7 @@ public struct BlockRecord: Sendable, Equatable {
     /// The id of the record, `user/blocked`.
     var id: String { RecordKey.id([user, blocked]) }
 
-    /// The key of the stored record.
+    /// The key of the record that stores the block of `blocked` by `user`.
     public static func key(_ user: String, _ blocked: String, in app: AppID) -> RecordKey {
         RecordKey(.block, parts: [user, blocked], in: app)
     }
@@ -47,7 +47,7 @@ public struct BlockRecord: Sendable, Equatable {
         }
     }
 
-    /// Reads a stored record; nil when its body has another form.
+    /// Reads a stored record; nil when the record does not contain a block.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root, let user = root.text("user"),
             let blocked = root.text("blocked")

@@ -17,7 +17,7 @@ public struct CascadeDeletionRecord: Sendable, Equatable {
         self.since = since
     }
 
-    /// The key of the stored record.
+    /// The key of the record that stores the deletion of a channel.
     public static func key(_ channel: String, in app: AppID) -> RecordKey { RecordKey(.sweep, channel, in: app) }
 
     /// The JSON body of the stored record.
@@ -29,7 +29,7 @@ public struct CascadeDeletionRecord: Sendable, Equatable {
         }
     }
 
-    /// Reads a stored record; nil when its body has another form.
+    /// Reads a stored record; nil when the record does not contain the deletion of a channel.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root else { return nil }
         self.init(channel: record.key.id, since: root.timetoken("since_timetoken"))
@@ -37,14 +37,16 @@ public struct CascadeDeletionRecord: Sendable, Equatable {
 }
 
 extension RecordSnapshot {
-    /// The user's membership in a channel; nil without one, and when the membership was in a deleted channel of the
-    /// same name. The decision must request the keys of the membership and of the cascade deletion.
+    /// The user's membership in a channel. Nil when the user has no membership, or when the membership was in a deleted
+    /// channel of the same name. The decision must request the keys of the membership and of the channel's
+    /// ``CascadeDeletionRecord``.
     public func membership(of user: String, in channel: String, _ app: AppID) -> MembershipRecord? {
         left(MembershipRecord.key(user, channel, in: app), by: channel).flatMap { MembershipRecord($0) }
     }
 
-    /// The user's restriction in a channel; nil without one, and when it was in a deleted channel of the same name. The
-    /// decision must request the keys of the restriction and of the cascade deletion.
+    /// The user's restriction in a channel. Nil when the user has no restriction, or when the restriction was in a
+    /// deleted channel of the same name. The decision must request the keys of the restriction and of the channel's
+    /// ``CascadeDeletionRecord``.
     public func restriction(of user: String, in channel: String, _ app: AppID) -> RestrictionRecord? {
         left(RestrictionRecord.key(user, channel, in: app), by: channel).flatMap { RestrictionRecord($0) }
     }

@@ -67,7 +67,7 @@ public struct ChannelRecord: Sendable, Equatable {
         self.kind = kind
     }
 
-    /// The key of the stored record.
+    /// The key of the record of the channel with this id.
     public static func key(_ id: String, in app: AppID) -> RecordKey { RecordKey(.channel, id, in: app) }
 
     private func printMembers(to writer: inout JSONWriter) {
@@ -121,7 +121,7 @@ public struct ChannelRecord: Sendable, Equatable {
         created = value.timetoken("created_timetoken")
     }
 
-    /// Reads a stored record; nil when its body has another form.
+    /// Reads a stored record; nil when the record does not contain a channel.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root else { return nil }
         self.init(id: record.key.id, root, record.body)
@@ -169,7 +169,7 @@ public struct MemberCounts: Sendable, Equatable {
         writer.member("joined_member_count", joined)
     }
 
-    /// The key of the stored record.
+    /// The key of the record with the member counts of a channel.
     public static func key(_ channel: String, in app: AppID) -> RecordKey {
         RecordKey(.memberCounts, channel, in: app)
     }
@@ -184,7 +184,7 @@ public struct MemberCounts: Sendable, Equatable {
         }
     }
 
-    /// Reads a stored record. The counts are zero when the record is nil or has another form.
+    /// Reads the member counts from a stored record. The counts are zero when `record` is nil or contains no counts.
     public init(_ record: Record?) {
         guard let record, let root = try? JSONDocument(record.body).root else {
             self.init()
@@ -206,7 +206,8 @@ public struct DistinctChannelRecord: Sendable, Equatable {
     /// Creates a record that assigns the channel with this id to a set of users.
     public init(channel: String) { self.channel = channel }
 
-    /// The key of the stored record.
+    /// The key of the record for a set of users. `distinctKey` is made of the users' names
+    /// (``ChannelRecord/distinctKey``).
     public static func key(_ distinctKey: String, in app: AppID) -> RecordKey {
         RecordKey(.distinctChannel, distinctKey, in: app)
     }
@@ -220,7 +221,7 @@ public struct DistinctChannelRecord: Sendable, Equatable {
         }
     }
 
-    /// Reads a stored record; nil when its body has another form.
+    /// Reads a stored record; nil when the record contains no channel id.
     public init?(_ record: Record) {
         guard let channel = try? JSONDocument(record.body).root.text("channel") else { return nil }
         self.init(channel: channel)

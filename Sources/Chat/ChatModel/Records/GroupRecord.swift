@@ -20,7 +20,7 @@ public struct GroupRecord: Sendable, Equatable {
         self.channels = channels
     }
 
-    /// The key of the stored record.
+    /// The key of the record of the channel group with this id.
     public static func key(_ id: String, in app: AppID) -> RecordKey { RecordKey(.group, id, in: app) }
 
     /// Prints the members of the record that the REST API and the stored body share.
@@ -36,7 +36,7 @@ public struct GroupRecord: Sendable, Equatable {
         }
     }
 
-    /// Reads a stored record; nil when its body has another form.
+    /// Reads a stored record; nil when the record does not contain a channel group.
     public init?(_ record: Record) {
         guard let root = (try? JSONDocument(record.body))?.root, let channels = root["channels"]?.strings else {
             return nil

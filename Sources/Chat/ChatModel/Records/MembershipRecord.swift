@@ -61,7 +61,7 @@ public struct MembershipRecord: Sendable, Equatable {
     public var read: Timetoken = .zero
     /// The timetoken of the newest message that was delivered to a device of the user; zero for none.
     public var delivered: Timetoken = .zero
-    /// The hiding of the channel from the user's list; nil while it is shown.
+    /// The way in which the user hides the channel in the user's list of channels; nil while the channel is not hidden.
     public var hiding: Hiding?
     /// The messages for which the user wants push notifications.
     public var push = PushPreference.all
@@ -80,7 +80,7 @@ public struct MembershipRecord: Sendable, Equatable {
     /// The id of the record, `user/channel`.
     var id: String { RecordKey.id([user, channel]) }
 
-    /// The key of the stored record.
+    /// The key of the record of a user's membership in a channel.
     public static func key(_ user: String, _ channel: String, in app: AppID) -> RecordKey {
         RecordKey(.membership, parts: [user, channel], in: app)
     }
@@ -152,7 +152,8 @@ public struct MembershipRecord: Sendable, Equatable {
         }
     }
 
-    /// Reads the JSON object of a membership, as the store or the REST API writes it; nil for another form.
+    /// Reads the JSON object of a membership, as the store or the REST API writes it; nil when the object does not
+    /// contain a membership.
     public init?(_ value: JSONValue, _ text: JSONText) {
         guard let user = value.text("user"), let channel = value.text("channel"),
             let state = value.text("state").flatMap(MemberState.init(rawValue:))
@@ -174,7 +175,7 @@ public struct MembershipRecord: Sendable, Equatable {
             endsWithMessage: hidden.flag("allow_auto_unhide"))
     }
 
-    /// Reads a stored record; nil when its body has another form.
+    /// Reads a stored record; nil when the record does not contain a membership.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root else { return nil }
         self.init(root, record.body)

@@ -35,7 +35,7 @@ public struct MessageActionRecord: Sendable, Equatable {
     /// contains both.
     public var id: String { "\(message)/\(timetoken)" }
 
-    /// The key of the stored record.
+    /// The key of the record that stores this action. It contains the message, the action type, the value and the user.
     public func key(in app: AppID) -> RecordKey {
         RecordKey(.messageAction, parts: [channel, message.description, type, value, user], in: app)
     }
@@ -73,7 +73,7 @@ public struct MessageActionRecord: Sendable, Equatable {
         writer.endObject()
     }
 
-    /// Reads a stored record; nil when its body has another form.
+    /// Reads a stored record; nil when the record does not contain a message action.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root, let channel = root.text("channel"),
             let type = root.text("type"), let value = root.text("value"), let user = root.text("user")

@@ -80,7 +80,8 @@ public struct MessageRecord: Sendable, Equatable {
     public var reactions: [ExactText: Int] = [:]
     /// The number of actions other than reactions.
     public var actions = 0
-    /// The number of actions that name a channel for the replies. All of them name the same channel.
+    /// The number of actions on the message that name a channel for its replies (``MessageThread/channel``). All of
+    /// them name the same channel.
     public var threadNamings = 0
     /// The version of the record; changes with every change. ``untouched`` for a message without changes.
     public var etag = Self.untouched
@@ -96,7 +97,7 @@ public struct MessageRecord: Sendable, Equatable {
         self.timetoken = timetoken
     }
 
-    /// The key of the stored record.
+    /// The key of the record of the message with this timetoken in a channel.
     public static func key(_ channel: String, _ timetoken: Timetoken, in app: AppID) -> RecordKey {
         RecordKey(.message, parts: [channel, timetoken.description], in: app)
     }
@@ -121,8 +122,8 @@ public struct MessageRecord: Sendable, Equatable {
     /// The maximum number of edits that are stored in addition to the latest.
     static let earlierEditsMost = 99
 
-    /// The key of the record of an earlier edit. The body of the record is the body of an action record with the
-    /// payload added.
+    /// The key of the record that stores an earlier edit. The body of that record has the members of a message action,
+    /// and the payload of the edit.
     public func key(ofEdit place: Timetoken, in app: AppID) -> RecordKey {
         RecordKey(
             .messageAction, parts: [channel, timetoken.description, MessageActionRecord.edit, place.description],
@@ -131,7 +132,8 @@ public struct MessageRecord: Sendable, Equatable {
 
     /// Makes `edit` the latest edit, and stores the previous one as an earlier edit.
     ///
-    /// - Parameter value: returns the text of the previous edit, which becomes the value of its action.
+    /// - Parameter value: returns the text of the previous edit. The record of that edit stores the text as the value
+    ///   of a message action.
     /// - Returns: the changes of the records of earlier edits.
     public mutating func follow(_ edit: Edit, value: (Edit) -> String, in app: AppID) -> [RecordChange] {
         defer { self.edit = edit }
@@ -141,7 +143,8 @@ public struct MessageRecord: Sendable, Equatable {
 
     /// Adds an edit that was made in the past, in the order of timetokens: as the latest edit or as an earlier one.
     ///
-    /// - Parameter value: returns the text of an edit, which becomes the value of its action.
+    /// - Parameter value: returns the text of an edit. The record of an earlier edit stores the text as the value of a
+    ///   message action.
     /// - Returns: the changes of the records of earlier edits. Nil when the edit is already stored, or is older than
     ///   all stored edits and the maximum number is reached.
     public mutating func insert(_ edit: Edit, value: (Edit) -> String, in app: AppID) -> [RecordChange]? {
@@ -245,7 +248,7 @@ public struct MessageRecord: Sendable, Equatable {
         writer.nullable("by", by)
     }
 
-    /// Reads a stored record; nil when its body or id has another form.
+    /// Reads a stored record; nil when the record does not contain the changes of a message.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root, let slash = record.key.id.lastIndex(of: "/"),
             let timetoken = Timetoken(text: record.key.id[record.key.id.index(after: slash)...])
@@ -275,7 +278,7 @@ public struct MessageRecord: Sendable, Equatable {
 }
 
 extension MessageRecord.Edit {
-    /// Reads the record of an earlier edit; nil when its body has another form.
+    /// Reads the record of an earlier edit; nil when the record does not contain an edit.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root, root.text("type") == MessageActionRecord.edit,
             let data = record.body.rawMember("data")

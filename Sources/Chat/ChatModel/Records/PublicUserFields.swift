@@ -51,6 +51,7 @@ public struct PublicUserFields: Sendable, Equatable {
     /// True when other users see the field.
     func contains(_ field: Field) -> Bool { fields.contains(field) }
 
-    /// True when other users may filter and sort by a field of user records. `stored` is the field's name in the store.
+    /// True when other users may filter and sort by a field of user records. `stored` is the field's name in the stored
+    /// record. Also true for a field that an app cannot hide.
     public func reveals(_ stored: String) -> Bool { Field(rawValue: stored).map(fields.contains) ?? true }
 }

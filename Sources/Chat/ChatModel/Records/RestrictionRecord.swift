@@ -36,7 +36,7 @@ public struct RestrictionRecord: Sendable, Equatable {
     /// The id of the record, `user/channel`.
     var id: String { RecordKey.id([user, channel]) }
 
-    /// The key of the stored record.
+    /// The key of the record of a user's restriction in a channel.
     public static func key(_ user: String, _ channel: String, in app: AppID) -> RecordKey {
         RecordKey(.restriction, parts: [user, channel], in: app)
     }
@@ -72,7 +72,8 @@ public struct RestrictionRecord: Sendable, Equatable {
         }
     }
 
-    /// Reads the JSON object of a restriction, as the store or the REST API writes it; nil for another form.
+    /// Reads the JSON object of a restriction, as the store or the REST API writes it; nil when the object does not
+    /// contain a restriction.
     public init?(_ value: JSONValue) {
         guard let user = value.text("user"), let channel = value.text("channel") else { return nil }
         self.init(user: user, channel: channel, isBanned: value.flag("ban"), isMuted: value.flag("mute"))
@@ -83,7 +84,7 @@ public struct RestrictionRecord: Sendable, Equatable {
         until = end == .zero ? nil : end
     }
 
-    /// Reads a stored record; nil when its body has another form.
+    /// Reads a stored record; nil when the record does not contain a restriction.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root else { return nil }
         self.init(root)

@@ -32,7 +32,7 @@ public struct UserRecord: Sendable, Equatable {
     /// Creates a record without optional values.
     public init(id: String) { self.id = id }
 
-    /// The key of the stored record.
+    /// The key of the record of the user with this id.
     public static func key(_ id: String, in app: AppID) -> RecordKey { RecordKey(.user, id, in: app) }
 
     /// Prints the members that the stored body and ``show(_:to:)`` share.
@@ -78,7 +78,7 @@ public struct UserRecord: Sendable, Equatable {
         created = value.timetoken("created_timetoken")
     }
 
-    /// Reads a stored record; nil when its body has another form.
+    /// Reads a stored record; nil when its body is not valid JSON.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root else { return nil }
         self.init(id: record.key.id, root, record.body)

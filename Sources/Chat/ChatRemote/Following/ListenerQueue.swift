@@ -17,7 +17,7 @@ final class ListenerQueue: Sendable {
         /// The events after `after`, up to and including `upTo`, must be read from the gateway before the items that
         /// follow.
         case behind(after: Timetoken, upTo: Timetoken)
-        /// The end of the listener; nil when the chat was closed.
+        /// The end of the listener, with the error that ended it; nil when the chat was closed.
         case end(ChatError?)
     }
 
@@ -28,9 +28,10 @@ final class ListenerQueue: Sendable {
         var bytes = 0
         /// Events that arrived before the listener was admitted to the stream (``admit(at:since:)``).
         var early: [LiveEvent] = []
-        /// Events at or below this position are not queued; nil while the listener is not admitted.
+        /// The position in the event log up to which events are skipped; nil while the listener is not admitted to a
+        /// stream.
         var floor: Timetoken?
-        /// The position up to which everything was queued or delivered.
+        /// The position in the event log up to which everything was queued or delivered.
         var position = Timetoken.zero
         /// The greatest timetoken of the dropped events; nil when none was dropped.
         var lost: Timetoken?
@@ -58,8 +59,8 @@ final class ListenerQueue: Sendable {
             }
         }
 
-        /// Adds a connection state. When there are too many states, older states without a gap are dropped, because
-        /// only the current state and the fact of a gap matter.
+        /// Adds a connection state to the queue. When there are too many, an older state that reports no lost events is
+        /// dropped. The listener needs only the current state, and must learn of lost events.
         mutating func record(_ state: LiveUpdate) {
             if items.count > ListenerQueue.mostStates, let old = items.firstIndex(where: \.isPlainState) {
                 items.remove(at: old)
@@ -90,7 +91,8 @@ final class ListenerQueue: Sendable {
 
     private let state = Lock(State())
 
-    /// Adds events of the stream that the listener selects. Events at or below the listener's floor are skipped.
+    /// Adds those of the listener's events that have arrived on the shared stream. Events at or below the position of
+    /// the listener's admission (``admit(at:since:)``) are skipped.
     func offer(_ events: [LiveEvent]) {
         change { state in
             guard let floor = state.floor else {
@@ -107,8 +109,8 @@ final class ListenerQueue: Sendable {
 
     /// Admits the listener to the stream. All selected events after `floor` are added to this queue from now on.
     ///
-    /// - Parameter since: the listener's position. The events between this position and `floor` are read separately,
-    ///   before the queued events. When nil, the listener starts at `floor`.
+    /// - Parameter since: the position in the event log after which the listener wants events. The events between this
+    ///   position and `floor` are read separately, before the queued events. When nil, the listener starts at `floor`.
     func admit(at floor: Timetoken, since: Timetoken?) {
         change { state in
             guard state.floor == nil else { return }
@@ -127,9 +129,11 @@ final class ListenerQueue: Sendable {
         }
     }
 
-    /// Ends the admission. The listener will be admitted again, possibly to another stream.
+    /// Ends the admission of the listener to its current stream. The listener will be admitted again, possibly to
+    /// another stream.
     ///
-    /// - Returns: the listener's position; nil when the listener was not admitted.
+    /// - Returns: the position in the event log from which the listener continues; nil when the listener was not
+    ///   admitted.
     func suspend() -> Timetoken? {
         state.withLock { state in
             guard state.floor != nil else { return nil }
@@ -189,7 +193,7 @@ final class ListenerQueue: Sendable {
 }
 
 extension ListenerQueue.Item {
-    /// True for a connection state without a gap.
+    /// True for a connection state that reports no lost events.
     fileprivate var isPlainState: Bool {
         switch self {
         case .update(.connected(_, let hasGap)): !hasGap

@@ -19,13 +19,14 @@ actor MissedEvents {
     private let gateway: GatewayConnection
     private let path: RequestPath
     private let upTo: Timetoken
-    /// The position up to which all events were delivered.
+    /// The position in the event log up to which all missed events were delivered.
     private var position: Timetoken
     private var stream: EventStream?
     private var updates: [LiveUpdate] = []
     private var failures = 0
     private var isOver = false
-    /// The stream's id, whether a request for its position is in progress, and whether a request has ended it.
+    /// The state of the separate stream: its id (nil until the gateway has sent the id), whether a request for its
+    /// position is in progress, and whether the request that ends the stream was sent.
     private let asked = Lock((id: String?.none, isAsking: false, isEnding: false))
 
     init(_ gateway: GatewayConnection, _ path: RequestPath, after: Timetoken, upTo: Timetoken) {

@@ -27,7 +27,7 @@ final class SharedStream: Sendable {
         let selection: EventSelection
         let queue: ListenerQueue
         let wanted: ListenerSelection
-        /// The position after which the listener starts; nil starts with new events.
+        /// The position in the event log after which the listener starts; nil starts with new events.
         var since: Timetoken?
         /// The position at which the listener was admitted; nil until then.
         var floor: Timetoken?
@@ -41,7 +41,7 @@ final class SharedStream: Sendable {
         }
     }
 
-    /// The listeners that a request is made for, and the selection that the stream needs for them.
+    /// The listeners that one request to the gateway serves, and the selection of events that they need together.
     private struct Plan {
         var members: Set<Number>
         var followed: StreamSelection
@@ -50,7 +50,8 @@ final class SharedStream: Sendable {
 
     private struct State {
         var members: [Number: Member] = [:]
-        /// The position up to which all events were delivered to the listeners; nil before the first connection.
+        /// The position in the event log up to which all events were delivered to the listeners; nil before the first
+        /// connection.
         var cursor: Timetoken?
         /// The id and the selection of the open stream. The selection is nil when the gateway has removed channels from
         /// it.
@@ -77,7 +78,8 @@ final class SharedStream: Sendable {
             }
         }
 
-        /// Suspends admitted listeners. Each of them will be admitted again and continue from its position.
+        /// Ends the admission of listeners to the current connection. Each of these listeners will be admitted again
+        /// and continues from its own position.
         mutating func suspend(where isConcerned: (Member) -> Bool = { _ in true }) {
             for (number, var member) in members where member.isAdmitted && isConcerned(member) {
                 member.since = member.queue.suspend()
@@ -86,7 +88,7 @@ final class SharedStream: Sendable {
             }
         }
 
-        /// Returns the plan for the next connection, or nil when there are no listeners.
+        /// Returns the listeners and the selection of the next connection, or nil when there are no listeners.
         mutating func opening() -> Plan? {
             guard !members.isEmpty, !isOver else {
                 isOver = true
@@ -331,8 +333,9 @@ extension SharedStream {
         return true
     }
 
-    /// Handles a rejection that a retry cannot change. If the credential is rejected, all listeners end. If the
-    /// selection is rejected, one listener ends.
+    /// Handles an error that ends listeners. If the credential is rejected or the required wait is too long, all
+    /// listeners end. If the selection of a single listener is rejected, this listener ends. If the common selection of
+    /// several listeners is rejected, they are admitted again one at a time. Returns true when the stream continues.
     private func refused(_ plan: Plan, _ error: ChatError) -> Bool {
         guard error.code != .unauthorized, !error.isPassing else {
             end(error)

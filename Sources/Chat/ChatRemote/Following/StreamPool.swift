@@ -81,7 +81,8 @@ final class StreamPool: Sendable {
         return StreamListener(gateway, queue, path) { [self] in remove(number, key) }
     }
 
-    /// Adds a listener to a stream with capacity for its names, or to a new stream.
+    /// Adds a listener to the first stream that can also follow the listener's channels within the limits of a stream,
+    /// or to a new stream.
     ///
     /// - Parameter refusing: the stream on which the gateway has rejected the listener's selection. Only later streams
     ///   in the list are tried. Nil tries all streams.
@@ -131,7 +132,7 @@ final class StreamPool: Sendable {
     }
 }
 
-/// A listener of a shared stream. Releasing it removes it from the stream.
+/// A listener of a shared stream. Releasing this object removes the listener from the stream.
 actor StreamListener {
     private let gateway: GatewayConnection
     private let queue: ListenerQueue

@@ -28,7 +28,7 @@ struct ListenerSelection: Sendable {
 /// The properties that must be equal for listeners to share a stream.
 struct StreamKey: Hashable, Sendable {
     enum Scope: Hashable, Sendable {
-        /// The stream follows the channels that its listeners name.
+        /// The stream follows exactly the channels and patterns that its listeners name.
         case named
         /// The listeners name no channel. The stream follows the events for the device's user or, without a device,
         /// everything that the credential may read.
@@ -71,7 +71,8 @@ struct StreamSelection: Equatable, Sendable {
     }
 
     var channelNames: [String] { channels.sorted().map(\.text) }
-    /// The type names to send in the request. With `*`, only the types that must be named are added.
+    /// The names and patterns of event types to send in the request, sorted. When `*` is selected, only `*` and the
+    /// selected types that `*` does not include (``BuiltInTypes/namedOnly``) are sent.
     var typeNames: [String] {
         let isEvery = types.contains(ExactText("*"))
         return types.sorted().map(\.text).filter { !isEvery || $0 == "*" || BuiltInTypes.namedOnly.contains($0) }
@@ -79,7 +80,7 @@ struct StreamSelection: Equatable, Sendable {
 }
 
 extension RequestPath {
-    /// Returns this path with the query of a stream or poll.
+    /// Returns this path with the query parameters of a stream or poll that has the given selection.
     func following(_ events: StreamSelection, _ key: StreamKey, _ device: (user: String, id: String)) -> RequestPath {
         var path = self
         switch key.scope {

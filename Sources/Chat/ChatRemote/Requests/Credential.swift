@@ -2,14 +2,14 @@ import ChatKit
 import ChatModel
 import JSON
 
-/// The credential of a chat: a key, or tokens that a function of the program returns.
+/// The credential of a chat: a key, or the tokens that the program's token supplier (a function) returns.
 actor Credential {
     typealias TokenSupplier = @Sendable () async throws -> String
 
-    /// The maximum time that the function may take.
+    /// The maximum time to wait for a token from the token supplier.
     private static let limit = Duration.seconds(30)
-    /// The time before its expiry at which a token is replaced. A token with a shorter life is replaced after half of
-    /// its life.
+    /// The time before a token's expiry at which the token is replaced. A token with a shorter life is replaced after
+    /// half of its life.
     private static let margin = Duration.seconds(30)
 
     /// The longest life, in seconds, that is accepted as plausible for a token.
@@ -23,7 +23,7 @@ actor Credential {
     private let tokenSupplier: TokenSupplier?
     private let clock: WallClock
     private var token: Token?
-    /// The next token while the function runs; nil at other times.
+    /// The result of the running call of the token supplier; nil when no call is running.
     private var next: Pending<String>?
     private var asking: Task<Void, Never>?
 
@@ -38,16 +38,17 @@ actor Credential {
         self.clock = clock
     }
 
-    /// Uses this key or token from now on, even instead of a token from the function.
+    /// Uses this key or token from now on, also instead of the token that the token supplier returned.
     func replace(with key: String) { token = Token(text: key, renewal: .distantFuture) }
 
-    /// Returns the key, or a token that does not expire soon.
+    /// Returns the key, or a token that does not have to be replaced yet. If necessary, requests a token from the token
+    /// supplier.
     func current() async throws(ChatError) -> String {
         if let token, token.renewal > clock.now { return token.text }
         return try await fresh()
     }
 
-    /// Returns another token than the rejected one, or nil when there is none.
+    /// Returns a token other than the rejected token, or nil when the token supplier has no other token.
     func renewed(insteadOf refused: String) async throws(ChatError) -> String? {
         if let token, token.text != refused { return try await current() }
         guard tokenSupplier != nil else { return nil }
@@ -55,7 +56,7 @@ actor Credential {
         return text == refused ? nil : text
     }
 
-    /// Calls the function. Concurrent requests for a token share one call.
+    /// Requests a token from the token supplier. Concurrent calls share one request.
     private func fresh() async throws(ChatError) -> String {
         guard let tokenSupplier else { return token?.text ?? "" }
         let asked = next ?? Pending<String>()
@@ -75,8 +76,8 @@ actor Credential {
         }
     }
 
-    /// Calls the function and stores the token before it is returned, so that no request asks for another token in
-    /// between.
+    /// Calls the token supplier. Stores the token before returning it to the waiting requests, so that no request asks
+    /// for another token in between.
     private func obtain(from tokenSupplier: TokenSupplier, for asked: Pending<String>) async {
         let outcome: Result<String, ChatError>
         do {
@@ -99,7 +100,8 @@ actor Credential {
             .unavailable, "the function that supplies tokens returned no token within \(limit)", slug: "token_late")
     }
 
-    /// Returns the claims of a user's token, whose signature is not checked; nil for any other text.
+    /// Returns the statements (claims) that a user's token contains, without checking the token's signature; nil for a
+    /// text that is not a token.
     static func claims(of token: String) -> JSONValue? {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let claims = Base64URL.decode(parts[1]) else { return nil }

@@ -57,8 +57,8 @@ final class GatewayConnection: Sendable {
     /// Sends a request. A repeatable request is retried while the gateway is busy or starting, up to a maximum number
     /// of attempts.
     ///
-    /// - Throws: the gateway's error, with the code that the operation has in process; `.unavailable` when there is no
-    ///   response; `.outcomeUnknown` when the request may have been executed.
+    /// - Throws: the gateway's error, with the same code that an engine in this process would use; `.unavailable` when
+    ///   there is no response; `.outcomeUnknown` when the request may have been executed.
     func send(_ call: Call) async throws(ChatError) -> GatewayResponse {
         if let timeout = call.timeout, timeout <= .zero {
             throw ChatError(.malformed, "`timeout` must be more than zero; got \(timeout)", slug: "bad_timeout")

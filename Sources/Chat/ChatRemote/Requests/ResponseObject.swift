@@ -83,7 +83,7 @@ struct ResponseObject: Sendable {
 }
 
 extension ChatError {
-    /// The error for a response that lacks expected members. It comes from a newer gateway or from another server.
+    /// The error for a response that lacks expected members, because the server is a newer gateway or no gateway.
     static let foreignAnswer = ChatError(
         .unavailable, "the gateway's response lacks a member that this library needs; their versions may not match")
 
@@ -120,7 +120,8 @@ extension GatewayResponse {
         return Int(count)
     }
 
-    /// Returns the members of an object member that are numbers, by name.
+    /// Returns the numbers in the object that is the member `name`, by their names. Members that are not numbers are
+    /// left out; empty without such an object.
     func counts(_ name: String) -> [String: Int] {
         let members = (self[name]?.members ?? []).compactMap { member in
             member.value.integer.map { (member.name, Int($0)) }
@@ -128,7 +129,8 @@ extension GatewayResponse {
         return Dictionary(members, uniquingKeysWith: { $1 })
     }
 
-    /// Returns the members of an object member that are texts, by name.
+    /// Returns the texts in the object that is the member `name`, by their names. Members that are not texts are left
+    /// out; empty without such an object.
     func texts(_ name: String) -> [String: String] {
         let members = (self[name]?.members ?? []).compactMap { member in
             member.value.string.map { (member.name, $0) }
@@ -138,7 +140,7 @@ extension GatewayResponse {
 
     var object: ResponseObject { get throws(ChatError) { try ResponseObject(text) } }
 
-    /// The objects of a page.
+    /// The objects on the page that the response contains (its member `data`); empty when there are none.
     var items: [ResponseObject] {
         get throws(ChatError) {
             var items: [ResponseObject] = []
