@@ -341,7 +341,7 @@ extension PostReceiver {
 /// log. A message states how many messages were suppressed before it.
 final class LogRateLimit: Sendable {
     private struct Bucket {
-        /// The state of the name's rate limit; see ``GenericCellRate``.
+        /// The state of the name's rate limit. Its meaning is defined by ``GenericCellRate``.
         var fullAt: UInt64 = 0
         var suppressed = 0
     }
@@ -353,6 +353,8 @@ final class LogRateLimit: Sendable {
     private let rate: GenericCellRate
     private let start = ContinuousClock.now
 
+    /// Creates a limit.
+    ///
     /// - Parameters:
     ///   - burst: the number of messages permitted in succession.
     ///   - interval: the time after which a further message is permitted.

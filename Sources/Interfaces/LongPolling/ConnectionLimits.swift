@@ -66,6 +66,8 @@ public final class ConnectionLimits: Sendable {
     private var limits: Limits { liveLimits.current }
     private let table = Lock(Table())
 
+    /// Creates counts of zero.
+    ///
     /// - Parameter limits: read at every check, so that reloaded settings apply immediately.
     public init(limits: LiveLimits) { liveLimits = limits }
 

@@ -14,7 +14,7 @@ public actor GroupObserver {
     private var task: Task<Void, Never>?
     /// The number of changes since the first call of `version()`.
     public private(set) var changes: UInt64 = 0
-    /// The revision up to which every change has been reported.
+    /// The revision of the store of records up to which the observers know every change.
     private var seen: Revision = 0
     private let waiters = PositionWaiters<Revision>()
 
@@ -31,7 +31,7 @@ public actor GroupObserver {
         observers.withLock { $0.append(body) }
     }
 
-    /// The number of changes so far. The first call starts following the directory.
+    /// The number of changes so far. The first call begins to observe the records of groups.
     ///
     /// - Throws: the errors of the store at the first call.
     public func version() async throws(ChatError) -> UInt64 {

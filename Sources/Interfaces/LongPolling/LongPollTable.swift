@@ -36,11 +36,14 @@ public actor LongPollTable {
     /// The numbers of the polls that end at each tick.
     private var dueAt: [UInt64: Set<UInt64>] = [:]
     private var isDraining = false
-    /// The polls with events that their formatters have not examined yet, in order.
+    /// The polls with events that their formatters have not examined yet, in the order in which the polls will be
+    /// examined.
     private var looking: [LongPoll] = []
     /// The number of polls that had to wait, since the start.
     public private(set) var heldSinceStart: UInt64 = 0
 
+    /// Creates an empty table.
+    ///
     /// - Parameter secondTimer: the source of the ticks. Tests trigger the ticks themselves.
     public init(service: ChatService, loop: Loop, secondTimer: SecondTimer.Source = .everySecond) {
         self.service = service
@@ -85,9 +88,9 @@ public actor LongPollTable {
 }
 
 extension LongPollTable {
-    /// The hub's count of audience changes, read after the hub has distributed all events of the app's log. Read the
-    /// count before looking up the channels that a user may read: a higher count later means that the result may be
-    /// outdated.
+    /// The hub's count of audience changes (events that change who may read a channel), read after the hub has
+    /// distributed all events of the app's log. Read the count before looking up the channels that a user may read: a
+    /// higher count later means that the result may be outdated.
     ///
     /// - Throws: `.unavailable` while the gateway starts or stops.
     public nonisolated func audienceChanges(in chat: ChatAccess) async throws(ChatError) -> UInt64 {
@@ -197,13 +200,13 @@ extension LongPollTable {
         return ([], position)
     }
 
-    /// The hub's position at which a poll was attached, and the channels that the poll's device may read; nil for a
-    /// poll that does not belong to a device.
+    /// The result of attaching a poll to the hub: the hub's position at that time, and the channels that the poll's
+    /// device may read (`audienceSnapshot`; nil for a poll that does not belong to a device).
     struct Place {
         let position: Timetoken
         let audienceSnapshot: AudienceSnapshot?
-        /// True when the looked-up data of the poll had changed before it was attached. The next poll looks it up
-        /// again.
+        /// True when the poll's groups, or the channels that its user may read, changed after they were looked up and
+        /// before the poll was attached. The next poll looks them up again.
         let isOutdated: Bool
     }
 

@@ -13,14 +13,14 @@ public struct PollRequest: Sendable {
     public var groups: GroupSelection?
     /// The maximum number of events in a response.
     public var limit: Int
-    /// The position up to which the client has received events.
+    /// The position in the event log up to which the client has received events.
     public var after: Timetoken
     /// The maximum time for which the poll waits for events, in whole seconds.
     public var hold: Duration
     /// Formats the response for the interface that received the request.
     public var formatter: any PollFormatter
-    /// The hub's count of audience changes, read before the user's channels were looked up
-    /// (``LongPollTable/audienceChanges(in:)``); nil for a poll without a user.
+    /// The hub's count of audience changes (events that change who may read a channel), read before the user's channels
+    /// were looked up (``LongPollTable/audienceChanges(in:)``); nil for a poll without a user.
     public var audienceChanges: UInt64?
 
     /// Creates a poll that follows no groups.

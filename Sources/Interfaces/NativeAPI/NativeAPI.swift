@@ -23,6 +23,8 @@ public struct NativeAPI: Sendable {
 
     var limits: Limits { service.limits }
 
+    /// Creates the API.
+    ///
     /// - Parameters:
     ///   - service: must be running (`ChatService.run`) before the first request.
     ///   - publicURL: the public address, without a trailing slash. The `type` of every problem begins with this
@@ -37,6 +39,8 @@ public struct NativeAPI: Sendable {
             streams: LiveStreams(polls: polls))
     }
 
+    /// Creates the API with the given live streams.
+    ///
     /// - Parameter clock: measures the deadline of `/readyz`.
     init(
         service: ChatService, webhooks: WebhookService, inbound: InboundService, publicURL: String = "",

@@ -4,9 +4,9 @@ enum ProblemCatalogue {
         let code: String
         let status: Int
         let title: String
-        /// The cause of the problem, for readers.
+        /// The cause of the problem, as text for human readers.
         let cause: String
-        /// The remedy, for readers.
+        /// The remedy of the problem, as text for human readers.
         let remedy: String
     }
 

@@ -13,14 +13,14 @@ enum ErrorFamily: Sendable {
     /// 503 but retries on a 500.
     case subscribe
     case history
-    /// The history format without the channels.
+    /// The format of `history` without the member `channels`.
     case deletion
-    /// The generic format with a number instead of a boolean for `error`.
+    /// The format of `generic` with the number 1 instead of `true` as `error`.
     case presence
     case registry
     /// `{"status":..,"error":{"message":..,"source":..}}`. The associated value is the text of `source`.
     case structured(String)
-    /// The structured format. The associated value is the name of the service.
+    /// The format of `structured` with the member `service`. The associated value is the text of `source`.
     case access(String)
 
     /// True when the resource returns stored records. Printing a page of records takes milliseconds, which is too long
@@ -46,15 +46,16 @@ struct WireError: Error, Sendable, Equatable {
 
     var status: Int
     var text: String
-    /// The service that reports the error; nil when the service of the resource reports it. An error with this property
-    /// always uses the generic format.
+    /// The service that reports the error; nil when the service of the resource reports it. An error with a service has
+    /// the format `generic`, except in the family `structured`.
     var service: String?
     /// True for a temporary error, after which the client should retry soon.
     var isPassing = false
-    /// True for an invalid argument. History reports all invalid arguments with the same text.
+    /// True for an invalid argument. The families `history`, `deletion` and `subscribe` each report all invalid
+    /// arguments with one text.
     var isArgument = false
     var details: [Detail] = []
-    /// True for a denied access.
+    /// True for an error about missing permissions.
     var isAccess = false
     var deniedChannels: [String] = []
     var deniedGroups: [String] = []
@@ -67,7 +68,7 @@ struct WireError: Error, Sendable, Equatable {
     static let invalidJSON = WireError(status: 400, text: "Invalid JSON")
     static let messageTooLarge = WireError(status: 400, text: "Message Too Large")
     static let signalTooLarge = WireError(status: 400, text: "Signal size too large")
-    /// An invalid name, number or list.
+    /// The error for an invalid name, number or list in the request.
     static let unreadable = WireError(status: 400, text: "Could Not Parse Request", isArgument: true)
     static let missingUser = WireError(status: 400, text: "Missing uuid")
     static let noState = WireError(status: 400, text: "No state specified.")
@@ -104,7 +105,7 @@ extension WireError {
         return "Schema violation: \(first.place) \(first.detail)"
     }
 
-    /// Converts an error that the HTTP server reports instead of the resource.
+    /// Creates the error for a request that the HTTP server rejected before the route's handler ran.
     init(_ problem: Problem) {
         let text =
             switch problem.status {

@@ -21,6 +21,8 @@ public struct PubNubAPI: Sendable {
 
     var limits: Limits { service.limits }
 
+    /// Creates the API.
+    ///
     /// - Parameters:
     ///   - service: must be running (`ChatService.run`) before the first request.
     ///   - polls: the table of waiting long polls. It must use the event loop on which `service` runs its hub.

@@ -45,7 +45,8 @@ public struct WebhookOptions: Sendable {
         self.draw = draw
     }
 
-    /// The gateway's DNS name, to which receivers give their consent.
+    /// The host and port of the gateway's public URL, or `parley` when no public URL is set. Receivers give their
+    /// consent to this name.
     var origin: String {
         let name = publicURL.split(separator: "/", omittingEmptySubsequences: true).dropFirst().first ?? ""
         return name.isEmpty ? "parley" : String(name)

@@ -24,6 +24,8 @@ public final class WebhookService: Sendable {
     private let sender: Sender
     private let counters = DeliveryCounters()
 
+    /// Creates the service. It plans and sends nothing until ``run(whenReady:)`` is called.
+    ///
     /// - Parameters:
     ///   - client: its address guard checks the address of every connection. Pass the same guard in `options`.
     public init(service: ChatService, client: Client, options: WebhookOptions = WebhookOptions(), logger: Logger) {
@@ -91,7 +93,8 @@ final class DeliveryCounters: Sendable {
         var attempts: [String: UInt64] = [:]
         var planned: UInt64 = 0
         var dead: UInt64 = 0
-        /// For each app, the newest reported commit, and the position up to which the planner has planned.
+        /// For each app, the newest reported commit, and the position in the event log up to which deliveries are
+        /// planned.
         var newest: [AppID: Timetoken] = [:]
         var reached: [AppID: Timetoken] = [:]
     }
@@ -140,7 +143,8 @@ public struct WebhookMetrics: Sendable {
     /// Deliveries that have become dead since the start, because their last attempt failed or too many deliveries were
     /// waiting.
     public var dead: UInt64 = 0
-    /// The largest distance of the planner from an app's newest reported commit, in ticks of 100 ns.
+    /// The largest lag of the planner over all apps, in ticks of 100 ns: the time between the last planned position and
+    /// the newest reported commit.
     public var plannerLagTicks: UInt64 = 0
     /// Registered webhooks.
     public var webhooks = 0

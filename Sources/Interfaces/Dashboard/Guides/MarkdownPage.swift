@@ -8,6 +8,8 @@ struct MarkdownPage {
     private let resolve: (String) -> String?
     private var lines: ArraySlice<ArraySlice<UInt8>> = []
 
+    /// Converts a text.
+    ///
     /// - Parameter resolve: returns the URL for the target of a link; nil to print only the link's text.
     init(_ text: some Collection<UInt8>, resolve: @escaping (String) -> String?) {
         self.resolve = resolve
@@ -199,7 +201,7 @@ extension ArraySlice<UInt8> {
     fileprivate var isBlank: Bool { allSatisfy(\.isSpace) }
     fileprivate var isFence: Bool { dropFirst(indent).starts(with: "```".utf8) }
 
-    /// The number of spaces at the beginning.
+    /// The number of spaces at the beginning of the line.
     fileprivate var indent: Int { prefix { $0 == UInt8(ascii: " ") }.count }
     fileprivate var isRow: Bool { first == UInt8(ascii: "|") }
 

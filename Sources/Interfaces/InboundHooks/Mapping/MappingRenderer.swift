@@ -7,12 +7,12 @@ import Templates
 struct MappingRenderer {
     /// The maximum number of errors that are reported for one post. The sender receives only the first error.
     private static let mostFailures = 16
-    /// The number of steps that each further body of the post may use in addition to the steps that earlier bodies did
-    /// not use.
+    /// The work limit for each further body of the post, in steps of the template renderer. Steps that earlier bodies
+    /// did not use can be used in addition.
     private static let stepsPerBody = 1000
 
     private(set) var rendering = Mapping.Rendering()
-    /// The number of events of the earlier bodies.
+    /// The number of events that were rendered from the earlier bodies of the post.
     private var eventsBefore = 0
     private let limits: Limits
     private var run: TemplateRenderer
@@ -163,6 +163,8 @@ private struct EventRenderer {
 }
 
 extension ChatError {
+    /// Creates the error for a mapping that cannot be rendered.
+    ///
     /// - Parameter member: the member that was being rendered.
     fileprivate init(_ obstacle: TemplateError, in member: String) {
         switch obstacle {

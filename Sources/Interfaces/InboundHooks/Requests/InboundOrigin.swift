@@ -12,8 +12,9 @@ public struct InboundOrigin: Sendable, Equatable {
         self.request = request
     }
 
-    /// Parses the cause of an event. Nil for a cause that is not a post. A cause that is a request's id, which clients
-    /// may choose, contains no slash.
+    /// Parses the cause of an event. Nil when the cause is not a post to a source. An event of any other request has
+    /// the request's id as its cause. Clients may choose that id, but it cannot be mistaken for a post, because it
+    /// contains no slash.
     public init?(cause: String) {
         let parts = cause.split(separator: "/", omittingEmptySubsequences: false)
         guard cause.hasPrefix(Self.prefix), parts.count == 3 else { return nil }

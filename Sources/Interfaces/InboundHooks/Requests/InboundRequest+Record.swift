@@ -2,7 +2,7 @@ import ChatModel
 import JSON
 import Signing
 
-/// The form in which the directory stores a request.
+/// The form in which a request is stored in the directory of records.
 extension InboundRequest {
     func key(of source: RecordKey) -> RecordKey {
         RecordKey(.inboundRequest, parts: [source.id, id], in: source.app)

@@ -3,16 +3,17 @@ import ChatModel
 import Locking
 import Logging
 
-/// Stores the requests whose whole body is logged in the directory, and removes them when the log drops them. Senders
-/// do not wait for these writes.
+/// Stores a record for each request whose whole body is logged, and removes a record when the log drops its request.
+/// Senders do not wait for these writes.
 ///
 /// The log bounds the number of pending changes. When the log drops a request that was not written yet, the pending
 /// write is cancelled.
 final class RequestArchive: Sendable {
-    /// The maximum size of a stored request. The store accepts no larger record, so a larger request is in memory only.
-    /// Such requests occur only if `inboundBodyBytes` was raised.
+    /// The maximum size of a stored request in bytes. The store accepts no larger record, so a larger request is in
+    /// memory only. Such requests occur only if `inboundBodyBytes` was raised.
     private static let mostBytesOfOne = 8 * 1024 * 1024
-    /// The maximum total size of the requests in one commit. A single larger request gets a commit of its own.
+    /// The maximum total size of the requests in one commit, in bytes. A single larger request gets a commit of its
+    /// own.
     private static let mostBytes = 1024 * 1024
     private static let mostChanges = 100
 

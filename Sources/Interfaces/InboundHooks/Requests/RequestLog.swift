@@ -19,7 +19,8 @@ final class RequestLog: Sendable {
 
         /// The bounds for requests whose whole body is logged.
         ///
-        /// - Parameter bodyLimitBytes: the maximum size of a post. The limit of a source is at least four such posts.
+        /// - Parameter bodyLimitBytes: the maximum size of a post in bytes. The byte limit of a source is at least four
+        ///   times this size.
         static func whole(bodyLimitBytes: Int) -> Bounds {
             Bounds(
                 requests: 500, unauthenticatedRequests: 0, bytesPerSource: max(4 * 1024 * 1024, 4 * bodyLimitBytes),

@@ -19,7 +19,7 @@ public struct Source: Sendable {
     public var mappingVersion = 1
     /// The time at which the source was created.
     public var created: Timetoken
-    /// The time of the last change. The directory sets it, as it sets `etag`.
+    /// The time of the record's last change. The directory (the store of records) sets the time and `etag`.
     public var updated: Timetoken
     /// An opaque value for `ETag` and `If-Match` that changes with each change of the record.
     public var etag: String

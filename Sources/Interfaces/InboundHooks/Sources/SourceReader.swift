@@ -11,6 +11,8 @@ struct SourceReader {
 
     private let fields: Fields
 
+    /// Creates a reader of a settings document.
+    ///
     /// - Throws: `.malformed` when the document is not an object.
     init(_ document: JSONDocument) throws(ChatError) {
         fields = try Fields(document, known: nil)

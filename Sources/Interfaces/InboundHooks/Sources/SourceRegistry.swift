@@ -7,9 +7,9 @@ import Signing
 
 /// The sources of all apps: their administration, and a copy in memory that the receiver of posts reads.
 ///
-/// The directory contains the authoritative records, and the registry follows its changes. A change through this
-/// registry takes effect immediately, a change by another process within a second. Every method requires the scope
-/// `manage`. A source of another app is `.notFound`, and its id can be used in this app.
+/// The directory (the store of records) contains the authoritative records, and the registry follows its changes. A
+/// change through this registry takes effect immediately, a change by another process within a second. Every method
+/// requires the scope `manage`. A source of another app is `.notFound`, and its id can be used in this app.
 public final class SourceRegistry: Sendable {
     /// A source that is ready to receive posts.
     struct VerifiedSource: Sendable {
@@ -218,7 +218,7 @@ extension SourceRegistry {
 
     // MARK: - Following the directory
 
-    /// Reads all sources. Returns the revision of the directory from which `follow` continues.
+    /// Reads all sources. Returns the revision of the store of records from which `follow` continues.
     func load() async throws(ChatError) -> Revision {
         let revision = try await directory.revision()
         state.withLock { $0.firstApp = service.keyring.apps.first(where: \.isFirst)?.id }
@@ -251,7 +251,8 @@ extension SourceRegistry {
         }
     }
 
-    /// Applies changes of the directory until the task is cancelled or the engine closes.
+    /// Updates the sources in memory after each change of a source's or app's record, beginning after `revision`.
+    /// Returns when the task is cancelled or the engine closes.
     func follow(from revision: Revision) async {
         await mirror.follow(from: revision, apply) { key, error in
             logger.warning(
@@ -260,7 +261,7 @@ extension SourceRegistry {
         }
     }
 
-    /// Applies the current state of a record; nil for a deleted record.
+    /// Updates the sources in memory with the current state of a source's or app's record; nil for a deleted record.
     private func apply(_ key: RecordKey, _ record: Record?) {
         switch key.kind {
         case .source:

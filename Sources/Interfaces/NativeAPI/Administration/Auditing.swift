@@ -4,9 +4,9 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// Returns a handler like that of `asCaller`, which also writes an entry to the app's audit log. Used for the
-    /// administration of an app. If the action changes records, the entry is part of the same commit. A failed action
-    /// is recorded only if the caller lacked a right.
+    /// Returns a handler that authenticates the caller as ``asCaller(_:repeating:isConditional:isHeld:)`` does, and
+    /// that also writes an entry to the app's audit log. Used for the administration of an app. If the action changes
+    /// records, the entry is part of the same commit. A failed action is recorded only if the caller lacked a right.
     func asAdministrator(
         _ action: String, _ act: @escaping AuthenticatedHandler, repeating: IdempotentRoute = .remembered,
         isConditional: Bool = false

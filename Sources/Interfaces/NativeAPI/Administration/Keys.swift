@@ -141,6 +141,8 @@ extension NativeAPI {
 }
 
 extension APIKey {
+    /// Prints the key as the next value of `writer`.
+    ///
     /// - Parameters:
     ///   - text: the secret text of the key if the request has just created it; nil otherwise.
     ///   - used: the time of the key's last use; nil if it was never used.

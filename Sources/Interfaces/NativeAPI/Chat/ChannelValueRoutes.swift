@@ -20,7 +20,8 @@ extension NativeAPI {
 struct ChannelValueRoutes<Value: Sendable>: Sendable {
     typealias Values = [ExactText: Value]
 
-    /// The channel of a request, the user that it names with `by`, and the version that it requires.
+    /// The common parameters of a request: the channel, the acting user (`by`; nil when absent), and the version of the
+    /// values that `If-Match` requires (nil for any version).
     struct Target: Sendable {
         let channel: String
         let user: String?

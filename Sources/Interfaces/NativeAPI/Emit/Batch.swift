@@ -66,6 +66,8 @@ extension NativeAPI {
         }
     }
 
+    /// Returns the value of the query parameter `dry_run`.
+    ///
     /// - Throws: `.malformed` for an invalid `Idempotency-Key` or query parameter, as for a batch that is not a dry
     ///   run.
     private func isDryRun(_ request: Request) throws(ChatError) -> Bool {
@@ -89,6 +91,9 @@ extension NativeAPI {
         }
     }
 
+    /// Stores the accepted events and returns the response. In mode `atomic`, throws the error of a
+    /// rejected event and stores nothing.
+    ///
     /// - Parameter claim: creates the claim (the record that detects a repeat of the request) from the problems, which
     ///   are stored with the events. The problems are an array with the problem of each rejected event and `null` for
     ///   each accepted event, or `null` if no event was rejected.
@@ -111,7 +116,7 @@ extension NativeAPI {
     }
 
     /// The response to an earlier request with the same key. The earlier request accepted every event that has no
-    /// problem in the stored note.
+    /// problem in the stored note (the array of problems).
     private static func printed(_ earlier: RepeatedAppend, _ read: [ParsedDraft], _ chat: ChatAccess) -> Response {
         let places = earlier.note.rawElements()
         let drafts = read.enumerated().compactMap { index, draft in
@@ -193,6 +198,8 @@ struct BatchElements: Sequence {
 
     private let elements: [Element]
 
+    /// Finds the elements of an array.
+    ///
     /// - Parameter body: a whole request body, which must be a JSON array.
     init(_ body: [UInt8], limits: Limits) throws {
         let document = try Fields.parse(body, limits: limits)

@@ -7,7 +7,7 @@ import Signing
 
 /// One CloudEvent as received: its context attributes and its data (CloudEvents 1.0.2).
 struct CloudEvent {
-    /// Every attribute except `data`, with its JSON text, in the received order.
+    /// The attributes, each with its name and JSON text, in the received order. The data is not among them.
     private(set) var attributes: [(name: String, value: JSONText)] = []
     private(set) var texts: [String: String] = [:]
     var data = JSONText.null

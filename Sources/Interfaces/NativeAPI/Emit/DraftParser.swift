@@ -66,7 +66,7 @@ enum DraftParser {
         return .users(users)
     }
 
-    /// The new content of an edited message.
+    /// Parses the new content in a request that edits a message.
     static func content(_ fields: Fields) throws(ChatError) -> MessageContent {
         guard try fields.string("text") != nil, let text = fields.raw("text") else {
             guard let data = fields.raw("data") else { throw fields.missing("member 'text' or 'data'") }

@@ -162,8 +162,8 @@ extension NativeAPI {
         await reach(of: Event(timetoken: service.clock.now, draft: draft), for: caller)
     }
 
-    /// The recipients of an event with its own timetoken. Webhooks are included only if the caller may list them, so
-    /// that other senders do not see the patterns and filters of webhooks.
+    /// The recipients of an event that already has a timetoken. Webhooks are included only if the caller may list them,
+    /// so that other senders do not see the patterns and filters of webhooks.
     func reach(of event: Event, for caller: Caller) async -> Recipients {
         let sinks = await service.hub.reach(of: event)
         // A feed counts as the number of its streams. Every other receiver counts as one client.

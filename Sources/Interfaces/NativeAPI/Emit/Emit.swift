@@ -3,8 +3,8 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// The routes that emit events into channels. The raw value is the route's pattern, which is part of an idempotency
-/// key's scope.
+/// The routes that emit events into channels. The raw value is the route's pattern. It is part of the digest that
+/// identifies a repeated request with an `Idempotency-Key`.
 enum EmitRoute: String {
     case messages = "/v1/channels/{channel}/messages"
     case events = "/v1/channels/{channel}/events"
@@ -35,7 +35,8 @@ struct EmitRequest {
     var links: MessageLinks?
     var status = 201
     var shape = Shape.one
-    /// The path of the list in which the event can be read by its id; nil when the event cannot be read again.
+    /// The path of the list that contains the event; nil when the event cannot be read again. The event's own path is
+    /// this path, a slash, and the event's id or, for a message, its timetoken.
     var list: String?
 
     /// The `Location` field of an event that can be read again; empty for other events.
@@ -217,7 +218,8 @@ extension NativeAPI {
         writer.endObject()
     }
 
-    /// Prints the members of an emit's response for one event: its id and its position.
+    /// Prints the members for one event in the response to an emit: its id, timetoken, channel and type, and whether it
+    /// is a duplicate.
     static func printAppended(of appended: Appended, _ outcome: AppendOutcome, to writer: inout JSONWriter) {
         let event = appended.event
         writer.member("id", event.id)

@@ -2,7 +2,8 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// The parts of the AsyncAPI document that differ between apps only in names.
+/// The parts of the AsyncAPI document around its messages and schemas. They are the same for all apps, except for
+/// names.
 extension AsyncAPIDocument {
     /// The gateway's own types that clients may emit. The gateway's other types are emitted only by the gateway itself.
     private static let emitted: Set<String> = ["message.created", "signal.sent", BuiltInTypes.custom]

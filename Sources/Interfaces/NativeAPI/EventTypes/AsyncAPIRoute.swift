@@ -52,6 +52,8 @@ struct AsyncAPIDocument {
     /// document contains only the addresses of schemas.
     private static let mostBytes = 16 * 1024 * 1024
 
+    /// Returns the document as JSON.
+    ///
     /// - Parameter newest: reads the newest version of a type that has one.
     func printed(newest: (EventType) async throws -> SchemaVersion) async throws -> [UInt8] {
         var messages = JSONWriter(capacity: 64 * 1024)

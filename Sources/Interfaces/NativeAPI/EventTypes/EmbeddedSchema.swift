@@ -19,7 +19,7 @@ enum EmbeddedSchema {
         case root, schema
         /// An object that maps names to schemas, such as `properties`.
         case schemas
-        /// Any JSON value.
+        /// A JSON value that is not a schema, such as a default. It must not contain `$ref`.
         case value
     }
 

@@ -53,6 +53,8 @@ extension NativeAPI {
         }
     }
 
+    /// Returns the response with the result of each record, in the order of the request.
+    ///
     /// - Throws: an error that concerns the whole request and not a single record. The client can then send the request
     ///   again.
     private func answer(_ results: [Result<ImportResult, ChatError>], _ request: Request) throws -> Response {

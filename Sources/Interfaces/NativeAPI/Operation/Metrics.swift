@@ -231,13 +231,13 @@ struct MetricsText {
 
     enum Kind: String { case counter, gauge, histogram }
 
-    /// Begins a family; its samples follow.
+    /// Prints the description and the type of a metric. The samples of the metric must be printed next.
     mutating func family(_ name: String, _ kind: Kind, _ help: String) {
         line("# HELP \(name) \(help)")
         line("# TYPE \(name) \(kind.rawValue)")
     }
 
-    /// Prints a family with one sample.
+    /// Prints a metric with one sample and without labels.
     mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: some Numeric) {
         family(name, kind, help)
         sample(name, [], value)

@@ -24,6 +24,8 @@ actor Readiness {
     private var latest: (verdict: Verdict, at: Timetoken)?
     private let turn = AsyncSemaphore(width: 1)
 
+    /// Creates a check that has no result yet.
+    ///
     /// - Parameter clock: measures the deadline. The service's clock measures the age of a result.
     init(service: ChatService, deadline: Duration, clock: any Clock<Duration>) {
         self.service = service

@@ -5,7 +5,7 @@ import Synchronization
 /// Counts of requests and sums of their durations, by route, method and status class. The memory is bounded, because
 /// the router defines the routes and methods.
 final class RequestCounts: Sendable {
-    /// Upper bounds of the buckets, in seconds.
+    /// The upper bounds of the buckets of the duration histogram, in seconds.
     static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
     struct Key: Hashable {
@@ -16,7 +16,8 @@ final class RequestCounts: Sendable {
     struct Series {
         /// The numbers of responses by status class, from 1xx to 5xx.
         var statuses: [UInt64] = [0, 0, 0, 0, 0]
-        /// One count for each bound, and one for values above the last bound. The counts are not cumulative.
+        /// The number of responses in each bucket of the duration histogram: one bucket for each of ``bounds``, and one
+        /// for longer durations. The counts are not cumulative.
         var buckets = [UInt64](repeating: 0, count: RequestCounts.bounds.count + 1)
         var seconds = 0.0
         var bytes: UInt64 = 0
@@ -42,7 +43,7 @@ final class RequestCounts: Sendable {
         }
     }
 
-    /// All series, in the order of their routes.
+    /// The counts of all routes and methods, in the order of the routes.
     var all: [(key: Key, series: Series)] {
         series.withLock { $0.map { ($0.key, $0.value) } }.sorted {
             ($0.key.route, $0.key.method) < ($1.key.route, $1.key.method)

@@ -43,6 +43,8 @@ struct HistoryPage: Sendable {
     /// The position from which a stream continues after the pages of this query, without missing or repeating an event.
     var continuation: Timetoken
 
+    /// Creates a page and its cursors from the events that the log has returned.
+    ///
     /// - Parameters:
     ///   - page: the result of the log for `query.request(for:)`.
     ///   - watermark: the app's watermark, read from the log before the page.
@@ -70,6 +72,8 @@ struct HistoryPage: Sendable {
         continuation = query.order == .oldestFirst ? (next?.position ?? anchor) : anchor
     }
 
+    /// Prints the page with its events as the next value of `writer`.
+    ///
     /// - Parameter included: the objects to include with each event; empty when nothing was requested.
     func print(to writer: inout JSONWriter, with included: [RenderedIncludes] = []) {
         print(to: &writer) { writer in
@@ -77,6 +81,8 @@ struct HistoryPage: Sendable {
         }
     }
 
+    /// Prints the page as the next value of `writer`. The caller prints the elements.
+    ///
     /// - Parameter items: prints the elements of the array `data`, one after the other.
     func print(to writer: inout JSONWriter, items: (inout JSONWriter) -> Void) {
         writer.beginObject()

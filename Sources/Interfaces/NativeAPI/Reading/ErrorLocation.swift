@@ -6,7 +6,8 @@ import JSON
 /// has the same name, or the name that the route uses for the field, or is an array of such values. In an array, the
 /// location is the first invalid element.
 struct ErrorLocation {
-    /// The names that routes use for a field, apart from its plural.
+    /// For each field name in an error, the other names under which routes accept that field. A field without an entry
+    /// can also have its plural as the name.
     private static let names = [
         "channel": ["channels", "add", "remove"], "channels": ["add"], "user": ["users", "mentions", "by"],
         "by": ["user"], "cursor": ["Last-Event-ID"],
@@ -25,6 +26,8 @@ struct ErrorLocation {
     private let field: String
     private let body: JSONValue
 
+    /// Creates a search for a field in a request's body.
+    ///
     /// - Parameter field: see `ChatError.field`.
     init(_ field: String, in body: JSONValue) {
         self.field = field

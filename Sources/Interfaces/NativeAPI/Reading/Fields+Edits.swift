@@ -3,6 +3,8 @@ import JSON
 
 /// Parses changes of record fields. An absent member keeps the field, `null` clears the field, a value sets the field.
 extension Fields {
+    /// Parses the change of a field with a text.
+    ///
     /// - Parameter replacing: true when an absent member clears the field.
     func edit(_ name: String, replacing: Bool = false) throws(ChatError) -> FieldEdit<String> {
         has(name) || replacing ? FieldEdit(try string(name)) : .keep
@@ -24,7 +26,7 @@ extension Fields {
         }
     }
 
-    /// Parses the change of a field with an object. The bytes of the object are kept.
+    /// Parses the change of a field whose value must be an object. The bytes of the object are kept.
     func edit(
         object name: String, replacing: Bool = false, merging: Bool = false
     ) throws(ChatError) -> FieldEdit<JSONText> {

@@ -13,9 +13,9 @@ struct Listing {
 
     /// The parameters that select a page of a list.
     static let pageNames = ["limit", "cursor"]
-    /// The parameters of every list.
+    /// The parameters that every list accepts.
     static let parameterNames = pageNames + ["order"]
-    /// The parameters of lists whose elements have a time.
+    /// The parameters that a list accepts if its elements have a time.
     static let timedNames = parameterNames + ["after", "before"]
 
     init(_ parameters: Parameters, of request: Request, limits: Limits) throws(ChatError) {
@@ -113,13 +113,15 @@ struct ListCursorCodec: Equatable {
     /// cursor returns only events that the caller may read anyway.
     let digest: String
 
+    /// Creates the codec of a list.
+    ///
     /// - Parameter list: the properties that identify the list. They do not depend on the page.
     init(_ list: [String]) {
         // No name and no query item contains NUL, so the joined texts of different lists differ.
         digest = Base64.encodeURL(Array(sha256(Array(list.joined(separator: "\0").utf8)).prefix(6)))
     }
 
-    /// A list is identified by its path and its filters.
+    /// Creates the codec for the list that a request names. The list is identified by the request's path and filters.
     init(_ request: Request) {
         let filters = request.query.items.filter { !Listing.pageNames.contains($0.name) }
         self.init([request.path] + filters.map { $0.name + "=" + $0.value }.sorted())

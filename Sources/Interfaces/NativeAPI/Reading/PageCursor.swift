@@ -1,7 +1,7 @@
 import ChatModel
 import Signing
 
-/// A place in a channel's history, which clients carry from page to page.
+/// A cursor of a channel's history. It states where a page begins; clients send it to get that page.
 ///
 /// Printed as base64url of `2|<timetoken>|asc|next|<anchor>|<list>`: the version of the format, the event after which
 /// the page begins, the order of the events, the direction (`next` or `prev`), the position from which a stream
@@ -66,9 +66,9 @@ extension HistoryRequest.Order {
 
 /// The two kinds of cursors. The error for a cursor of the wrong kind states which kind the client has sent.
 enum CursorKind {
-    /// A place in a list, from `next_cursor` or `prev_cursor`.
+    /// The start of a page in a list, from `next_cursor` or `prev_cursor`.
     case page
-    /// A position in the log, from `stream_cursor` or a stream.
+    /// A position in the event log, from `stream_cursor` or a stream.
     case stream
 
     /// The kind of a cursor, determined by its form; nil for a text that is not a cursor.
@@ -84,7 +84,7 @@ enum CursorKind {
 }
 
 extension Parameters {
-    /// The position at which a stream or a poll continues, as the client sent it; nil when the parameter is absent.
+    /// The cursor from which a stream or a poll continues, as the client sent it; nil when the parameter is absent.
     ///
     /// - Throws: `.malformed`, slug `bad_cursor`, for a page cursor.
     func streamCursor() throws(ChatError) -> String? {

@@ -140,6 +140,8 @@ private struct ParsedBody: Sendable {
         (self.document, text, isWhole) = (document, document.text, true)
     }
 
+    /// Stores the parsed body of a request.
+    ///
     /// - Parameter text: the object without the removed members.
     init(_ document: JSONDocument, keeping text: JSONText) {
         (self.document, self.text, isWhole) = (document, text, false)

@@ -149,6 +149,8 @@ enum RequestOrigin: Equatable {
     case anonymous
     case foreign
 
+    /// Determines the origin from the header fields of a request.
+    ///
     /// - Parameter publicURL: the address that browsers see, in case a proxy changes the `Host` field; empty when not
     ///   configured.
     init(_ request: Request, publicURL: String) {

@@ -12,7 +12,7 @@ struct CatchUpPage: Sendable {
     private(set) var bytes: [UInt8] = []
     /// The earliest expiry of the page's events.
     private(set) var expires: Timetoken = .distantFuture
-    /// The offset at which each event's block ends.
+    /// For each event, the offset in the printed bytes at which the event's block ends.
     private var ends: [(event: Timetoken, offset: Int)] = []
 
     private init(after: Timetoken) {

@@ -2,7 +2,7 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// A control block: a message of the gateway about the stream itself.
+/// A block of a stream that contains no event, but a message of the gateway about the stream itself.
 struct ControlMessage {
     let name: String
     let data: JSONText

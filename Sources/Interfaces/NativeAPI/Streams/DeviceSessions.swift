@@ -36,7 +36,8 @@ struct DeviceSessions {
 
     private var sessions: [Device: DeviceSession] = [:]
     private var devices: [UserID: Set<Device>] = [:]
-    /// Lost sessions in the order in which they were lost. An entry stays here when its session is resumed.
+    /// The sessions that were lost, in the order in which their last streams broke. The entry of a resumed session
+    /// stays until ``expire(now:)`` skips it.
     private var lost: [(device: Device, since: Timetoken)] = []
     private let random = SystemRandomSource()
 

@@ -21,8 +21,8 @@ struct FollowRequest {
     /// an error.
     private let isLastEventID: Bool
 
-    /// The hub's count of audience changes, read before the user's channels were looked up. If the hub's count is
-    /// higher later, the looked-up channels may be outdated.
+    /// The hub's count of audience changes (events that change who may read a channel), read before the user's channels
+    /// were looked up. If the hub's count is higher later, the looked-up channels may be outdated.
     let audienceChanges: UInt64
 
     static let parameterNames = [

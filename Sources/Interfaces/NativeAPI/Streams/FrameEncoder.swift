@@ -14,10 +14,11 @@ actor FrameEncoder {
     private let format: StreamFormat
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// The values that determine a frame of this format.
+    /// The event and the variant of its included objects, which together determine the bytes of a frame in this format.
     private struct Key: Hashable {
         let event: Timetoken
-        /// ``RenderedIncludes/form``; zero for a frame without included objects.
+        /// The number of the variant of the included objects (``RenderedIncludes/form``); zero for a frame without
+        /// them.
         let form: UInt8
     }
 
@@ -30,6 +31,8 @@ actor FrameEncoder {
         self.format = format
     }
 
+    /// Returns the printed frame of an event, from the cache if possible.
+    ///
     /// - Parameter included: the objects included with the event, if its feed includes any.
     func frame(_ event: Event, with included: RenderedIncludes? = nil) -> [UInt8] {
         let key = Key(event: event.timetoken, form: included?.form ?? 0)

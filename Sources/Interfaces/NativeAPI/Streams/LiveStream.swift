@@ -11,11 +11,12 @@ struct StreamRequest: Sendable {
     /// The objects to include with each event; nil when none were requested.
     var inclusion: IncludePolicy?
     var resumption: ResumePosition
-    /// The start position that the client sees. It is the actual start position or a later position. No event is
+    /// The start position that is shown to the client. It equals the actual start position or is later, but no event is
     /// between the two positions.
     var shownStart: Timetoken
     var ticket: StreamTicket.Nonce?
-    /// The hub's count of audience changes, read before the user's channels were looked up.
+    /// The hub's count of audience changes (events that change who may read a channel), read before the user's channels
+    /// were looked up.
     var audienceChanges: UInt64
     var groups: GroupSelection?
     /// True when the stream makes its user present on the channels.

@@ -9,7 +9,8 @@ import JSON
 /// with a user's credential that are not a device's streams. They share feeds with other streams, and a feed checks no
 /// users.
 extension LiveStreams {
-    /// Called after the event was distributed to the feeds and before the next event is distributed.
+    /// Applies an event that may take a user's access to a channel away. Called after the event was distributed to the
+    /// feeds and before the next event is distributed.
     func audienceChanged(by event: Event) {
         let isPoll = polls.assumeIsolated { !$0.isEmpty }
         guard isPoll || namedByUsers[event.channel] != nil, let data = try? JSONDocument(event.data).root else {

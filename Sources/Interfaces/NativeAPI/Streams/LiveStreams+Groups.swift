@@ -6,7 +6,8 @@ extension LiveStreams {
     /// The maximum number of groups that one stream may follow.
     static let mostGroups = 10
 
-    /// The values on which the channels of a stream's groups depend.
+    /// The values that determine the channels of a stream's groups. Streams with equal values share one lookup of the
+    /// groups.
     private struct GroupQuery: Hashable {
         let owner: ObjectIdentifier
         /// The device as which the stream listens; nil for a stream that does not belong to a device. A user may have

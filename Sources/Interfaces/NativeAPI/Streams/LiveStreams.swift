@@ -36,7 +36,7 @@ actor LiveStreams {
     private var feeds: [FeedKey: StreamFeed] = [:]
     /// The streams of each feed.
     private var feedStreams: [ObjectIdentifier: Set<UInt64>] = [:]
-    /// Feeds of devices that hold counts back until the next second.
+    /// Feeds of devices that hold back events about counts until the next second.
     private var damped: [StreamFeed] = []
     /// The feeds, in buckets by the second of their next heartbeat check, modulo the number of buckets.
     private var wheel: [[StreamFeed]]

@@ -11,12 +11,13 @@ struct PageCache {
 
     struct Entry {
         let page: CatchUpPage
-        /// The offset in the feed's log at which the events after the page begin. Used only for the last page.
+        /// The offset in the feed's byte log at which the events after this page begin. Used only if the page is the
+        /// last page of a catch-up: the stream then continues from this offset.
         let mark: UInt64
-        /// The service's count of deletions at the time of the read.
+        /// The service's count of event deletions when the page was read.
         let deletions: UInt64
-        /// The feed's ``StreamFeed/losses`` at the time of the read. If the feed has discarded events since then, a
-        /// stream cannot join its log at the mark.
+        /// The feed's ``StreamFeed/losses`` at the time of the read. If the feed has discarded events since then, its
+        /// byte log lacks them, so a stream cannot continue from `mark`.
         let losses: Int
     }
 

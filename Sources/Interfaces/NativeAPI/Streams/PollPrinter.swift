@@ -7,7 +7,8 @@ import JSON
 /// are reused.
 struct PollPrinter {
     private var timetokens: [Timetoken] = []
-    /// ``RenderedIncludes/form`` of each event; empty without included objects.
+    /// For each event, the number of the variant of its included objects (``RenderedIncludes/form``); empty without
+    /// included objects.
     private var forms: [UInt8] = []
     private var cursor = Timetoken.zero
     private var text: [UInt8] = []

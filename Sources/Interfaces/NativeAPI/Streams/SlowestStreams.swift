@@ -4,7 +4,8 @@ import LongPolling
 import HTTPServer
 import JSON
 
-/// The largest lag of a live stream and the largest lag of a catch-up.
+/// The largest lag of a live stream, in bytes of its feed that are not sent yet, and the largest lag of a stream that
+/// catches up, in ticks of 100 ns between its position and the end of the log.
 struct SlowestStreams: Sendable {
     var lagBytes: UInt64 = 0
     var catchUpTicks: UInt64 = 0
@@ -48,8 +49,8 @@ extension LiveStreams {
         recheck(after: 0) { $0.owner.key == changed }
     }
 
-    /// Closes the concerned streams whose credential is no longer valid. Each iteration of the loop examines a part of
-    /// the list.
+    /// Closes the streams that `isConcerned` selects and whose credential is no longer valid. Each iteration of the
+    /// loop examines a part of the list, beginning after the stream with the number `sequence`.
     func recheck(after sequence: UInt64, _ isConcerned: @escaping @Sendable (LiveStream) -> Bool) {
         let part = roll.part(behind: sequence, limit: 4096)
         for stream in part.streams where isConcerned(stream) { recheck(stream) }

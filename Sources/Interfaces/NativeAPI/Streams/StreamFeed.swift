@@ -8,7 +8,7 @@ import Synchronization
 /// byte log that these streams share.
 ///
 /// If objects are included, an event waits until its objects have been read. Until then the log is complete only up to
-/// the event before (``position(_:)``). Runs on the loop, on which the hub passes it events.
+/// the event before (``position(_:)``). Runs on the loop, on which the hub passes events to the feed.
 actor StreamFeed: FeedSink {
     nonisolated let selection: Selection
     nonisolated let format: StreamFormat
@@ -24,7 +24,7 @@ actor StreamFeed: FeedSink {
     nonisolated var losses: Int { lossCount.load(ordering: .relaxed) }
     nonisolated var unownedExecutor: UnownedSerialExecutor { log.loop.asUnownedSerialExecutor() }
 
-    /// The second (of the shared timer) of the last append.
+    /// The second, as counted by the shared timer, in which something was last appended.
     private(set) var lastAppend: UInt64
     private(set) var appended: UInt64 = 0
     /// The timetoken of the newest appended event.
@@ -35,7 +35,7 @@ actor StreamFeed: FeedSink {
     private var unread = PendingEvents()
     /// Tasks that wait for the log to be complete up to a position.
     private var waiters: [(position: Timetoken, continuation: CheckedContinuation<Void, Never>)] = []
-    /// Called when the feed begins to hold counts back.
+    /// Called when the feed begins to hold back an event about counts (``CountDebouncer``).
     private let onHold: @Sendable (StreamFeed) -> Void
     /// Called when the feed discarded events, so that its live streams cannot continue.
     private let onLoss: @Sendable (StreamFeed) -> Void
@@ -114,12 +114,12 @@ actor StreamFeed: FeedSink {
         return true
     }
 
-    /// Appends the held-back counts whose type was not sent in this second. If later events were sent in the meantime,
-    /// the block of the counts has no id, so that it does not move a client's cursor back.
+    /// Appends the held-back events about counts whose type was not sent in this second. If later events were sent in
+    /// the meantime, the block of the counts has no id, so that it does not move a client's cursor back.
     func release() { sendReport(debouncer.release(at: beats.now)) }
 
-    /// Appends all held-back counts, so that the log is complete up to the hub's position. Required before a stream
-    /// leaves the feed at that position, or joins after a read that included the held-back events.
+    /// Appends all held-back events about counts, so that the log is complete up to the hub's position. Required before
+    /// a stream leaves the feed at that position, or joins after a read that included the held-back events.
     nonisolated func flush() {
         assumeIsolated { feed in
             if !feed.debouncer.isEmpty { feed.sendReport(feed.debouncer.releaseAll(at: feed.beats.now)) }

@@ -84,6 +84,8 @@ extension StreamFormat {
     /// letters, digits and `_.-`.
     private static func block(_ event: ServerSentEvent?) -> [UInt8] { event?.bytes ?? [] }
 
+    /// Returns the options of a feed's byte log in this format.
+    ///
     /// - Parameter feedBytes: the maximum size of a log in bytes; rounded down to a power of two.
     func logOptions(feedBytes: Int) -> Broadcast.Options {
         var options = self == .lines ? Broadcast.Options.lines : Broadcast.Options()

@@ -10,7 +10,8 @@ struct StreamMetrics: Sendable, Equatable {
     var feeds = 0
     /// The bytes that the logs of all feeds use. Their limit is `limits.all_feeds_bytes`.
     var logBytes = 0
-    /// The number of streams that catch up, and the number of those streams that wait for the semaphore.
+    /// The number of streams that catch up (read missed events from the log), and the number of those that wait for
+    /// their turn to read.
     var catchUpsNow = 0
     var catchUpsWaiting = 0
     /// The number of polls that wait for an event.

@@ -32,7 +32,8 @@ struct StreamTicket: Sendable, Equatable {
     var user: String?
     /// The expiry of the token with which the ticket was created; nil when it was created with a key.
     var until: Timetoken?
-    /// The proof of the token or ticket with which the ticket was created; nil when it was created with a key.
+    /// The properties by which a revocation of the token or ticket with which this ticket was created is detected; nil
+    /// when it was created with a key.
     var proof: TokenProof?
     /// The start of the ticket's stream. Events before this position are never sent.
     var position: Timetoken

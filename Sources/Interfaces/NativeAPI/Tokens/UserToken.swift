@@ -17,7 +17,7 @@ struct UserToken: Sendable, Equatable {
     var audience: [String] = []
     var notBefore: Timetoken?
     var issued: Timetoken?
-    /// The claim `exp`.
+    /// The time at which the token expires: the claim `exp`.
     var expires: Timetoken
     /// The time for which the token stays valid after `exp`, because the clocks of other machines may be wrong. Zero
     /// for a token that the gateway created.
@@ -35,8 +35,9 @@ struct UserToken: Sendable, Equatable {
     /// The maximum size in bytes. A token is sent in a header field of every request.
     static let textBytes = 16 * 1024
 
-    /// The rights of the token's holder, given the current rights of the key; nil when the key no longer covers the
-    /// token's rights.
+    /// The caller that the token identifies. It has the scopes that both the token and its key have, and the token's
+    /// channels and types. Nil when no scope is left, or when the key does not cover all channels and types of the
+    /// token.
     func caller(of key: Caller) -> Caller? {
         let words = Scopes.words.map(\.scope).filter { scopes.contains($0) && key.scopes.allow($0) }
         guard !words.isEmpty, key.channels.coversAll(channels ?? []), key.types.coversAll(types ?? []) else {

@@ -136,8 +136,9 @@ extension CBOR {
             }
         }
 
-        /// The major type of the next value and its number. The type 8 represents a double. Nil at the end of the bytes
-        /// and for an unsupported value.
+        /// Reads the first bytes of the next value, and returns its major type and the number that follows. A double is
+        /// returned as type 8, which CBOR does not define, with the bits of the double. Nil at the end of the bytes and
+        /// for an unsupported value.
         private mutating func head() -> (major: UInt8, number: UInt64)? {
             guard let first = read(1)?.first else { return nil }
             let (major, info) = (first >> 5, first & 31)

@@ -141,7 +141,7 @@ private struct Grant {
 }
 
 extension CBOR {
-    /// Converts a JSON value; nil when `value` is nil. Nested values that CBOR cannot represent become null.
+    /// Converts a JSON value to CBOR; nil when `value` is nil. Nested values that CBOR cannot represent become null.
     fileprivate init?(_ value: JSONValue?) {
         guard let value else { return nil }
         switch value.kind {

@@ -11,7 +11,8 @@ struct ActionPayload {
     /// its event.
     private var place: String?
 
-    /// Converts an event; nil for an event that is not a change of a message.
+    /// Creates the payload for an event that adds or removes a PubNub message action, such as a reaction, an edit, a
+    /// soft deletion or the creation of a thread. Nil for any other event.
     init?(_ event: Event) {
         guard let data = Self.types.contains(event.type) ? (try? JSONDocument(event.data))?.root : nil else {
             return nil

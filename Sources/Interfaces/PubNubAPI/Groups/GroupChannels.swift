@@ -11,6 +11,8 @@ struct GroupChannels: Sendable {
     let names: [String]
     private var channels: [ExactText: [String]] = [:]
 
+    /// Reads the groups that a request names.
+    ///
     /// - Parameter isWanted: selects the channels to include. Other channels do not count towards the limit.
     /// - Throws: `.malformed` for an invalid group name; `WireError` when there are more groups than
     ///   `Limits.streamChannels`, or more channels in total than `Limits.groupChannelsPerRequest`.

@@ -6,6 +6,8 @@ import ChatModel
 struct HistorySources {
     private let requests: [HistoryRequest]
 
+    /// Determines the parts of the log for a PubNub channel.
+    ///
     /// - Parameter request: makes the history request for a channel.
     init(_ channel: String, in app: AppID, _ request: (ChannelID) -> HistoryRequest) {
         var own = request(ChannelID(channel, in: app))

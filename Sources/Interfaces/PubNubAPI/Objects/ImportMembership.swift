@@ -2,7 +2,7 @@ public import ChatCore
 import ChatModel
 public import JSON
 
-/// Converts the memberships in PubNub's lists, for an import.
+/// Converts memberships that were exported from PubNub for an import into the store.
 public enum ImportMembership {
     /// Returns the edit that creates the membership in the store. The status `pending` becomes an invitation, and a
     /// read mark in `custom` becomes the read mark of the membership.

@@ -5,8 +5,8 @@ import JSON
 struct ObjectPayload {
     let payload: JSONText
 
-    /// Converts an event. Nil for an event that does not report the change of a record, and for a change of fields
-    /// that PubNub does not have.
+    /// Creates the payload for an event that reports the change of a user record, a channel record or a membership. Nil
+    /// for any other event, and for a change of fields that PubNub does not have.
     init?(_ event: Event) {
         if let membership = Self.membership(event) {
             payload = membership

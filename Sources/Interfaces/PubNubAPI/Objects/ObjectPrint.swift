@@ -38,6 +38,8 @@ extension ChannelRecord {
 }
 
 extension MembershipRecord {
+    /// Prints the membership as the next value of `writer`.
+    ///
     /// - Parameters:
     ///   - name: the name of the member that contains the other object of the membership: `channel` or `uuid`.
     ///   - printOther: prints the other object.
@@ -55,7 +57,8 @@ extension MembershipRecord {
 }
 
 extension RestrictionRecord {
-    /// Prints the restriction in the form of a membership, as Chat SDKs expect it; see `MembershipRecord`.
+    /// Prints the restriction in the form of a membership, as Chat SDKs expect it. The parameters are those of `print`
+    /// in `MembershipRecord`.
     func print(
         _ fields: ObjectInclude.Fields, _ name: StaticString, to writer: inout JSONWriter,
         _ printOther: (inout JSONWriter) -> Void
@@ -123,6 +126,8 @@ struct ObjectInclude: Sendable {
     /// The optional fields of the other object of a membership; nil when only its id is shown.
     let other: Fields?
 
+    /// Parses the query parameter `include`.
+    ///
     /// - Parameter other: the name of the other object of a membership: `channel` or `uuid`; empty for an object that
     ///   is not a membership.
     init(_ request: WireRequest, other: String = "") {

@@ -37,6 +37,8 @@ extension PubNubAPI {
         }
     }
 
+    /// Returns a page of a user's restrictions, in the form of a list of memberships.
+    ///
     /// - Parameter filter: the request's filter, as `restrictionFilter` returns it.
     func restrictions(
         of user: String, filter: String, _ request: WireRequest, _ chat: ChatAccess

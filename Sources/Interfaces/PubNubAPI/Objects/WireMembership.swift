@@ -55,7 +55,8 @@ extension MembershipEdit {
         custom = rest.isEmpty ? .clear : .set(JSONText(members: rest))
     }
 
-    /// The read mark in `custom`; nil when the member is not a timetoken. Such a member belongs to the app.
+    /// The read mark in `custom`; nil when the member is absent or is not a timetoken. A member with another value
+    /// contains data of the app.
     private static func mark(_ custom: JSONText) -> Timetoken? {
         guard let value = custom.rawMember(WireMembership.readMark), let root = try? JSONDocument(value).root else {
             return nil

@@ -153,7 +153,7 @@ extension EventDraft {
     }
 }
 
-/// Converts the messages of a keyset's history, for an import.
+/// Converts messages that were exported from PubNub to event drafts, for an import.
 public enum ImportedPublish {
     /// Returns the draft that a publish of this message would create, with the same event type. The draft keeps the
     /// original text for PubNub readers.

@@ -57,12 +57,13 @@ struct VisiblePayload {
         }
     }
 
-    /// Returns true when PubNub readers see the event. The payload is built only if the event's type does not decide.
+    /// Returns true when PubNub readers see the event. Builds the payload only if ``showsAtOnce(_:)`` returns false.
     static func shows(_ event: Event) -> Bool {
         showsAtOnce(event) || VisiblePayload(event) != nil
     }
 
-    /// Returns true for an event that PubNub readers see because of its type, without regard to its data.
+    /// Returns true for an event that PubNub readers certainly see, which is decided without building its payload. If
+    /// the result is false, PubNub readers may still see the event.
     static func showsAtOnce(_ event: Event) -> Bool {
         if let wire = event.draft.wire, !ObjectPayload.isRecordChange(event) { return wire != .null }
         return event.type == BuiltInTypes.messageCreated || event.type == BuiltInTypes.signalSent

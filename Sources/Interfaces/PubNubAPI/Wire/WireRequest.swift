@@ -65,6 +65,8 @@ struct WireRequest: Sendable {
         return ["1", "true", "True", "TRUE"].contains(text)
     }
 
+    /// The timetoken in a query parameter; nil when the parameter is absent or empty.
+    ///
     /// - Throws: `WireError.unreadable` for a value that is not a timetoken.
     func timetoken(_ name: String) throws(WireError) -> Timetoken? {
         guard let text = self[name] else { return nil }
@@ -123,6 +125,8 @@ struct Keyset: Sendable {
         return caller
     }
 
+    /// Finds the app with a subscribe key.
+    ///
     /// - Throws: `WireError.invalidSubscribeKey` for an absent or unknown key.
     init(_ subscribeKey: String?, _ service: ChatService) throws(WireError) {
         guard let app = subscribeKey.flatMap({ service.keyring.app(subscribeKey: $0) }) else {
@@ -131,6 +135,8 @@ struct Keyset: Sendable {
         record = app
     }
 
+    /// Requires that a request has the app's publish key.
+    ///
     /// - Throws: `WireError.invalidKey` unless this is the app's publish key.
     func require(publishKey: String?) throws(WireError) {
         guard let publishKey, ExactText(publishKey) == ExactText(record.publishKey) else { throw .invalidKey }

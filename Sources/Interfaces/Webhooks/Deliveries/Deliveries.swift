@@ -30,10 +30,11 @@ public struct Deliveries: Sendable {
         public var types: [NamePattern] = []
         /// Selects deliveries of events in a matching channel; empty for all.
         public var channels: [NamePattern] = []
-        /// The page and its order. Its time bounds apply to the events.
+        /// The limit, cursor, order and time bounds of the list. The time bounds apply to the timetokens of the events,
+        /// not to the times of the attempts.
         public var list: RecordList
 
-        /// Selects all deliveries of the app.
+        /// Creates a query that selects all deliveries of the app within the time bounds of `list`.
         public init(_ list: RecordList) { self.list = list }
     }
 
@@ -168,7 +169,7 @@ public struct Deliveries: Sendable {
             details: DeliveryAttempt.details(answered, decision.errorClass))
     }
 
-    /// A delivery that is not in the queue.
+    /// Creates a delivery of an event for a test or a preview. The delivery is not in the queue.
     static func preview(of event: Event, for webhook: Webhook) -> PreparedDelivery {
         let delivery = Delivery(
             id: deliveryID(of: event.timetoken, to: webhook.id), subscriber: webhook.subscriber, event: event.timetoken,

@@ -4,7 +4,7 @@ public import JSON
 
 /// The state of a webhook: its waiting deliveries and the results of its latest attempts.
 public struct WebhookStats: Sendable {
-    /// The maximum count. A count that equals it is a lower bound.
+    /// The maximum to which waiting deliveries are counted. A count equal to this maximum means "at least this number".
     static let mostCounted = 100_000
 
     var webhook: String
@@ -92,8 +92,8 @@ extension Deliveries {
             statistics: runtime?.statistics, now: now)
     }
 
-    /// The timetoken of the newest event that was delivered to a webhook, among the stored deliveries. If no such
-    /// delivery is stored, the position from which the webhook receives events.
+    /// The timetoken of the newest event whose delivery to the webhook succeeded and is still stored. If there is none,
+    /// the position in the event log after which the webhook receives events.
     ///
     /// - Throws: `.notFound` when the app has no such webhook; `.forbidden` when the webhook matches events that the
     ///   caller may not read.

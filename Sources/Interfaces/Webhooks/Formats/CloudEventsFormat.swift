@@ -2,11 +2,11 @@ import ChatModel
 import JSON
 import Text
 
-/// CloudEvents 1.0 over HTTP.
+/// Converts an event to a CloudEvents 1.0 post over HTTP.
 ///
-/// The attributes are `id` and `type` of the envelope, `source` from app and channel, `time`, and the channel as
-/// `subject` and `partitionkey`. If a schema accepted the event, `dataschema` is the address of that schema version.
-/// Extensions are `user` and, for a traced event, the emitter's `traceparent` and `tracestate`.
+/// The attributes `id`, `type` and `time` are copied from the envelope. `subject` and `partitionkey` are the channel.
+/// `source` names the app and the channel. If a schema accepted the event, `dataschema` is the address of that schema
+/// version. Extensions are `user` and, for a traced event, the emitter's `traceparent` and `tracestate`.
 struct CloudEventsFormat: WebhookFormat {
     enum Mode: Sendable { case structured, binary, batch }
 

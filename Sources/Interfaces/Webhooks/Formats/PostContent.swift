@@ -110,7 +110,7 @@ extension PostContent {
 }
 
 extension ChatService {
-    /// Adds the included objects to the envelopes of events. The objects have their current state.
+    /// Adds the included objects (such as the sender's user record) in their current state to the envelopes of events.
     ///
     /// - Parameters:
     ///   - envelopes: the timetokens and plain envelopes of events of one app.
@@ -129,9 +129,9 @@ extension ChatService {
         }
     }
 
-    /// Creates an event from its envelope, for an event that is no longer in the log. The event has only the parts on
-    /// which the included objects depend. Only an ephemeral event can be missing from the log, so the event is in no
-    /// thread.
+    /// Creates an event from its printed envelope, for an event that is no longer in the log. The event has only the
+    /// parts that determine its included objects: timetoken, channel, type and user. Only an ephemeral event can be
+    /// missing from the log, so the event is in no thread.
     private static func event(at timetoken: Timetoken, printed envelope: [UInt8], in app: AppID) -> Event {
         func text(_ name: String) -> String? {
             JSONText(trusted: envelope).rawMember(name).flatMap { try? JSONDocument($0).root.string }

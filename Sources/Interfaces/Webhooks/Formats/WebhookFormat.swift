@@ -39,7 +39,7 @@ public enum BuiltInFormat: String, Sendable, CaseIterable {
     case cloudeventsBatch = "cloudevents_batch"
     case template
 
-    /// Names of formats that belong to other interfaces, which a build may lack.
+    /// Format names that are reserved for optional interfaces. A build of the gateway may lack such an interface.
     static let reserved: Set<String> = ["sendbird"]
 }
 
@@ -47,6 +47,8 @@ public enum BuiltInFormat: String, Sendable, CaseIterable {
 struct FormatTable: Sendable {
     private let formats: [String: any WebhookFormat]
 
+    /// Creates the table of the built-in formats and the formats in `others`.
+    ///
     /// - Parameter publicURL: the beginning of the addresses of schemas. If it is empty, bodies contain no such
     ///   addresses.
     init(publicURL: String, others: [String: any WebhookFormat] = [:]) {

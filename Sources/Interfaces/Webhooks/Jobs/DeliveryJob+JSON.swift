@@ -73,7 +73,7 @@ extension DeliveryJob {
 }
 
 extension DeliveryScope {
-    /// Prints the members of the scope into the object that `writer` has begun.
+    /// Prints the members of the scope (the job's selection of deliveries) into the object that `writer` has begun.
     func print(to writer: inout JSONWriter) {
         if let webhook { writer.member("webhook", webhook) } else { writer.nullMember("webhook") }
         writer.member("only", only.rawValue)

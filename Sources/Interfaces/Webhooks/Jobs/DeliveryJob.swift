@@ -1,7 +1,7 @@
 public import ChatModel
 
-/// A job: work on many deliveries, which runs in steps. The job is stored in the directory, so that it continues after
-/// the last step when the gateway restarts.
+/// A job: work on many deliveries, which runs in steps. The job is stored in the directory of records after each step.
+/// When the gateway restarts, the job continues after its last completed step.
 public struct DeliveryJob: Sendable {
     /// The kind of work.
     public enum Kind: String, Sendable {
@@ -44,7 +44,8 @@ public struct DeliveryJob: Sendable {
     /// The number of selected deliveries that the job left unchanged. These are deliveries in progress or already due,
     /// deliveries of a closed webhook, and deliveries of a webhook whose queue is full.
     public var skipped = 0
-    /// The position of the next step: a cursor of the queue or a timetoken of the log. Nil before the first step.
+    /// The position of the next step: a cursor of the delivery queue, or for a replay of logged events the timetoken of
+    /// an event. Nil before the first step.
     var position: String?
     /// The time of creation.
     public var created: Timetoken

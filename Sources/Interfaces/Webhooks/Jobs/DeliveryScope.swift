@@ -9,7 +9,8 @@ public struct DeliveryScope: Sendable {
         case failed
         /// Dead deliveries: all of their attempts failed, or they were dropped without an attempt.
         case dead
-        /// All events of the log that match the webhook now, including events that were delivered or never planned.
+        /// All events of the log that match the webhook now, including events that were already delivered and events
+        /// that never had a delivery.
         case all
     }
 
@@ -17,9 +18,9 @@ public struct DeliveryScope: Sendable {
     public var webhook: String?
     /// The states of the selected deliveries.
     public var only: Only
-    /// The lower bound of the events, exclusive.
+    /// Selects deliveries of events whose timetokens are greater than this value.
     public var after: Timetoken
-    /// The upper bound of the events, exclusive.
+    /// Selects deliveries of events whose timetokens are less than this value.
     public var before: Timetoken
     /// Patterns of event types; nil for any type.
     public var types: [NamePattern]?
@@ -27,8 +28,8 @@ public struct DeliveryScope: Sendable {
     public var channels: [NamePattern]?
     /// A filter on the events; nil for any event.
     public var filter: Filter?
-    /// The channels and types that the caller may read; nil for all. They exclude deliveries that were planned under
-    /// earlier, wider settings of the webhook.
+    /// The channels and types of events that the job's creator may read; nil for all. Older deliveries of a webhook may
+    /// have been created under wider settings. Those that the creator may not read are not selected.
     var reach: Reach?
 
     /// The channels and types that a credential covers.
@@ -56,7 +57,7 @@ public struct DeliveryScope: Sendable {
         }
     }
 
-    /// Creates a scope.
+    /// Creates a scope with the given conditions and with no limit on the readable channels and types (`reach`).
     public init(
         webhook: String? = nil, only: Only = .failed, after: Timetoken = .zero, before: Timetoken = .distantFuture,
         types: [NamePattern]? = nil, channels: [NamePattern]? = nil, filter: Filter? = nil
@@ -70,7 +71,8 @@ public struct DeliveryScope: Sendable {
         self.filter = filter
     }
 
-    /// True when the scope selects every delivery of a page of the queue.
+    /// True when the scope has no condition on type, channel, filter or readable events. Every delivery of a page read
+    /// from the queue is then selected.
     var isWhole: Bool { types == nil && channels == nil && filter == nil && reach?.isEverything ?? true }
 
     var statuses: Set<DeliveryStatus> { only == .dead ? [.dead] : [.dead, .failed] }

@@ -29,7 +29,7 @@ final class JobRunner: Sendable {
     private var directory: any Directory { registry.directory }
     private var clock: WallClock { registry.service.clock }
 
-    /// Schedules the next step of a new or changed job for now.
+    /// Makes the next step of a new or changed job due immediately.
     func wake(_ key: RecordKey) {
         running.withLock { $0[key] = .zero }
         waker.yield()

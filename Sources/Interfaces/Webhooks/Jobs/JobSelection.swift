@@ -3,11 +3,11 @@ import ChatModel
 import JSON
 import Locking
 
-/// Finds the deliveries of a scope, page by page. The memory use does not depend on their number.
+/// Finds the deliveries that a job's scope selects, page by page. The memory use does not depend on their number.
 struct JobSelection: Sendable {
     /// The number of deliveries or events examined in one step.
     static let pageSize = 250
-    /// The maximum count when the store can count the deliveries.
+    /// The maximum to which deliveries are counted when the store can count them without examining each of them.
     static let mostCounted = 1_000_000
     /// The maximum number of deliveries that are counted by examining each of them.
     static let mostLookedAt = 20_000

@@ -3,6 +3,8 @@ import ChatModel
 import JSON
 
 extension PlannedDelivery {
+    /// Plans the delivery of an event to a webhook or subscription.
+    ///
     /// - Parameter printed: the event's envelope, if it was already printed; nil otherwise.
     init(_ event: Event, to webhook: String, printed: [UInt8]? = nil) {
         self.init(

@@ -36,9 +36,9 @@ final class Planner: Sendable {
         self.logger = logger
     }
 
-    /// The planner's position in one app.
+    /// The planner's position in the event log of one app.
     private struct Position {
-        /// The position stored in the queue.
+        /// The position that is stored in the queue.
         var durable: Timetoken
         /// The position up to which all events were examined. The events between `durable` and this position have no
         /// deliveries.
@@ -70,8 +70,9 @@ final class Planner: Sendable {
         }
     }
 
-    /// Marks the apps with new events. Runs on the hub's executor, which every commit wakes anyway. For an app without
-    /// webhooks and subscriptions it wakes no other thread.
+    /// Marks an app for planning when it has new events and at least one webhook or subscription. Runs on the hub's
+    /// executor, because every commit wakes that executor anyway. An app without subscribers therefore wakes no further
+    /// thread.
     private func listen(to commits: CommitSequence, _ wake: PlannerSignal) async {
         for await commit in commits {
             var last: AppID?
@@ -85,8 +86,8 @@ final class Planner: Sendable {
         wake.finish()
     }
 
-    /// Plans one app up to its watermark. Failures are retried until planning succeeds, because the log keeps the
-    /// events.
+    /// Plans the deliveries of one app up to the end of its event log (its watermark). After a failure, planning is
+    /// retried until it succeeds. No event is missed, because the log stores the events.
     private func catchUp(_ app: AppID, _ positions: inout [AppID: Position]) async {
         var failures = 0
         while !Task.isCancelled {

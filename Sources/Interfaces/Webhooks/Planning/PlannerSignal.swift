@@ -1,11 +1,11 @@
 import ChatModel
 import Locking
 
-/// The apps with new events for the planner. Apps are collected while the planner works, so that it plans all new
-/// events of an app together.
+/// Collects the apps that have new events while the planner works. The planner then plans all new events of an app
+/// together.
 final class PlannerSignal: Sendable {
     private struct State {
-        /// The marked apps, each with the newest position reported for it.
+        /// The apps with new events. The value is the newest position in the event log that was reported for the app.
         var apps: [AppID: Timetoken] = [:]
         var isOver = false
     }
@@ -18,7 +18,8 @@ final class PlannerSignal: Sendable {
         signal.send()
     }
 
-    /// Ends the signal. Must be called after the last mark.
+    /// Ends the signal, so that ``next()`` returns nil once it has returned all apps. No app may be marked after this
+    /// call.
     func finish() {
         state.withLock { $0.isOver = true }
         signal.send()

@@ -19,10 +19,11 @@ final class RecentEvents: Sendable {
         var order: [Timetoken] = []
         var first = 0
         var bytes = 0
-        /// The service's count of deletions when the event of the oldest entry was read.
+        /// The service's count of deletions when the cached events were read.
         var deletions: UInt64 = 0
 
-        /// Empties the cache if events were deleted since `deletions` last changed. Returns false for an older count.
+        /// Empties the cache if `deletions` is greater than the stored count, because an event was deleted in between.
+        /// Returns false if `deletions` is less than the stored count: the caller's event may have been deleted.
         mutating func keepUp(with deletions: UInt64) -> Bool {
             guard deletions >= self.deletions else { return false }
             if deletions > self.deletions { self = State(deletions: deletions) }
@@ -38,6 +39,8 @@ final class RecentEvents: Sendable {
 
     init(capacityBytes: Int = 16 * 1024 * 1024) { capacity = capacityBytes }
 
+    /// Adds the envelope of an event, unless an event was deleted after the event was read.
+    ///
     /// - Parameter deletions: the service's count of deletions, read before the event was read.
     func insert(_ body: [UInt8], trace: String?, at timetoken: Timetoken, deletions: UInt64) {
         state.withLock { state in
@@ -60,6 +63,8 @@ final class RecentEvents: Sendable {
         }
     }
 
+    /// The cached envelope of an event; nil when it is not cached.
+    ///
     /// - Parameter deletions: the service's current count of deletions. The result is nil if any event was deleted
     ///   since the entry was cached.
     func entry(at timetoken: Timetoken, deletions: UInt64) -> Entry? {

@@ -14,6 +14,8 @@ struct WebhookMatcher: Sendable {
         /// The time of the last change of the webhook.
         let updated: Timetoken
 
+        /// Creates an entry.
+        ///
         /// - Parameter id: the id of a webhook or a subscription.
         init(_ id: String, _ settings: WebhookSettings, since: Timetoken, updated: Timetoken) {
             self.id = id

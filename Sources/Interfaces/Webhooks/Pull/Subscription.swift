@@ -11,7 +11,7 @@ public struct Subscription: Sendable {
     public var app: AppID
     /// The settings that its owner chooses.
     public var settings: SubscriptionSettings
-    /// The position after which events match: the watermark when the subscription was created.
+    /// The position in the event log after which events match: the end of the log when the subscription was created.
     public var since: Timetoken
     /// The time of creation.
     public var created: Timetoken
@@ -33,7 +33,7 @@ public struct Subscription: Sendable {
     /// The key of the subscription in the queue.
     var subscriber: SubscriberID { SubscriberID(id, in: app) }
 
-    /// The settings of the subscription's lane in the queue.
+    /// The settings of the subscription's lane. A lane is the part of the queue with the deliveries of one subscriber.
     var lane: LaneSettings {
         var lane = LaneSettings(concurrency: settings.outstanding)
         lane.ordering = settings.ordering
@@ -88,7 +88,7 @@ extension Subscription {
         RecordKey(.subscription, subscriber.name, in: subscriber.app)
     }
 
-    /// The form of the subscription that the directory stores.
+    /// The form in which the subscription is stored as a record.
     var body: JSONText {
         JSONText(capacity: 512) { writer in
             writer.beginObject()

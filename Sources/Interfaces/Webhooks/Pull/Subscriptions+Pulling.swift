@@ -149,7 +149,8 @@ extension Subscriptions {
         return outcome
     }
 
-    /// The earliest position of the app's log, which is zero, and the latest position, which is the watermark.
+    /// The bounds for ``seek(_:to:by:)``. The earliest position is zero. The latest position is the end of the app's
+    /// event log (its watermark).
     ///
     /// - Throws: the errors of the store.
     public func bounds(of app: AppID) async throws(ChatError) -> (earliest: Timetoken, latest: Timetoken) {
@@ -167,7 +168,7 @@ extension Subscriptions {
         return subscription
     }
 
-    /// The events of the leases. If the store fails, the leases are returned to the queue.
+    /// The pulled form of the leased deliveries. If the store fails, the deliveries are returned to the queue.
     private func pulledEvents(
         _ leases: [Lease], with included: Set<IncludedObject>
     ) async throws(ChatError) -> [PulledEvent] {
@@ -179,7 +180,7 @@ extension Subscriptions {
         }
     }
 
-    /// The events of the leases. The delivery of an event that is no longer stored becomes dead, and is left out.
+    /// The events of the leased deliveries. If an event is no longer stored, its delivery becomes dead and is left out.
     private func events(
         _ leases: [Lease], with included: Set<IncludedObject>
     ) async throws(ChatError) -> [PulledEvent] {
@@ -229,8 +230,8 @@ extension Subscriptions {
         }
     }
 
-    /// Applies `body` to the leases that the ids name. The result is false for a text that is not an id of the
-    /// subscription.
+    /// Parses each id as an `ack_id`, calls `body` with the leases that the valid ids identify, and returns a result
+    /// for each id. The result for an invalid id is false.
     private func eachKnown(
         _ ids: [String], _ subscription: Subscription,
         _ body: ([(lease: Lease, at: Timetoken)]) async throws(ChatError) -> [Bool]
@@ -242,7 +243,8 @@ extension Subscriptions {
     }
 }
 
-/// The content of an `ack_id`. The fence number alone identifies the pull, because a store never uses it twice.
+/// The content of an `ack_id`, which identifies one pull of a delivery. The fence number (the number of the lease)
+/// alone would identify the pull, because a store never uses a fence number twice.
 private struct AckID {
     let event: Timetoken
     let fence: UInt64

@@ -7,9 +7,9 @@ import Synchronization
 
 /// The subscriptions of all apps: their administration, and pulling (`Subscriptions+Pulling.swift`).
 ///
-/// The directory has the authoritative records. The registry's snapshot follows them, so that the planner finds
-/// webhooks and subscriptions in one place. Administration requires the scope `manage`, and pulling requires the scope
-/// `read`. Both require a caller who may read everything that the subscription matches.
+/// The directory (the store of records) has the authoritative records. The registry's snapshot follows them, so that
+/// the planner finds webhooks and subscriptions in one place. Administration requires the scope `manage`, and pulling
+/// requires the scope `read`. Both require a caller who may read everything that the subscription matches.
 public final class Subscriptions: Sendable {
     let registry: WebhookRegistry
     private let mirror: RecordMirror
@@ -169,8 +169,8 @@ public final class Subscriptions: Sendable {
 
     // MARK: Following the directory
 
-    /// Reads all subscriptions and sets their lanes. Returns the revision of the directory from which `follow`
-    /// continues.
+    /// Reads all subscriptions and sets the lane (the queue) of each subscription. Returns the revision of the store of
+    /// records from which `follow` continues.
     func load() async throws -> Revision {
         let revision = try await directory.revision()
         for app in registry.service.keyring.apps {
@@ -183,7 +183,8 @@ public final class Subscriptions: Sendable {
         return revision
     }
 
-    /// Applies changes of the directory until the task is cancelled or the engine closes.
+    /// Updates the snapshot in memory with each change of a subscription's record, until the task is cancelled or the
+    /// engine closes.
     func follow(from revision: Revision) async {
         await mirror.follow(from: revision, apply) { key, error in
             logger.warning(

@@ -215,7 +215,8 @@ extension WebhookRegistry {
 
     private static let signingKeyPrefix = "webhook-signing-key/"
 
-    /// The record belongs to the gateway's own app, whose sealed records are re-encrypted when the vault's key changes.
+    /// The key of the record that contains an app's signing key. The record belongs to the gateway's own app, because
+    /// the encrypted records of that app are re-encrypted when the vault's key changes.
     private static func signingKeyRecord(of app: AppID) -> RecordKey {
         RecordKey(.setting, signingKeyPrefix + app.name, in: .gateway)
     }

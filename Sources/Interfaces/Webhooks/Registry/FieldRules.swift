@@ -8,7 +8,8 @@ enum FieldRules {
     static let nameLimitBytes = 128
     static let valueLimitBytes = 4096
 
-    /// Fields that the client or the protocol sets, and fields that receivers attribute to the gateway.
+    /// Names that an owner may not set, in lower case. The HTTP client or the protocol sets these fields, or receivers
+    /// would attribute them to the gateway.
     private static let reserved: Set<String> = [
         "host", "content-length", "content-type", "content-encoding", "transfer-encoding", "connection", "keep-alive",
         "upgrade", "te", "trailer", "expect", "user-agent", "content-digest", "signature", "signature-input",

@@ -11,6 +11,8 @@ struct RecordReader {
     private let compilesFilter: Bool
     private var seals: [String: String] = [:]
 
+    /// Creates a reader of a webhook's record.
+    ///
     /// - Parameter compilesFilter: false for a webhook that is only shown.
     init(_ record: Record, _ vault: Vault, compilesFilter: Bool = true) {
         self.record = record

@@ -1,7 +1,7 @@
 import ChatModel
 import Locking
 
-/// The webhooks and subscriptions of all apps in memory, as they were last read from the directory.
+/// The webhooks and subscriptions of all apps in memory, as they were last read from their records.
 struct RegistrySnapshot: Sendable {
     private struct App: Sendable {
         var webhooks: [String: CachedWebhook] = [:]

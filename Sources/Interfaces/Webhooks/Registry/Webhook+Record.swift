@@ -8,7 +8,7 @@ extension Webhook {
         RecordKey(.webhook, subscriber.name, in: subscriber.app)
     }
 
-    /// The form of the webhook that the directory stores. Secrets are encrypted.
+    /// The form in which the webhook is stored as a record. Secrets are encrypted.
     func body(_ vault: Vault) -> JSONText {
         let seal = sealer(vault)
         return JSONText(capacity: 1024) { writer in

@@ -32,14 +32,14 @@ public struct Webhook: Sendable {
     var secrets: [WebhookSecret]
     /// The app's signing key if the settings request a signature with it; nil otherwise.
     var appKey: AppSigningKey?
-    /// The encrypted forms of the secrets, by the secret. A secret is encrypted again only when it changes, so that an
-    /// update without a change keeps the record's etag.
+    /// The encrypted form of each secret; the key of an entry is the secret. A secret is encrypted again only when it
+    /// changes, so that an update without a change keeps the record's etag.
     var seals: [String: String] = [:]
-    /// The position after which events match: the watermark when the webhook was created.
+    /// The position in the event log after which events match: the end of the log when the webhook was created.
     public var since: Timetoken
     /// The time of creation.
     public var created: Timetoken
-    /// The time of the record's last change. The directory sets it, as it sets `etag`.
+    /// The time of the record's last change. The directory (the store of records) sets the time and `etag`.
     public var updated: Timetoken
     /// The time of the first failure since the last success; nil while the webhook works. After a restart, the time is
     /// known only if the failures had lasted for at least 30 minutes before the restart.
@@ -120,7 +120,7 @@ public struct WebhookSettings: Sendable {
     /// The default maximum duration of an attempt, from the name lookup to the last byte of the response.
     static let defaultTimeout: Duration = .seconds(15)
 
-    /// Creates settings with defaults for all other members.
+    /// Creates settings with the given values, and with defaults for the properties that are not parameters.
     public init(
         url: String, types: [NamePattern] = [.all], channels: [NamePattern] = [.all], filter: Filter? = nil,
         description: String = "", concurrency: Int? = nil

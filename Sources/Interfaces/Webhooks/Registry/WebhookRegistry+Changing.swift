@@ -30,7 +30,8 @@ extension WebhookRegistry {
         }
     }
 
-    /// Reads a webhook, changes it and writes it. Repeats this if another write came in between. Then updates the lane.
+    /// Reads a webhook, changes it and writes it. Repeats this if another write came in between. Then updates the
+    /// webhook's lane (its part of the queue).
     func change(
         _ subscriber: SubscriberID, ifMatch etag: String?, by caller: Caller? = nil,
         _ alter: (inout Webhook) throws(ChatError) -> Void
@@ -80,7 +81,7 @@ extension WebhookRegistry {
         return withHealth(stored)
     }
 
-    /// Reads the webhook from the directory.
+    /// Reads the webhook's record from the directory (the store of records).
     ///
     /// - Throws: `.notFound` when it does not exist; `.conflict` when its record cannot be read.
     func current(_ subscriber: SubscriberID) async throws(ChatError) -> Webhook {

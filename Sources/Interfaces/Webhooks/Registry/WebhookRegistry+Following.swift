@@ -4,10 +4,10 @@ import Locking
 import Logging
 
 extension WebhookRegistry {
-    /// Reads all webhooks and sets their lanes. This also completes changes that a crash interrupted after the record
-    /// was written and before the lane was set.
+    /// Reads all webhooks and sets their lanes (the queue of each webhook). This also completes changes that a crash
+    /// interrupted after the record was written and before the lane was set.
     ///
-    /// - Returns: the revision of the directory from which `follow` continues.
+    /// - Returns: the revision of the store of records from which `follow` continues.
     func load() async throws -> Revision {
         let revision = try await directory.revision()
         for app in service.keyring.apps {
@@ -34,7 +34,8 @@ extension WebhookRegistry {
         return revision
     }
 
-    /// Applies changes of the directory until the task is cancelled or the engine closes.
+    /// Updates the snapshot in memory with each change of a webhook's or app's record, until the task is cancelled or
+    /// the engine closes.
     func follow(from revision: Revision) async {
         await mirror.follow(from: revision, apply) { key, error in
             logger.warning(
@@ -43,8 +44,9 @@ extension WebhookRegistry {
         }
     }
 
-    /// Applies the current state of a record. Schedules an update of the lane when the webhook becomes unreadable or
-    /// readable, and when its app was deleted. For other changes, the caller that makes the change updates the lane.
+    /// Updates the snapshot in memory with the current state of a record; nil for a deleted record. Schedules an update
+    /// of the lane when the webhook becomes unreadable or readable, and when its app was deleted. For other changes,
+    /// the caller that makes the change updates the lane.
     func apply(_ key: RecordKey, _ record: Record?) {
         guard key.kind == .webhook else { return record == nil ? drop(AppID(key.id)) : () }
         let subscriber = SubscriberID(key.id, in: key.app)
@@ -90,9 +92,9 @@ extension WebhookRegistry {
         try await updateLane(of: subscriber)
     }
 
-    /// Updates the lanes that could not be updated when their webhooks were changed. Each update is retried until it
-    /// succeeds, because an open lane would continue to send and a paused lane would never send. Runs until the task is
-    /// cancelled. Only one task may call it.
+    /// Updates the lanes (the queues of webhooks) that could not be updated when their webhooks were changed. Each
+    /// update is retried until it succeeds, because an open lane would continue to send and a paused lane would never
+    /// send. Runs until the task is cancelled. Only one task may call it.
     func updatePendingLanes() async {
         for await subscriber in pendingLanes.stream {
             while !Task.isCancelled {

@@ -8,9 +8,9 @@ import Signing
 
 /// The webhooks of all apps: their administration, and a snapshot in memory that the planner and the sender read.
 ///
-/// The directory has the authoritative records, and the snapshot follows them. A change through this registry takes
-/// effect immediately. A change by another process takes effect within a second. Every method requires the scope
-/// `manage`. A webhook of another app is `.notFound`.
+/// The directory (the store of records) has the authoritative records, and the snapshot follows them. A change through
+/// this registry takes effect immediately. A change by another process takes effect within a second. Every method
+/// requires the scope `manage`. A webhook of another app is `.notFound`.
 public final class WebhookRegistry: Sendable {
     /// The maximum time for which both secrets sign after a rotation.
     static let longestOverlap: Duration = .seconds(7 * 24 * 3600)
@@ -29,7 +29,7 @@ public final class WebhookRegistry: Sendable {
     /// The subscribers whose lanes ``updatePendingLanes()`` must update.
     let pendingLanes = AsyncStream<SubscriberID>.makeStream()
     let plannerWake = PlannerSignal()
-    /// For each app, a position up to which the planner has planned.
+    /// For each app, a position in the event log. The deliveries of all events up to this position are planned.
     let planned = Lock<[AppID: Timetoken]>([:])
     let published = Lock(PublishedKeys())
 
@@ -232,6 +232,8 @@ public final class WebhookRegistry: Sendable {
         return IssuedWebhook(webhook: webhook, secret: key.text)
     }
 
+    /// Parses a secret that a caller passes.
+    ///
     /// - Parameter text: a shared secret of 24 to 64 bytes (Standard Webhooks, "Signature scheme").
     private static func key(_ text: String) throws(ChatError) -> StandardSigningKey {
         if let key = try? StandardSigningKey(text), case .symmetric(let secret) = key, secret.bytes.count <= 64 {

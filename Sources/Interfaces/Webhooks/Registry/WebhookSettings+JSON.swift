@@ -156,6 +156,8 @@ extension WebhookSettings {
 }
 
 extension WebhookAuth {
+    /// Prints the credentials as the next value of `writer`.
+    ///
     /// - Parameter secret: returns the printed form of a secret; nil to leave secrets out.
     func print(to writer: inout JSONWriter, secret: ((String) -> String)?) {
         writer.beginObject()
@@ -181,6 +183,8 @@ extension WebhookAuth {
 }
 
 extension WebhookTLS {
+    /// Prints the TLS settings as the next value of `writer`.
+    ///
     /// - Parameter secret: returns the printed form of the private key; nil to leave it out.
     func print(to writer: inout JSONWriter, secret: ((String) -> String)?) {
         writer.beginObject()

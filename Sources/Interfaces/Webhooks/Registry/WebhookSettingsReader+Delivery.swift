@@ -14,7 +14,8 @@ extension WebhookSettingsReader {
     static let batchBytes = 1024...8 * 1024 * 1024
     static let formatBytes = 1...64
 
-    /// Reads a member that concerns deliveries. Returns false for any other member.
+    /// Reads the member `name` if it is about the format, the schedule or the signatures of deliveries. Returns false
+    /// for any other member.
     mutating func readDelivery(_ name: String) throws(ChatError) -> Bool {
         switch name {
         case "format": try readFormat()

@@ -32,6 +32,8 @@ struct WebhookSettingsReader {
     private let formerURL: String
     private var faults = ValidationErrors()
 
+    /// Creates a reader that applies a document to existing settings.
+    ///
     /// - Throws: `.malformed` when the document is not an object.
     init(
         _ document: JSONDocument, over settings: WebhookSettings, limits: Limits, readOnly: ReadOnlyMembers
@@ -104,6 +106,8 @@ struct WebhookSettingsReader {
         }
     }
 
+    /// Adds an error about a member of the document to the collected errors.
+    ///
     /// - Parameter member: the path of the member.
     mutating func fault(_ member: String, _ keyword: String, _ detail: String, slug: String = "bad_member") {
         faults.add(fields.fault(member, keyword, detail, slug: slug))

@@ -8,7 +8,7 @@ import Locking
 /// its last lease and releases its memory.
 final class AttemptsInFlight: Sendable {
     private struct Attempt {
-        /// The leases of the attempt, by their fence numbers, which are unique.
+        /// The leases of the attempt, by fence number (the unique number of a lease).
         var leases: [UInt64: Lease] = [:]
         let since: ContinuousClock.Instant
         /// The post that is being sent; nil before it is sent and after its response.
@@ -20,7 +20,7 @@ final class AttemptsInFlight: Sendable {
     private struct State {
         var attempts: [UInt64: Attempt] = [:]
         var leases = 0
-        /// The bytes that can still be reserved, and the bytes that each app has reserved.
+        /// The bytes that can still be reserved. The next property has the bytes that each app has reserved.
         var freeBytes: Int
         var bytes: [AppID: Int] = [:]
         var isDraining = false
@@ -44,6 +44,8 @@ final class AttemptsInFlight: Sendable {
 
     private let state: Lock<State>
 
+    /// Creates an empty collection of attempts.
+    ///
     /// - Parameter bytes: the maximum total size of the posts with several events, in bytes. Each body is in memory
     ///   twice until the response arrives. Without a limit, a thousand connections could use gigabytes.
     init(bytes: Int) { state = Lock(State(freeBytes: bytes)) }

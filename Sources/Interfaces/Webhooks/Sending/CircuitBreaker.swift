@@ -14,7 +14,9 @@ struct CircuitBreaker: Sendable {
         case halfOpen = "half_open"
     }
 
-    /// The limits for the webhook's lane in the queue. Nil for the limit of the webhook's settings.
+    /// The limits that the circuit breaker sets for the webhook's lane (its part of the queue): the number of
+    /// simultaneous attempts, and the time before which no attempt begins. Nil values leave the webhook's own settings
+    /// in effect.
     struct LanePacing: Sendable, Equatable {
         var concurrency: Int?
         var notBefore: Timetoken?
@@ -32,8 +34,8 @@ struct CircuitBreaker: Sendable {
     /// The number of overload responses after which a webhook makes one attempt at a time. Each good response cancels
     /// one overload response.
     static let slowAnswersTolerated = 3
-    /// The upper bound of the limit of simultaneous attempts. When the limit would reach this number, the limit is
-    /// removed, and the webhook's settings apply again.
+    /// The limit of simultaneous attempts at which the recovery from an overload ends. A limit that would reach this
+    /// number is removed, and the webhook's settings apply again.
     static let fullPace = 64
 
     private var failures = 0

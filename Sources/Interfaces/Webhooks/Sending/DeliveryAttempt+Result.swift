@@ -3,7 +3,8 @@ import HTTPClient
 import JSON
 
 extension DeliveryState.AttemptEvent {
-    /// Converts the result of a request. A response counts once its header is complete, even if the body fails.
+    /// Creates the input of ``DeliveryState`` from the result of a request. A response counts once its header is
+    /// complete, even if the body fails.
     init(_ result: OutboundResult, now: Timetoken) {
         if let status = result.status {
             let seconds = Int64(now.rawValue / Timetoken.ticksPerSecond)
@@ -16,6 +17,8 @@ extension DeliveryState.AttemptEvent {
 }
 
 extension DeliveryAttempt {
+    /// Creates the entry of the attempt log from the result of a request.
+    ///
     /// - Parameter error: the error class; nil on success.
     init(_ result: OutboundResult, at start: Timetoken, error: String?, isManual: Bool, details: JSONText?) {
         self.init(

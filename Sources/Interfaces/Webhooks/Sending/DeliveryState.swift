@@ -23,11 +23,11 @@ struct DeliveryState {
         var disablesWebhook = false
         /// True when the receiver is overloaded or did not respond in time.
         var isSlow = false
-        /// The state of the receiver, apart from its response to this event.
+        /// The availability of the receiver, regardless of whether it accepted this event.
         var receiver = Receiver.present
     }
 
-    /// The state of a receiver that follows from an attempt, apart from the state of the delivery.
+    /// The availability of the receiver, as shown by an attempt.
     enum Receiver: Sendable, Equatable {
         /// The receiver works, even if it rejected this event.
         case present
@@ -38,7 +38,7 @@ struct DeliveryState {
         case unknown
     }
 
-    /// Reasons that are stored for a dead delivery. The queue also uses `webhook_deleted` and `held_too_many`.
+    /// The reasons stored with dead deliveries: these constants, and `held_too_many`, which only the queue uses.
     static let exhausted = "attempts_exhausted"
     static let eventGone = "event_not_kept"
     static let webhookDeleted = "webhook_deleted"
@@ -130,7 +130,8 @@ struct RetryTable: Sendable {
         return delays[attempt - 1] * (1 - spread + 2 * spread * draw)
     }
 
-    /// The table for a given number of attempts. It is truncated, or its last delay is repeated.
+    /// Returns this table with the delays for the given number of attempts. Extra delays are removed. Missing delays
+    /// repeat the last delay.
     func limited(toAttempts attempts: Int) -> RetryTable {
         let wanted = max(attempts - 1, 0)
         let more = max(wanted - delays.count, 0)

@@ -47,8 +47,8 @@ struct PostComposition {
 
     private func hasPlace(for content: PostContent) -> Bool {
         guard plan.isArray, let first = composed.first?.content else { return false }
-        // A content that was sent in another form keeps that form. A content with header fields is sent in a post of
-        // its own.
+        // Contents share a post only if they have the same content type and no header fields. A content that an earlier
+        // attempt sent in another format keeps that format.
         return content.contentType == first.contentType && content.headers.isEmpty && first.headers.isEmpty
             && bytes + content.body.count <= plan.webhook.settings.batch?.bytes ?? .max
     }

@@ -4,7 +4,8 @@ import HTTPClient
 import Locking
 import Signing
 
-/// The attempts that begin together.
+/// Collects the posts of attempts that begin at the same time, and the attempts that failed before a post could be
+/// made.
 struct PostRun {
     /// A post that is being sent, without its body, which may be large. The HTTP client has the body.
     struct Post: Sendable {
@@ -15,17 +16,19 @@ struct PostRun {
         let start: Timetoken
         let headers: [OutboundRequest.Field]
 
-        /// The number of the post's attempt.
+        /// The number that identifies the attempt to which the post belongs.
         var attempt: UInt64 { deliveries[0].lease.attempt }
     }
 
     let start: Timetoken
     private(set) var requests: [OutboundRequest] = []
-    /// The posts, in the order of `requests`.
+    /// The posts to send. Each post has the same index as its request in `requests`.
     private(set) var sent: [Post] = []
     /// The attempts that failed before a request was made.
     private(set) var unsent: [CompletedAttempt] = []
 
+    /// Creates an empty run.
+    ///
     /// - Parameter count: the expected number of attempts.
     init(at start: Timetoken, count: Int = 1) {
         self.start = start

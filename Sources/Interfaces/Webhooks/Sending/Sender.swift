@@ -286,8 +286,8 @@ final class Sender: Sendable {
         return nil
     }
 
-    /// The webhook of an attempt from the directory, because another process may have just created it. Nil when the
-    /// webhook was deleted or posts may not be sent to it.
+    /// The webhook of an attempt, read from its record and not from the snapshot in memory, because another process may
+    /// have just created it. Nil when the webhook was deleted or posts may not be sent to it.
     private func webhookFromDirectory(
         _ subscriber: SubscriberID, _ attempt: ArraySlice<Lease>
     ) async throws(ChatError) -> CachedWebhook? {
@@ -306,7 +306,8 @@ final class Sender: Sendable {
         }
     }
 
-    /// The delivery of a lease, with its included objects. Nil when it cannot be sent.
+    /// Prepares a leased delivery for its post: reads its envelope and its included objects. Nil when the delivery
+    /// cannot be sent.
     private func prepare(_ lease: Lease, including objects: Set<IncludedObject>) async -> PreparedDelivery? {
         do throws(ChatError) {
             return try await preparedDelivery(of: lease)?.including(objects, from: service)

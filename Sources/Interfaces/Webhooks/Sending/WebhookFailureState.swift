@@ -38,6 +38,8 @@ struct WebhookFailureState: Sendable {
     /// The newest failure since the last success. Nil after a restart until an attempt fails.
     private(set) var lastError: AttemptError?
 
+    /// Creates the state at the start of the gateway.
+    ///
     /// - Parameter writtenSince: the value stored by an earlier run of the gateway.
     init(writtenSince: Timetoken? = nil) {
         failingSince = writtenSince
@@ -90,6 +92,8 @@ struct WebhookFailureState: Sendable {
         return since.map { .failing(since: $0) } ?? .recovered
     }
 
+    /// Ends the write that `beginWriting` began.
+    ///
     /// - Parameter notice: the change that was stored; nil when it could not be stored.
     mutating func endWriting(_ notice: OperatorNotice?) {
         switch notice {

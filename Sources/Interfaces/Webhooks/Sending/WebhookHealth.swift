@@ -8,8 +8,8 @@ import JSON
 struct WebhookHealth: Sendable {
     let directory: any Directory
 
-    /// Stores a change together with the event that reports it. Returns false when another process or an earlier run
-    /// has already stored it.
+    /// Stores that a webhook is failing or has recovered, together with the event that reports it. Returns false when
+    /// another process or an earlier run has already stored the change.
     func write(
         _ notices: WebhookFailureState.OperatorNotice, of subscriber: SubscriberID, _ event: EventDraft
     ) async throws(ChatError) -> Bool {

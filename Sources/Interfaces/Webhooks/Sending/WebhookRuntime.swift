@@ -9,7 +9,8 @@ import Locking
 final class WebhookRuntime: Sendable {
     private struct State: Sendable {
         var breaker = CircuitBreaker()
-        /// The limits of the lane, which are set in the queue.
+        /// The limits that the circuit breaker requests for the webhook's lane. `WrittenValue` tracks whether they are
+        /// set in the queue.
         var pacing = WrittenValue(CircuitBreaker.LanePacing())
         var failures = WebhookFailureState()
         /// The statistics of attempts; nil before the first attempt.
