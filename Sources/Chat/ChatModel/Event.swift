@@ -49,7 +49,7 @@ public struct SchemaReference: Hashable, Sendable {
 /// An event before the log assigns its timetoken. The fields correspond to the event's JSON form.
 ///
 /// Interfaces create drafts from requests (``event(channel:type:data:user:meta:retention:)`` and similar functions).
-/// `ChatAccess.prepare` checks and completes a draft. The log appends prepared drafts only.
+/// `ChatAccess` checks and completes a draft (`emit`, `prepare`). The log appends checked drafts only.
 public struct EventDraft: Sendable {
     /// The channel that the event belongs to.
     public var channel: ChannelID
@@ -99,9 +99,9 @@ public struct EventDraft: Sendable {
     /// readable in history only: streams and webhooks never receive it. Importing the same event on the same channel
     /// again returns the first one. If another event has the timetoken, the next free timetoken is used.
     public var past: Timetoken?
-    /// The lifetime that the sender requested. `ChatAccess.prepare` converts it into ``expires``.
+    /// The lifetime that the sender requested. The checks of `ChatAccess` convert it into ``expires``.
     public var timeToLive: Duration?
-    /// The parsed payload, so that validation need not parse it again. `ChatAccess.prepare` sets it to nil, because
+    /// The parsed payload, so that validation need not parse it again. The checks of `ChatAccess` set it to nil, because
     /// events outlive their requests.
     public var parsedData: JSONValue?
     /// True when the type may be a built-in one. An interface sets it for its own operations, such as messages and
@@ -133,7 +133,7 @@ extension EventDraft {
     /// Creates an event as a client requests it, before any check.
     ///
     /// - Parameters:
-    ///   - channel: the name of the channel. `ChatAccess.prepare` sets the channel's app to the caller's.
+    ///   - channel: the name of the channel. The checks of `ChatAccess` set the channel's app to the caller's.
     ///   - type: the type that the client requests, one of the app's own; `custom` when the client sends no type.
     ///   - user: the user who emits the event; nil for the user of the credential, if it has one.
     public static func event(

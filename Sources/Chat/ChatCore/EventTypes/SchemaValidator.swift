@@ -112,8 +112,8 @@ final class SchemaValidator: Sendable {
             [ChatError.FieldError(pointer: "#", keyword: keyword, detail: detail)])
     }
 
-    /// Returns the payload with exact integers. A body that was parsed leniently has all numbers as doubles, so its
-    /// text is parsed again.
+    /// Returns the payload with exact integers. In a body with an integer that needs more than 64 bits, all
+    /// numbers are doubles, so the text of the payload is parsed again.
     private func exact(_ data: JSONText, _ value: JSONValue?) throws(ChatError) -> JSONValue {
         if let value, value.document.hasExactIntegers { return value }
         do {

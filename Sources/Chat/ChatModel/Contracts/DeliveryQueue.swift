@@ -268,7 +268,7 @@ public struct DeliveryOutcome: Sendable {
     public var verdict: Verdict
     /// The entry for the attempt log.
     public var attempt: DeliveryAttempt
-    /// The bytes sent, to store for later attempts. Nil when they are already stored or no attempt follows. They are
+    /// The bytes sent, to store for later attempts. Nil when they are already stored or the delivery has succeeded. They are
     /// not stored when the event was removed from the log during the attempt.
     public var body: [UInt8]?
 

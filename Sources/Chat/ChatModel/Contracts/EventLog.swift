@@ -10,7 +10,7 @@ public protocol EventLog: Sendable {
     /// When the call returns, durable events survive a power failure, and the watermark is at or above the timetokens
     /// of all appended events.
     ///
-    /// The log does not check names and sizes. The caller must have done so with `ChatAccess.prepare`.
+    /// The log does not check names and sizes. `ChatAccess` must have done so.
     /// - Parameter revision: the directory revision at which the drafts' users were authorized. In the same step, the
     ///   log checks whether any record of ``EventDraft/rightsKeys`` has changed since. When nil, nothing is checked.
     /// - Throws: `.overloaded` when too many requests wait, `.unavailable` when the store cannot be reached in time,

@@ -3,7 +3,7 @@ public import JSON
 /// Reads the members of a JSON object from a request strictly: an unknown name or a wrong type is an error with its
 /// location. Every module reads objects of requests with it.
 ///
-/// The text is parsed once. ``raw(_:)`` returns the bytes of a member as they were sent.
+/// jansson parses the text once. ``raw(_:)`` returns the bytes of a member as they were sent.
 public struct Fields: Sendable {
     /// The parsed object.
     public let value: JSONValue
@@ -76,7 +76,7 @@ public struct Fields: Sendable {
     /// The member's bytes as they were sent, including `null`; nil when the member was not sent.
     public func raw(_ name: String) -> JSONText? { members.first { $0.name == name }?.value }
 
-    /// The member; nil when it was not sent or is JSON `null`.
+    /// The member; nil when it was not sent, is JSON `null`, or is the member that is only passed on.
     public func member(_ name: String) -> JSONValue? {
         guard has(name), let member = value[name], !member.isNull else { return nil }
         return member

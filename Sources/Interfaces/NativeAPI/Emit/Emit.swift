@@ -17,7 +17,7 @@ enum EmitRoute: String {
     var pattern: RoutePattern { RoutePattern(rawValue) }
 }
 
-/// The events that one request emits, and the form of the response. Either all events are stored, or none of them.
+/// The events that one request emits, and the form of the response. Either all events are appended, or none of them.
 struct EmitRequest {
     /// The form of the events in the response.
     enum Shape {
@@ -112,7 +112,7 @@ extension NativeAPI {
 
     private static let anyChannelMembers = ["channel", "channels"] + DraftParser.eventMembers
 
-    @inline(never)  // Not inlined, for the reason given at the function above.
+    @inline(never)  // Not inlined, for the reason given at `emitRequest`.
     private func anyChannelRequest(_ request: Request) throws -> EmitRequest {
         let fields = try Fields(request.body.bytes, limits: limits, known: Self.anyChannelMembers, passedOn: "data")
         guard let channels = try fields.strings("channels") else {
@@ -134,7 +134,7 @@ extension NativeAPI {
         return EmitRequest(route: .anyChannel, drafts: drafts, shape: .list)
     }
 
-    /// Emits events, and responds once they are durable. With `?dry_run=true`, only predicts the result.
+    /// Emits events, and responds once they are durable, or visible if they are ephemeral. With `?dry_run=true`, only predicts the result.
     nonisolated(nonsending) func answer(
         _ emitRequest: EmitRequest, to request: Request, _ caller: Caller, also known: [String] = []
     ) async throws -> Response {
@@ -171,7 +171,7 @@ extension NativeAPI {
         return outcome
     }
 
-    @inline(never)  // Not inlined, for the reason given above.
+    @inline(never)  // Not inlined, for the reason given at `emitRequest`.
     private static func printed(_ emitRequest: EmitRequest, _ outcome: AppendOutcome, for caller: Caller) -> Response {
         if emitRequest.shape == .message { return sentMessage(emitRequest, outcome, for: caller) }
         var writer = JSONWriter(capacity: 192 * outcome.events.count + 16)

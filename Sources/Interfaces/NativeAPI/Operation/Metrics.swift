@@ -23,7 +23,7 @@ final class Metrics: Sendable {
         set { build.withLock { $0 = newValue } }
     }
 
-    /// Counts the events that an append has stored; a repeated append stores none.
+    /// Counts the events that a call has appended to the log, stored or ephemeral; a repeated append adds none.
     func countEmitted(_ outcome: AppendOutcome) {
         guard outcome.repeatedNote == nil else { return }
         emitted.add(UInt64(outcome.events.count { !$0.isDuplicate }), ordering: .relaxed)

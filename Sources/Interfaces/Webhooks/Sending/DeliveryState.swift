@@ -38,7 +38,8 @@ struct DeliveryState {
         case unknown
     }
 
-    /// The reasons stored with dead deliveries: these constants, and `held_too_many`, which only the queue uses.
+    /// The reasons stored with dead deliveries: these constants, and `held_too_many` and `skipped`, which only the queue
+    /// uses.
     static let exhausted = "attempts_exhausted"
     static let eventGone = "event_not_kept"
     static let webhookDeleted = "webhook_deleted"

@@ -233,7 +233,8 @@ final class Sender: Sendable {
         }
     }
 
-    /// Handles results. Called on the thread that drives all transfers.
+    /// Handles results. Called on the thread that drives all transfers, and on the thread of the sender for requests that
+    /// cannot be sent.
     private func receive(_ results: [OutboundGroup.Result]) {
         startRecording(
             zip(inFlight.removePosts(of: results.map(\.number)), results).compactMap { post, result in

@@ -1,8 +1,8 @@
 import ChatModel
 import Locking
 
-/// The queue of write requests between callers and the writer's thread. The writer takes all waiting requests as one
-/// batch. The queue has limits. A request above a limit is rejected immediately, because otherwise all callers would
+/// The queue of write requests between callers and the writer's thread. The writer takes the waiting requests as one
+/// batch, at most 2,000 drafts or 4 MiB. The queue has limits. A request above a limit is rejected immediately, because otherwise all callers would
 /// wait too long.
 final class WriteQueue: Sendable {
     /// The limits of one transaction in drafts (events to append) and bytes, so that the callers of a batch do not wait

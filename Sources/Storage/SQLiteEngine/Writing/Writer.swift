@@ -2,8 +2,8 @@ import ChatModel
 import Logging
 import SQLite
 
-/// The only connection that writes, on its own thread. All waiting requests form a batch, which runs in one
-/// transaction. While a commit waits for the disk, the requests of the next batch accumulate. A busy store therefore
+/// The only connection that writes, on its own thread. The waiting requests form a batch, within the limits
+/// of ``WriteQueue``, and a batch runs in one transaction. While a commit waits for the disk, the requests of the next batch accumulate. A busy store therefore
 /// waits for the disk once per batch (group commit).
 final class Writer {
     /// The range of timetokens that is reserved in the database in advance (one second). Because of the reservation, no

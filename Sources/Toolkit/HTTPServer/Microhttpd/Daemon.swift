@@ -17,7 +17,7 @@ final class Daemon {
     /// True when the library must run because a connection was resumed. No event of a descriptor announces a resumed
     /// connection.
     var needsRun = false
-    /// True while one of the library's callbacks is running.
+    /// True while `MHD_run` is running, which calls the callbacks of the library.
     private(set) var isRunning = false
 
     /// True when the library has work that no descriptor will announce.

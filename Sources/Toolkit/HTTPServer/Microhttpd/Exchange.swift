@@ -358,7 +358,7 @@ extension Exchange {
         return !peer.hasReadAhead
     }
 
-    /// Adds the header fields that every response contains, and reports the response to the router's observer.
+    /// Adds the fields of CORS and `Strict-Transport-Security`, and reports the response to the router's observer.
     func finish(_ response: Response) -> Response {
         guard let head, let plan else { return response }
         return core.router.finish(response, in: core.router.context(of: head, plan: plan))

@@ -28,7 +28,7 @@ extension ServerCore {
         wakeLibrary()
     }
 
-    /// Makes the library run in this iteration of the loop.
+    /// Makes the library run in this iteration of the loop, or in the next one without waiting.
     func wakeLibrary() {
         daemon?.needsRun = true
         if longHeaderConnections > 0 { longHeaderDaemon?.needsRun = true }

@@ -99,7 +99,7 @@ extension ServerCore {
     /// True when the server needs another iteration of the loop without waiting.
     var isEager: Bool { !answeredSockets.isEmpty || daemon?.isEager == true || longHeaderDaemon?.isEager == true }
 
-    /// True while one of the library's callbacks is running.
+    /// True while `MHD_run` of one of the daemons is running.
     private var isLibraryRunning: Bool { daemon?.isRunning == true || longHeaderDaemon?.isRunning == true }
 
     /// Does the server's work in one iteration of the loop: sends deferred responses and runs the library.
