@@ -13,14 +13,15 @@ final class Driver {
     let meter: ProcessMeter
     /// A text in the names of this run's channels, which distinguishes them from the channels of other runs.
     let run: String
-    /// Called with the tag of a descriptor that a scenario has added, when the descriptor is ready.
+    /// Called when a descriptor that a scenario has added is ready, with the descriptor's tag; nil when no scenario
+    /// adds descriptors.
     var onOther: ((UInt64) -> Void)?
     private(set) var memory = MemorySamples()
 
     private let poller: Poller
     private let alarm: Int32
-    /// The state of publishing: whether it is on, the time of the next event at a fixed rate, and the channel of the
-    /// next event.
+    /// True while events are published. The next two properties are the time of the next event at a fixed rate, in
+    /// nanoseconds, and the channel of the next event.
     private var isPublishing = false
     private var dueAt: UInt64 = 0
     private var channel = 0
@@ -85,7 +86,7 @@ final class Driver {
         self.first = first
     }
 
-    /// Watches a descriptor for ``onOther``.
+    /// Adds a descriptor to the poller. ``onOther`` is called with `tag` whenever the descriptor is ready.
     func watch(_ descriptor: Int32, tag: UInt64) { poller.add(descriptor, tag: Self.otherTags + tag) }
 }
 
@@ -133,7 +134,7 @@ extension Driver {
         }
     }
 
-    /// Publishes events for the given time.
+    /// Publishes events for this number of seconds.
     func publish(seconds: Double) throws(BenchFailure) {
         startPublishing()
         let end = MonotonicTime.now.nanoseconds + UInt64(seconds * 1e9)
@@ -189,7 +190,8 @@ extension Driver {
         return channel
     }
 
-    /// Sets the timer. A timer has nanosecond precision, and `epoll_wait` has only millisecond precision.
+    /// Sets the timer that wakes the loop at a time of the monotonic clock. `epoll_wait` alone would have only
+    /// millisecond precision.
     private func wake(at nanoseconds: UInt64) {
         var time = itimerspec()
         time.it_value = timespec(

@@ -73,7 +73,7 @@ public struct BenchResult: Sendable {
 }
 
 extension Histogram {
-    /// The usual percentiles, in milliseconds.
+    /// The 50th, 99th and 99.9th percentile and the maximum, in milliseconds.
     var measurement: Measurement {
         let shares = [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)]
         var members = shares.map {

@@ -39,8 +39,8 @@ struct DataDirectory {
         try close()
     }
 
-    /// Removes the permissions of other users from a directory of this account. A directory of another account may be
-    /// readable by its group, because container volumes are shared in this way (`fsGroup`).
+    /// Gives the data directory the mode 0700 if this account owns it. A directory of another account may be readable
+    /// by its group, because container volumes are shared in this way (`fsGroup`).
     private func close() throws(SettingError) {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & 0o077 != 0 else { return }

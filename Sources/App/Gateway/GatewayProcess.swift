@@ -134,8 +134,8 @@ enum StartupMemoryTrim {
         }
     }
 
-    /// Parses a line of the table, such as `7f00-7f10 r-xp 00000000 fe:00 1234 /usr/bin/parley`. Nil for a line that is
-    /// not the code of a file.
+    /// Parses a line of `/proc/self/maps`, such as `7f00-7f10 r-xp 00000000 fe:00 1234 /usr/bin/parley`. Returns the
+    /// start address and the length in bytes of the memory; nil for a line that is not the code of a file.
     static func codeOfFile(_ line: Substring) -> (start: UInt, length: Int)? {
         let fields = line.split(separator: " ")
         guard fields.count > 5, fields[1] == "r-xp", fields[5].hasPrefix("/") else { return nil }

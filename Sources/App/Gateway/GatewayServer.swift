@@ -37,9 +37,10 @@ public struct GatewayServer: Sendable {
         try await run(whenListening: whenListening, reloadingUntil: { _ in await stop() })
     }
 
-    /// Applies the reloadable settings of a new configuration to the running gateway.
+    /// The type of a function that applies the reloadable settings of a new configuration to the running gateway.
     typealias Reload = @Sendable (Configuration) async -> Void
-    /// The type of a function that returns when the gateway must stop. The function may call `reload` before.
+    /// The type of a function that returns when the gateway must stop. Until then, the function may call `reload` with
+    /// new configurations.
     typealias Stop = @Sendable (_ reload: @escaping Reload) async -> Void
 
     func run(
@@ -135,8 +136,8 @@ public struct GatewayServer: Sendable {
         logger.notice("encrypted stored secrets with the first key of secrets_key", metadata: ["records": "\(count)"])
     }
 
-    /// Waits for the delivery attempts in progress, at most for the drain time. Other attempts are repeated after the
-    /// next start, with the same ids.
+    /// Waits until the delivery attempts in progress have ended, at most for the drain time. Attempts that have not
+    /// ended by then are repeated after the next start, with the same ids.
     private func finishDeliveries(of assembly: ServiceContainer) async {
         await withTaskGroup { group in
             group.addTask {
@@ -168,7 +169,8 @@ public struct GatewayServer: Sendable {
     }
 }
 
-/// A signal for which one part waits during the start. It can be opened once.
+/// A signal for which one part of the gateway waits while the gateway starts. Opening the signal ends the wait; an open
+/// signal stays open.
 private struct StartSignal: Sendable {
     private let opened: AsyncStream<Never>
     private let signal: AsyncStream<Never>.Continuation

@@ -11,7 +11,7 @@ struct InitialSetup {
     /// True when stderr is a terminal. The new key is then printed; otherwise the key is written to a file.
     let isWatched: Bool
 
-    /// The app's id and key in dev mode.
+    /// The id and name of the app in dev mode. `demoKey` is the app's admin key.
     static let demoApp = "demo"
     static let demoKey = "dev"
 
@@ -52,7 +52,7 @@ struct InitialSetup {
 /// The app of a new data directory.
 struct FirstApp: Equatable {
     enum KeyPlace: Equatable {
-        /// The operator has set the key in the settings.
+        /// The user knows the key already: it is set in the settings, or it is the fixed key of dev mode.
         case known
         /// The key, which is to be shown once on the terminal.
         case shown(String)

@@ -76,7 +76,8 @@ struct ResponseReader {
         return text.dropFirst(18).filter { !$0.isWhitespace }
     }
 
-    /// Returns the status code of a status line (RFC 9112, 4). libcurl has already rejected invalid status lines.
+    /// Returns the status code of a status line (RFC 9112, 4); `nil` for an invalid line, which libcurl has already
+    /// rejected.
     private static func status(in line: UnsafeRawBufferPointer) -> Int? {
         guard let space = line.firstIndex(of: UInt8(ascii: " ")) else { return nil }
         return Int(String(decoding: line[(space + 1)...].prefix(3), as: UTF8.self))

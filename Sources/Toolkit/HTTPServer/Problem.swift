@@ -7,7 +7,7 @@ import Text
 public struct Problem: Error, Sendable {
     /// One violation in the request.
     public struct Violation: Sendable {
-        /// The place of a violation.
+        /// The part of a request that contains a violation.
         public enum Location: Sendable {
             /// In the body: a JSON Pointer with `#` in front (RFC 6901, 6).
             case pointer(String)
@@ -15,7 +15,7 @@ public struct Problem: Error, Sendable {
             case parameter(String)
         }
 
-        /// The place of the violation.
+        /// The part of the request that contains the violation.
         public var location: Location
         /// The rule that was violated, for instance `required`.
         public var keyword: String
@@ -35,7 +35,7 @@ public struct Problem: Error, Sendable {
         }
     }
 
-    /// The value of an extension member.
+    /// The value of an additional member of a problem's JSON object.
     public enum Member: Sendable {
         case string(String)
         case integer(Int)

@@ -6,7 +6,7 @@ public struct NameSuggester {
     /// The maximum length of a name that is compared, in characters. The time of a comparison is quadratic in the
     /// length.
     private static let longest = 64
-    /// The number of known names that are compared.
+    /// The maximum number of known names that are compared.
     private static let most = 500
 
     private struct Candidate {
@@ -33,7 +33,7 @@ public struct NameSuggester {
     /// `nil` when no known name is near enough, and when the given name is known or has only one character.
     public func nearest(to given: String) -> String? { match(for: given)?.name }
 
-    /// Returns the same name as ``nearest(to:)``, together with the number of mistakes.
+    /// Returns the same name as ``nearest(to:)`` with its number of mistakes; `nil` when there is no such name.
     public func match(for given: String) -> (name: String, mistakes: Int)? {
         guard given.utf8.count <= 4 * Self.longest else { return nil }
         let given = Array(given.unicodeScalars)

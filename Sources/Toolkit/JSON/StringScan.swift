@@ -19,7 +19,8 @@ extension UnsafeBufferPointer<UInt8> {
         }
     }
 
-    /// The index of the first byte from `start` for which `marks` sets the highest bit; `count` if there is none.
+    /// The index of the first byte from `start` that passes the test `marks`; `count` if there is none. The lowest bit
+    /// that `marks` returns is the highest bit of the first byte that passes.
     @inline(__always)
     private func first(from start: Int, _ marks: (ByteWord) -> UInt64) -> Int {
         var at = start
@@ -38,12 +39,13 @@ extension UnsafeBufferPointer<UInt8> {
     }
 }
 
-/// Eight bytes, the first in the lowest bits. Each test sets the highest bit of the bytes that pass it, and perhaps that
-/// of bytes after one that passes; the lowest bit set is always right.
+/// Eight bytes, of which the first is in the lowest bits. The result of each test has the highest bit of every byte
+/// that passes the test. Highest bits of bytes after the first passing byte may also be set by mistake, so only the
+/// lowest bit of a result is reliable.
 private struct ByteWord {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highest: UInt64 = 0x8080_8080_8080_8080
-    /// Seven blanks after a zero byte: they pass no test.
+    /// A zero byte, to be replaced by the byte to test, and seven spaces, which pass no test.
     static let blanks: UInt64 = 0x2020_2020_2020_2000
 
     let bytes: UInt64

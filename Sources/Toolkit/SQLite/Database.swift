@@ -21,7 +21,7 @@ public final class Database {
     private static let preparation: Int32 = shim_keep_no_memory_statistics()
 
     let connection: OpaquePointer
-    /// The state is on the heap, because SQLite's callbacks use its address.
+    /// The state that SQLite's callbacks read and write. It is on the heap, because the callbacks use its address.
     private let watch: UnsafeMutablePointer<Watch>
 
     /// The maximum time that a statement waits for a lock of another connection. After this time, the statement fails

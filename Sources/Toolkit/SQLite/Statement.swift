@@ -194,7 +194,7 @@ public final class Statement {
 /// The C macro `SQLITE_TRANSIENT`, which Swift cannot import. It makes SQLite copy the value before the bind returns.
 private let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
-/// The address for empty values, because SQLite treats a null pointer as NULL.
+/// The address that is bound for empty values, because SQLite treats a null pointer as NULL.
 nonisolated(unsafe) private let somewhere = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)  // never read or written
 
 extension UnsafeBufferPointer<UInt8> {

@@ -33,7 +33,7 @@ public struct MessageAuthentication {
     private var sha256: HMAC<SHA256State>?
     private var sha512: HMAC<SHA512State>?
 
-    /// Begins a code with this key. The message is empty at first.
+    /// Begins an authentication code with this key. The message is empty at first.
     public init(_ algorithm: HashAlgorithm, key secret: Secret) {
         switch algorithm {
         case .sha1: sha1 = HMAC(key: secret.bytes)
@@ -59,14 +59,14 @@ public struct MessageAuthentication {
         sha512?.update(bytes)
     }
 
-    /// Returns the code of all bytes appended so far.
+    /// Returns the authentication code of all bytes appended so far.
     public func finish() -> [UInt8] {
         if let sha256 { return sha256.finish() }
         if let sha512 { return sha512.finish() }
         return sha1?.finish() ?? []
     }
 
-    /// Returns the code of a complete message.
+    /// Returns the authentication code of a complete message.
     public static func code(_ algorithm: HashAlgorithm, of message: [UInt8], key: Secret) -> [UInt8] {
         var code = MessageAuthentication(algorithm, key: key)
         code.update(message)

@@ -92,7 +92,7 @@ struct HMAC<Hash: HashFunction>: Sendable {
 
     mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { inner.update($0) } }
 
-    /// Returns the code of everything appended so far.
+    /// Returns the authentication code of all bytes appended so far.
     func finish() -> [UInt8] {
         var (inner, outer) = (inner, outer)
         return [UInt8](unsafeUninitializedCapacity: Hash.digestBytes) { buffer, count in

@@ -8,7 +8,8 @@ final class SealingKey: @unchecked Sendable {
 
     static let nonceBytes = 12
     static let tagBytes = 16
-    /// The algorithm is fetched once, because OpenSSL 3 would otherwise look it up by its name for each message.
+    /// The algorithm AES-256-GCM. It is fetched once, because OpenSSL 3 would otherwise look it up by its name for each
+    /// message.
     private nonisolated(unsafe) static let cipher: OpaquePointer = {
         guard let cipher = EVP_CIPHER_fetch(nil, "AES-256-GCM", nil) else {
             preconditionFailure("libcrypto offers no AES-256-GCM; check OPENSSL_CONF")
@@ -84,7 +85,8 @@ final class SealingKey: @unchecked Sendable {
 
     private var start: UnsafePointer<UInt8>? { bytes.baseAddress?.assumingMemoryBound(to: UInt8.self).immutable }
 
-    /// The only possible error of libcrypto, because the sizes are checked before the call.
+    /// The message for the only possible error of libcrypto. Other errors cannot occur, because the sizes are checked
+    /// before each call.
     private static let outOfMemory = "not enough memory for AES-GCM"
 
     private func withContext<Result>(_ body: (OpaquePointer) -> Result) -> Result {

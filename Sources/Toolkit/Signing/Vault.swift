@@ -22,7 +22,7 @@ public struct Vault: Sendable {
 
     private static let sealedPrefix = "sealed:v1:"
     private static let plainPrefix = "plain:v1:"
-    /// The key length of AES-256.
+    /// The length of an AES-256 key in bytes.
     static let keyBytes = 32
 
     /// Creates a vault without a key. Its texts are not encrypted, so anyone who can read the database can read them.
@@ -184,7 +184,7 @@ public struct Secret: Sendable, Hashable {
     /// user.
     public init(text: String) { bytes = Array(text.utf8) }
 
-    /// Compares two secrets. The time does not depend on the content of secrets of equal length.
+    /// Returns true if two secrets are equal. The time does not depend on the content of secrets of equal length.
     public static func == (left: Secret, right: Secret) -> Bool {
         constantTimeEqual(left.bytes, right.bytes)
     }

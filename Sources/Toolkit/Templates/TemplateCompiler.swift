@@ -73,7 +73,8 @@ public struct TemplateCompiler {
         return TemplateCondition(alternatives: alternatives)
     }
 
-    /// Compiles a choice (`$switch`). The caller's closure compiles the branches.
+    /// Compiles a choice (`$switch`). The closure `branch` compiles the branches. If the choice is not valid, adds
+    /// faults and may return `nil`.
     public mutating func choice<Branch>(
         _ members: [(name: String, value: JSONText)], at pointer: String,
         _ branch: (inout TemplateCompiler, JSONText, String) -> Branch?
@@ -95,7 +96,7 @@ public struct TemplateCompiler {
     }
 
     /// Compiles a repetition (`$each`). `body` compiles the part that is repeated, which may contain references to the
-    /// element's name.
+    /// element's name. If the repetition is not valid, adds faults and may return `nil`.
     public mutating func repetition<Body>(
         over array: JSONText?, as name: JSONText?, when condition: JSONText?, at pointer: String, member: String,
         _ body: (inout TemplateCompiler) -> Body?

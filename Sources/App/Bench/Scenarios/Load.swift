@@ -1,7 +1,8 @@
 import Locking
 
 extension Bench {
-    /// Runs the scenarios that differ only in their sizes.
+    /// Runs a scenario that opens streams, warms up and then publishes for a fixed time. Used for all scenarios that
+    /// differ only in the sizes of their plans.
     static func runLoad(_ plan: BenchPlan, _ result: inout BenchResult) throws(BenchFailure) {
         let driver = try Driver(plan)
         let beforeOpening = driver.meter.cpuNanoseconds
@@ -60,7 +61,8 @@ extension Driver {
             ]))
     }
 
-    /// Adds the numbers of errors, and whether they make the result invalid.
+    /// Adds the error counts of the run to a result: lost and repeated events, closed streams and failed requests. Sets
+    /// `isClean` to false if an event was not delivered once and in order.
     func addVerdict(to result: inout BenchResult) {
         result.add("lost", .count(ledger.lost))
         result.add("duplicates", .count(ledger.duplicates))

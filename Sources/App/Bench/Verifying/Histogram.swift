@@ -45,7 +45,7 @@ final class Histogram {
         return (shift + 1) << fineness + Int(value >> UInt64(shift)) - steps
     }
 
-    /// The largest value of a bucket.
+    /// Returns the longest duration, in nanoseconds, that is counted in the bucket at `index`.
     private static func value(at index: Int) -> UInt64 {
         guard index >= steps else { return UInt64(index) }
         let shift = index >> fineness - 1

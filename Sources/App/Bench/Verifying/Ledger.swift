@@ -73,16 +73,17 @@ final class Ledger {
         }
     }
 
-    /// Returns the sequence of the publisher's next event.
+    /// Returns the sequence number of the publisher's next event on the channel.
     func next(_ channel: Int, _ publisher: Int) -> UInt32 { published[channel * publishers + publisher] }
 
-    /// Records an event when its request is sent, because it may be read before the response arrives.
+    /// Records that the publisher sends its next event on the channel. Call it when the request is sent, because a
+    /// reader may receive the event before the response arrives.
     func publish(_ channel: Int, _ publisher: Int) {
         published[channel * publishers + publisher] += 1
         owed += Int(readersOfChannel[channel])
     }
 
-    /// Removes an event that the server rejected.
+    /// Removes the publisher's last recorded event on the channel, because the server has rejected the event.
     func withdraw(_ channel: Int, _ publisher: Int) {
         published[channel * publishers + publisher] -= 1
         owed -= Int(readersOfChannel[channel])
@@ -93,7 +94,7 @@ final class Ledger {
         (0..<publishers).reduce(0) { $0 + Int(published[channel * publishers + $1]) }
     }
 
-    /// Records an event that has arrived, by its mark.
+    /// Records an event that a reader has received. The mark in the event's payload identifies the event.
     ///
     /// - Returns: true when the reader had not received this event before.
     @inline(__always)
@@ -109,7 +110,8 @@ final class Ledger {
         return true
     }
 
-    /// Records the id of an event that has arrived, if the id is a number.
+    /// Records the numeric id of an event that a reader has received. Counts a regression if the id is not greater than
+    /// the reader's previous id.
     @inline(__always)
     func record(id: UInt64, reader: Int) {
         if id < nextIDs[reader] { regressions &+= 1 }

@@ -3,7 +3,8 @@
 enum FrameScan {
     private static let newline = UInt8(ascii: "\n")
 
-    /// Returns the position after the last empty line.
+    /// Returns the position after the last empty line, which ends the last complete event; nil when there is no empty
+    /// line.
     static func lastEnd(
         _ start: UnsafeMutableRawPointer, _ end: UnsafeMutableRawPointer
     ) -> UnsafeMutableRawPointer? {

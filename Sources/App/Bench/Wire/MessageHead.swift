@@ -5,7 +5,7 @@ import Glibc
 struct MessageHead {
     /// The status; 0 in a request.
     private(set) var status = 0
-    /// The offset of the body.
+    /// The length of the header in bytes, which is also the offset of the body.
     private(set) var length = 0
     private(set) var contentLength: Int?
     private(set) var isChunked = false

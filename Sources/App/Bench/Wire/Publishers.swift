@@ -5,7 +5,8 @@ import Locking
 /// The publishing connections. Each connection sends one request at a time.
 final class Publishers {
     let acknowledgement = Histogram()
-    /// The numbers of successful and failed requests.
+    /// The number of requests that the server has accepted. The next property is the number of requests that it has
+    /// rejected.
     private(set) var accepted = 0
     private(set) var refused = 0
     private(set) var lastRefusal = 0

@@ -14,7 +14,7 @@ final class Streams {
     private(set) var lastStatus = 0
     /// True when a retry is useless, because the key, the path or a parameter is wrong.
     var isRefused: Bool { openCount == 0 && (400..<500).contains(lastStatus) && lastStatus != 429 }
-    /// The number of streams that have not received the number of events that is their goal.
+    /// The number of streams that have a goal and have not yet received that number of events.
     private(set) var unfinished = 0
     /// The streams whose frames are parsed completely, because their last ids are needed for a reconnect.
     private let resumable: Range<Int>
@@ -235,7 +235,8 @@ extension Streams {
         connectMore()
     }
 
-    /// Handles received bytes of a response body. The bytes are decoded in place, after the remaining previous bytes.
+    /// Handles received bytes of a response body. Decodes the bytes in place, and puts the unhandled rest of earlier
+    /// bytes in front of them.
     @inline(__always)
     private func parse(_ start: UnsafeMutableRawPointer, _ received: Int, _ index: Int, _ now: UInt64) {
         let slot = slots + index

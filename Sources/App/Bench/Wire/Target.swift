@@ -82,7 +82,8 @@ enum Sockets {
         close(descriptor)
     }
 
-    /// Sends all bytes. Waits while the socket's buffer is full, which is rare for small requests.
+    /// Sends all bytes, and waits while the socket's buffer is full, which is rare for small requests. Returns false
+    /// when the connection has failed, or when the buffer stays full for ten seconds.
     static func send(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
         var sent = 0
         while sent < bytes.count {

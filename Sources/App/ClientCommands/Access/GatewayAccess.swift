@@ -136,8 +136,8 @@ package final class GatewayAccess: Sendable {
     /// The statuses that reject an event. Other statuses are about the key, the address or the gateway.
     static let refusals: Set<Int> = [400, 403, 413, 422]
 
-    /// Returns true when a retry may succeed. A 409 with `Retry-After` means that the first request with the same key is still
-    /// running.
+    /// Returns true when a retry may succeed. A 409 with `Retry-After` means that the gateway still processes the first
+    /// request with the same idempotency key.
     private static func isTransient(_ result: OutboundResult, _ status: Int) -> Bool {
         [429, 502, 503, 504].contains(status) || (status == 409 && result.headers["Retry-After"] != nil)
     }
@@ -163,7 +163,7 @@ struct PagedList: Sendable {
     /// The path and query of the list. Limit and cursor are added to it.
     let path: RequestPath
 
-    /// The maximum page size of the gateway.
+    /// The maximum number of elements on a page of the gateway.
     private static let pageMost = 250
 
     /// Calls `visit` with up to `limit` elements, in the order of the list.

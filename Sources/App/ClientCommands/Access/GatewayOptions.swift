@@ -44,9 +44,9 @@ package struct GatewayOptions: ParsableArguments {
 
 /// The address of the gateway and the credential that a command uses.
 ///
-/// Options take precedence over environment variables, and environment variables over a profile. A profile that is
-/// chosen with `--profile` has the precedence of an option. A profile that is chosen with `PARLEY_PROFILE`
-/// has the precedence of a profile.
+/// The sources of the address, in order of precedence, are: the option `--url`, the profile that `--profile` names, the
+/// variable `PARLEY_URL`, and the profile that `PARLEY_PROFILE` names or the default profile. The key of a profile is
+/// sent only to the address of the profile.
 struct GatewayTarget {
     let address: ServerAddress
     let credential: Credential
@@ -87,9 +87,10 @@ struct GatewayTarget {
         }
     }
 
-    /// Returns the profile to use.
+    /// Returns the profile to use: the named profile or the default profile.
     ///
-    /// - Returns: nil when no profile is named and there is no default profile.
+    /// - Returns: nil if no profile is named and either the environment contains an address or a credential, or there
+    ///   is no default profile.
     private static func profile(
         _ option: String?, _ environment: [String: String]
     ) throws(CommandFailure) -> Profile? {

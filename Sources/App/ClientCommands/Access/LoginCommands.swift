@@ -132,7 +132,7 @@ private enum KeyPrompt {
         return try line(input)
     }
 
-    /// Reads a line, and returns it without its end.
+    /// Reads a line, and returns it without the line end.
     private static func line(_ input: Int32) throws(CommandFailure) -> [UInt8] {
         var line: [UInt8] = []
         var byte: UInt8 = 0

@@ -15,7 +15,8 @@ struct LineEmission {
     private var progress = Progress()
     private var bar: ProgressBar
 
-    /// The maximum size of a batch at the gateway, without the text around the events.
+    /// The maximum size in bytes of all events in one batch. The gateway's limit is 64 bytes larger, for the text
+    /// around the events.
     private static let batchBytes = 1024 * 1024 - 64
 
     init(

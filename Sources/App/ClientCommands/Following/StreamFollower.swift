@@ -83,8 +83,8 @@ struct StreamFollower {
         }
     }
 
-    /// True when another token may be accepted. A retry is useful, because a login service may fail for some time, or
-    /// return the rejected token again.
+    /// True when the stream may be reopened with a new token after the gateway has rejected a token. Several attempts
+    /// are useful, because a login service may fail for some time, or return the rejected token again.
     private var mayRenew: Bool { hasFollowed && access.isRenewable && failures < Self.renewals }
 
     private func unrenewed(_ error: any Error) -> Connection {

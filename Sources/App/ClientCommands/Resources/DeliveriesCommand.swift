@@ -142,8 +142,8 @@ struct DeliveriesCommand: AsyncParsableCommand {
     }
 }
 
-/// The times of the next delivery attempts. An attempt is not made before the circuit of its webhook closes. A pull
-/// subscription has no attempts.
+/// The times of the next delivery attempts. A webhook with an open circuit receives no attempt before the time until
+/// which the circuit is open. A pull subscription has no attempts.
 struct DeliverySchedule: Sendable {
     /// The times until which the circuits of webhooks are open, by webhook id.
     private var openUntil: [String: String] = [:]

@@ -11,7 +11,8 @@ extension SubscriptionsCommand {
                 or by 'parley subscriptions ack', is delivered again after the subscription's deadline.
                 """)
 
-        /// The wait of one pull in seconds. It is shorter than the gateway's maximum wait and the client's timeout.
+        /// The number of seconds for which a pull request waits for deliveries. It is less than the gateway's maximum
+        /// wait and the client's timeout.
         private static let waitSeconds = 20
 
         @Argument(help: "The subscription's id.") var id: String

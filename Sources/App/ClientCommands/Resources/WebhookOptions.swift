@@ -133,7 +133,7 @@ struct WebhookOptions: ParsableArguments {
     }
 }
 
-/// The options for the events of a webhook or subscription. Only the given settings are sent.
+/// The options that select the events that a webhook or pull subscription receives. Only the given settings are sent.
 struct SelectionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("An event type or pattern; may be repeated. Default: all types except high-volume types."))

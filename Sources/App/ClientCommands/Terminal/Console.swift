@@ -13,7 +13,7 @@ package struct Console: Sendable {
 package struct Sink: Sendable {
     package let isTerminal: Bool
     package let style: Style
-    /// The width of the terminal in columns; a usual width when there is no terminal.
+    /// The width of the terminal in columns; a usual width, such as 80, when there is no terminal.
     package let width: @Sendable () -> Int
     private let write: @Sendable ([UInt8]) -> Void
 

@@ -6,7 +6,7 @@ import SQLiteEngine
 /// A step of a backup or restore, with its progress.
 public enum BackupProgress: Sendable, Equatable {
     case copying(done: Int, of: Int)
-    /// The completeness of the copy is verified.
+    /// The completed copy is being verified.
     case checking
     case hashing(done: Int, of: Int)
 }

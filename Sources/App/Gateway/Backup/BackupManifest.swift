@@ -22,7 +22,8 @@ public struct BackupManifest: Sendable, Equatable {
     public var created: String
     /// The version of the program that made the backup.
     var productVersion: String
-    /// The version of the database schema. ``SQLiteEngine`` opens or migrates it.
+    /// The version of the database schema. ``SQLiteEngine`` migrates a database with an older schema when it opens the
+    /// database.
     var schemaVersion: Int
     /// The number of stored events.
     public var events: Int

@@ -92,7 +92,7 @@ public struct RestoreOperation {
         }
     }
 
-    /// Makes the owner of the directory the owner of the file, if this process runs as root.
+    /// Gives the file to the owner of the data directory, if this process runs as root.
     private func changeOwner(_ file: DurableFile) throws(BackupFailure) {
         var status = stat()
         guard geteuid() == 0, stat(data.path, &status) == 0 else { return }

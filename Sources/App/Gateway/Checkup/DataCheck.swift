@@ -11,7 +11,8 @@ struct DataCheck {
     /// True when a gateway is using the directory; nil when there is no database.
     var isServed: Bool? { hasDatabase ? StoreFile(at: database).isInUse : nil }
 
-    /// The free space in bytes below which the check warns. The log of a busy hour may need more.
+    /// The free space in bytes below which the check warns. In a busy hour, the database and its write-ahead log may
+    /// grow by more.
     private static let lowSpace = 1_000_000_000
     private static let criticalSpace = 50_000_000
 

@@ -136,7 +136,8 @@ public struct CheckResult: Sendable, Equatable {
 struct LimitCheck {
     let configuration: Configuration
 
-    /// The number of descriptors for files and threads, with a reserve for short-lived descriptors.
+    /// The number of descriptors for everything except connections, such as files and threads, with a reserve for
+    /// short-lived descriptors.
     private static let others = 344
 
     var results: [CheckResult] {

@@ -5,7 +5,7 @@ import Signing
 /// The checks of values that depend on several settings or need parsing. They run when settings are loaded, so that
 /// `config check` reports the errors that `serve` would report, and again where the values are used.
 extension Configuration {
-    /// The minimum length of an admin key. 16 random letters and digits have 95 bits of entropy.
+    /// The minimum length of an admin key in characters. 16 random letters and digits have 95 bits of entropy.
     static let adminKeyLeast = 16
 
     /// Checks all settings.

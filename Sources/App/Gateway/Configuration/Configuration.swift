@@ -32,11 +32,11 @@ public struct Configuration: Sendable {
     var tlsKey = ""
     /// The admin key of the first app, which is used at the first start. Empty to generate a key; see `InitialSetup`.
     var adminKey = ""
-    /// The keys of the first app as `publish:subscribe:secret`; empty to generate them.
+    /// The PubNub keys of the first app as `publish:subscribe:secret`; empty to generate them.
     var demoKeys = ""
     /// The keys that encrypt stored secrets, in Base64. The first key encrypts new secrets; see `Configuration.vault`.
     var secretsKey = ""
-    /// The path of a file that contains the keys; empty to use `secretsKey`.
+    /// The path of a file with the keys that encrypt stored secrets; empty to use `secretsKey`.
     var secretsKeyFile = ""
     /// The URL of the collector for trace spans; empty to disable tracing.
     var otlpEndpoint = ""
@@ -135,7 +135,7 @@ public struct SettingDifference: Sendable {
 }
 
 extension Configuration {
-    /// Returns the settings whose values differ in `other`, in the order of the table.
+    /// Returns the settings whose values differ in `other`, in the order of ``Settings/all``.
     public func differences(to other: Configuration) -> [SettingDifference] {
         Settings.all.compactMap { setting in
             guard setting.show(self) != setting.show(other) else { return nil }

@@ -3,15 +3,16 @@ import ClientCommands
 import Glibc
 import JSON
 
-/// The progress of an export for each channel, stored in a file. A later run does not read the exported messages again.
+/// The progress of an export for each channel, stored in a file, so that a later run does not read the exported
+/// messages again.
 struct ExportState {
     /// The progress of one channel. A run reads the history from the newest message to the oldest. An interrupted run
     /// therefore leaves a gap between its messages and the messages of earlier runs.
     struct Channel: Equatable {
-        /// The position up to which all messages were exported.
+        /// The timetoken up to which all messages were exported.
         var done: UInt64 = 0
-        /// The position of the newest message of an unfinished run; zero when no run is unfinished. The run has
-        /// exported the messages from `next` up to this position.
+        /// The timetoken of the newest message of an unfinished run; zero when no run is unfinished. The run has
+        /// exported the messages from `next` up to this timetoken.
         var top: UInt64 = 0
         var next: UInt64 = 0
     }

@@ -213,7 +213,8 @@ struct KeysetExport<Sink: ExportSink> {
         try await exportMessages(of: channel, &place)
     }
 
-    /// Exports all messages between the position of the state and the newest message.
+    /// Exports the messages of a channel that are newer than the timetoken `place.done`, one page after the other from
+    /// the newest to the oldest. Continues an unfinished run at `place.next`.
     private mutating func exportMessages(of channel: String, _ place: inout ExportState.Channel) async throws {
         while true {
             var path = history(of: channel, most: 25)
@@ -231,7 +232,8 @@ struct KeysetExport<Sink: ExportSink> {
         try await checkpoint(place, of: channel)
     }
 
-    /// Exports messages again that were exported by an earlier run and have new actions since then.
+    /// Exports those messages again that have a timetoken of at most `done` and that have received actions after
+    /// `done`.
     private mutating func exportNewActions(on channel: String, since done: UInt64) async throws {
         var messages: Set<UInt64> = []
         var start: String?
@@ -263,8 +265,8 @@ struct KeysetExport<Sink: ExportSink> {
         return path
     }
 
-    /// Finds the value of a channel; nil when there is none. The service may percent-encode the channel's name although
-    /// the request disabled the encoding.
+    /// Calls `find` with a channel's name and, if it returns nil, with the percent-encoded name. The service may return
+    /// names percent-encoded although the request disabled the encoding.
     private static func member<Value>(_ channel: String, _ find: (String) -> Value?) -> Value? {
         find(channel) ?? find(RequestPath.escaped(channel))
     }

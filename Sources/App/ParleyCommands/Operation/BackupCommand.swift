@@ -68,7 +68,8 @@ private struct BackupReport {
 
     init(isJSON: Bool) { self.isJSON = isJSON }
 
-    /// Runs the operation. Shows a progress bar if the output is a terminal.
+    /// Runs a backup or restore, which is passed as `work`, and returns its manifest. Shows a progress bar if the error
+    /// output is a terminal.
     func following(
         _ verb: String, _ work: ((BackupProgress) -> Void) throws(BackupFailure) -> BackupManifest
     ) throws(CommandFailure) -> BackupManifest {

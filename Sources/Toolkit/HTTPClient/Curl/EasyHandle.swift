@@ -9,7 +9,7 @@ internal import Text
 /// every handle until the multi handle is released, so the pointer is valid in each callback.
 final class EasyHandle {
     let curl: UnsafeMutableRawPointer
-    /// The current transfer, which the callbacks use. Set while the handle is in the multi handle.
+    /// The current transfer, which the callbacks use; `nil` while the handle is not in the multi handle.
     var transfer: Transfer?
     private let transferLoop: Unmanaged<TransferLoop>
     private let errorText: UnsafeMutablePointer<CChar>
@@ -44,7 +44,8 @@ final class EasyHandle {
 
     // MARK: One transfer
 
-    /// Configures the handle for a transfer's request.
+    /// Configures the handle for a transfer's request. Returns the error of the first option that libcurl rejects, or
+    /// `CURLE_OK`.
     func prepare(for transfer: Transfer) -> CURLcode {
         self.transfer = transfer
         errorText.pointee = 0
@@ -245,9 +246,9 @@ final class EasyHandle {
         return descriptor
     }
 
-    /// Returns true if the request may be sent on the connection that libcurl has chosen. The connection may have been
-    /// opened under an earlier list of the guard, so its address is checked again if the list was ever replaced. A
-    /// connection that is rejected is closed.
+    /// Returns true if the request may be sent on the connection that libcurl has chosen. If the guard's list of
+    /// allowed addresses was ever replaced, checks the connection's address again, because the connection may be older
+    /// than the list. libcurl closes a rejected connection.
     private func mayRequest(at address: UnsafePointer<CChar>?) -> Bool {
         guard let transfer else { return false }
         let addressGuard = transferLoop._withUnsafeGuaranteedRef { $0.options.addressGuard }
@@ -260,8 +261,8 @@ final class EasyHandle {
 }
 
 extension TransferLoop {
-    /// Converts libcurl's error code to a failure. Returns `nil` when the error occurred only because reading was
-    /// stopped at the limit, so the response is valid.
+    /// Converts libcurl's error code to a failure. Returns `nil` if the only error is that reading stopped at the
+    /// response limit; the response is then valid.
     func failure(of transfer: Transfer, _ code: CURLcode, _ handle: EasyHandle) -> OutboundFailure? {
         if code == CURLE_WRITE_ERROR, transfer.response.reachedBodyLimit { return nil }
         let message = handle.errorMessage

@@ -22,7 +22,8 @@ final class Multi {
         var registered: UInt32 = 0
         /// The events that libcurl has requested; zero for none.
         var wanted: UInt32 = 0
-        /// True when this client has opened the descriptor. It is then also notified when the descriptor is closed.
+        /// True when this client, and not libcurl, has opened the descriptor. The client is then notified when libcurl
+        /// closes the descriptor.
         var isOurs = false
     }
 

@@ -30,7 +30,8 @@ struct Setting {
         value.withUnsafeBytes { check(shim_easy_set_bytes(curl, option, $0.baseAddress, $0.count)) }
     }
 
-    /// Sets the deadline of the whole response; `nil` for a response that is read while it arrives.
+    /// Sets the deadline of the whole response, and turns off libcurl's decoding of chunks. `nil` sets no deadline and
+    /// turns the decoding on, for a response that is read while it arrives.
     mutating func deadline(_ timeout: Duration?) {
         // libcurl does not decode the chunks of a response with a deadline, so that the chunk framing counts towards
         // the limit; see ``ChunkDecoder``.

@@ -242,7 +242,8 @@ final class TransferLoop: @unchecked Sendable {
 
     // MARK: Received data
 
-    /// Handles a header line. Called by libcurl.
+    /// Handles a header line that libcurl has received. Returns the length of the line, or 0 to make libcurl stop the
+    /// transfer.
     func received(header line: UnsafeRawBufferPointer, for transfer: Transfer) -> Int {
         switch transfer.response.receive(headerLine: line, limit: options.responseHeaderLimitBytes) {
         case .more: break
@@ -256,7 +257,8 @@ final class TransferLoop: @unchecked Sendable {
         return line.count
     }
 
-    /// Handles a piece of the body. Called by libcurl.
+    /// Handles a piece of the body that libcurl has received. Returns the length of the piece, 0 to make libcurl stop
+    /// the transfer, or libcurl's constant that pauses the transfer.
     func received(body bytes: UnsafeRawBufferPointer, for transfer: Transfer) -> Int {
         if case .stream(let buffer) = transfer.sink {
             guard buffer.offer(bytes) else {

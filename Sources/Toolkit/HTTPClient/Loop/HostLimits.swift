@@ -1,5 +1,5 @@
-/// Decides which items may start and which must wait. There is a limit for all items and a limit for each host. When an
-/// item ends, the next item is taken from the waiting hosts in rotation.
+/// Decides which items (the transfers of a client) may start and which must wait. There is a limit for all items and a
+/// limit for each host. When an item ends, the next item is taken from the waiting hosts in rotation.
 ///
 /// libcurl's own queue is not used, because a host at its limit would block the transfers to other hosts. Used only on
 /// the loop thread.

@@ -36,7 +36,8 @@ final class Transfer: @unchecked Sendable {
     let idleTimeout: Duration?
     let submitted = MonotonicTime.now.nanoseconds
     let group: OutboundGroup?
-    /// Set by the task before it posts the cancellation, because the cancellation may arrive before the start.
+    /// True when the transfer was cancelled. The task sets it before it posts the cancellation to the loop, because the
+    /// loop may receive the cancellation before the start of the transfer.
     private let cancelled = Atomic(false)
 
     // After the transfer was posted, only the loop thread uses the following properties.
@@ -48,7 +49,7 @@ final class Transfer: @unchecked Sendable {
     var blocked: IPAddress?
     /// The `errno` of a failed attempt to create a socket; zero when there was none.
     var socketError: Int32 = 0
-    /// The time at which bytes last arrived, for the idle timeout of a stream.
+    /// The time at which bytes last arrived, in nanoseconds of the monotonic clock, for the idle timeout of a stream.
     var lastArrival: UInt64 = 0
     var isPaused = false
 

@@ -15,7 +15,7 @@ public final class Broadcast: @unchecked Sendable {
     public struct Options: Sendable {
         /// The size in bytes of the ring buffer that is allocated when the first frame is appended. A power of two.
         public var initialBytes = 4 * 1024
-        /// The bytes up to which the log grows for slow readers. A power of two. Only four large frames may exceed it.
+        /// The maximum size in bytes, a power of two. Exceeded only if four frames of the newest's size need more.
         public var maximumBytes = 1024 * 1024
         /// The time after which a log without new frames frees its memory.
         public var idleRelease: Duration = .seconds(60)

@@ -413,7 +413,8 @@ extension Loop {
         try sources.add(descriptor, events: events, source)
     }
 
-    /// Adds a source that has no descriptor of its own to the source table.
+    /// Adds a source that has no descriptor of its own to the source table. Returns the source's id, which
+    /// ``displace(_:)`` uses to remove the source.
     func place(_ source: any LoopSource) -> SourceID {
         sources.place(source)
     }

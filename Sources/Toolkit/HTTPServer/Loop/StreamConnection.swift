@@ -43,7 +43,7 @@ public final class StreamConnection: @unchecked Sendable {
         var backlogBytes: Int
         /// The number of unsent bytes down to which ``sendPage(_:)`` waits before it returns.
         var lowMarkBytes: Int
-        /// A stream whose backlog does not shrink for this long is closed.
+        /// The time after which the stream is closed if its backlog does not shrink.
         var stall: Duration
     }
 
@@ -248,7 +248,8 @@ extension StreamConnection {
 
     private var entry: StreamEntry? { broadcast?.entry(at: entryIndex) }
 
-    /// Moves the unsent bytes of the broadcast into the backlog, so that other bytes can be added after them.
+    /// Moves the unsent bytes of the broadcast into the backlog, so that other bytes can be added after them. Returns
+    /// false when the stream is no longer open, for instance because the unsent bytes were already overwritten.
     private func keepUnsent() -> Bool {
         guard let broadcast, broadcast.entry(at: entryIndex).cursor != broadcast.head else { return true }
         let before = backlog.count

@@ -12,7 +12,7 @@ final class BodyPump: @unchecked Sendable {
     private var pieces: [UInt8] = []
     private var outcome: Result<Void, any Error>?
     private var waiting: CheckedContinuation<[UInt8]?, any Error>?
-    /// Called when the buffer accepts bytes again after it was full.
+    /// Called when the buffer accepts bytes again after it was full; `nil` after the end of the body.
     var onWritable: (() -> Void)?
 
     init(loop: Loop) {

@@ -59,7 +59,8 @@ final class Daemon {
         return isTaken
     }
 
-    /// Passes a socket whose address ``ServerCore`` knows to the library, which only stores addresses for queries.
+    /// Passes a socket to the library without the client's address, which the library would only store for queries.
+    /// Returns false when the library has closed the socket because it cannot use it.
     func add(_ socket: Int32) -> Bool {
         var address = sockaddr()
         address.sa_family = sa_family_t(AF_UNSPEC)

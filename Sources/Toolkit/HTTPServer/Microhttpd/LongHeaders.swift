@@ -19,7 +19,7 @@ enum LongHeaders {
     /// The weight of a header above which its connection is moved. The weight is the number of bytes, plus 64 for each
     /// line. The library needs 48 bytes of memory for each field.
     static let weightLimit = 6 * 1024
-    /// True when the library calls the `recv` below. Otherwise all connections need memory for long headers.
+    /// True when libmicrohttpd calls the `recv` of this file. Otherwise all connections need memory for long headers.
     /// `Package.swift` determines whether the linker exports a program's `recv`.
     static let isPossible: Bool = {
         let own: @convention(c) (Int32, UnsafeMutableRawPointer?, Int, Int32) -> Int = receive
@@ -43,7 +43,8 @@ enum LongHeaders {
 }
 
 extension ServerCore {
-    /// Reads for the library, as the C library's `recv` does.
+    /// Reads from a socket for libmicrohttpd, as the C library's `recv` does. Moves a connection with a long header to
+    /// the other daemon, and then returns -1 with `errno` ECONNRESET.
     fileprivate func read(
         _ descriptor: Int32, _ buffer: UnsafeMutableRawPointer, _ size: Int, _ flags: Int32
     ) -> Int {
@@ -66,7 +67,8 @@ extension ServerCore {
         return -1
     }
 
-    /// Reads the bytes that were read before the connection was moved; nil when there are none.
+    /// Copies the bytes that were received before the connection was moved to this daemon into the buffer, and returns
+    /// their number; nil when no such bytes are left.
     private func readMoved(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int? {
         guard let bytes = movedBytes.removeValue(forKey: descriptor) else { return nil }
         let count = min(bytes.count, buffer.count)

@@ -38,7 +38,8 @@ struct MHDResponse: ~Copyable {
         add(answer, exchange)
     }
 
-    /// Creates the response for a stream that the library sends.
+    /// Creates the response for a stream that the library sends. Returns `nil` when the library cannot create the
+    /// response.
     init?(_ answer: Response, outlet: MHDStreamOutlet, exchange: Exchange) {
         guard let made = outlet.makeResponse() else { return nil }
         response = made

@@ -22,8 +22,8 @@ struct HeadFields {
 struct RequestHeadParser {
     var fields = HeadFields()
     var headers = Headers()
-    /// The end of the last line that was read: of the request line at first, then of each field. The two bytes of the
-    /// line break follow; the library has overwritten them.
+    /// The end of the last line that was read: of the request line at first, then of each header field. The library has
+    /// overwritten the line break after it.
     private var lineEnd: UnsafeRawPointer
 
     /// Copies the fields of a connection's request.

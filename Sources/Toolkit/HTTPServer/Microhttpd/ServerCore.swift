@@ -34,7 +34,7 @@ final class ServerCore: @unchecked Sendable {
     /// The connections that the library owns, by descriptor.
     var peers: [Int32: HTTPConnection] = [:]
     var addressCounts: [RemoteAddress: Int] = [:]
-    /// The socket that is being passed to the library.
+    /// The data about the connection whose socket is being passed to the library.
     var incoming = IncomingConnection(address: .loopback)
     var deadlineTimer: LoopTimer?
     var counters = ServerMetrics()

@@ -12,7 +12,7 @@ struct RouteTree: Sendable {
         fileprivate var node: Int
     }
 
-    /// The methods of one pattern.
+    /// The methods that one path pattern supports, each with the plan for handling its requests.
     struct RouteMethods: Sendable {
         private(set) var methods: [HTTPMethod] = []
         private var plans: [RoutePlan] = []

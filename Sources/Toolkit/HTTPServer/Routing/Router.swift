@@ -221,7 +221,7 @@ extension Router {
         return methods
     }
 
-    /// The part of a request that is kept while its response is deferred.
+    /// The data about a request that is stored until its deferred response is complete.
     struct Context {
         let method: HTTPMethod
         let requestID: String

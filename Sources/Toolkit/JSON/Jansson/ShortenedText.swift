@@ -1,20 +1,22 @@
-/// Shortens a text before jansson parses it, where a member of the outer object is only passed on.
+/// Shortens long strings inside one member of the outer object before jansson parses a text. The program does not read
+/// this member and passes it on as the original bytes.
 ///
 /// jansson takes about 130 instructions for each byte of a string. The strings of a payload are often most of a
 /// request, and nothing reads them unless the event's type has a schema. Characters that cannot make a string invalid
 /// are therefore left out of what jansson reads.
 enum ShortenedText {
-    /// The number of characters at the start of each run that stay. More than the four digits of an escape, so that a
-    /// character remains between two escapes: `\ud83d` and `\ude00` must not become a pair.
+    /// The number of characters that remain at the start of each shortened run. It exceeds the four hexadecimal digits
+    /// of an escape, so that a character remains between two escapes: `\ud83d` and `\ude00` must not become a pair.
     private static let kept = 6
-    /// Runs of fewer characters than this stay whole.
+    /// The minimum number of characters of a run that is shortened.
     private static let shortest = 24
 
-    /// The text with shortened strings in the value of one member of the outer object; nil when nothing can be left out.
+    /// Returns the text with shortened strings in the value of one member of the outer object; nil when nothing can be
+    /// removed.
     ///
-    /// Leaves out printable ASCII characters in strings, except quotation marks, backslashes, and what belongs to an
-    /// escape. Names stay, because jansson compares them. The result is therefore valid JSON, with the same depth and
-    /// the same repeated names, exactly when `bytes` is.
+    /// Removes printable ASCII characters from strings, except quotation marks, backslashes and the characters of
+    /// escapes. Names are not shortened, because jansson compares them. The result is valid JSON exactly when `bytes`
+    /// is, with the same depth and the same repeated names.
     ///
     /// - Parameter member: the name of the member, without characters that JSON escapes.
     static func shortened(_ bytes: [UInt8], member: String) -> [UInt8]? {
@@ -65,7 +67,7 @@ enum ShortenedText {
             return output
         }
 
-        /// True when a colon follows the string that ends here.
+        /// True when a colon follows the string whose closing quotation mark is at `end`.
         private func isName(endingAt end: Int) -> Bool {
             var at = end + 1
             while at < text.count {
@@ -78,7 +80,8 @@ enum ShortenedText {
             return false
         }
 
-        /// Leaves out what can be left out of the content of a string.
+        /// Shortens each long run of plain characters in the content of a string to its first ``ShortenedText/kept``
+        /// characters.
         private mutating func leaveOut(_ content: Range<Int>) {
             var start = content.lowerBound
             while start < content.upperBound {

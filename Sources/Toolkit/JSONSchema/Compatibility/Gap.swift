@@ -14,8 +14,8 @@ struct Gap {
 }
 
 extension Inclusion {
-    /// Records that the narrow side does not imply a keyword. Always returns false, so that the caller can return the
-    /// result.
+    /// Adds a gap: the narrow side (the known constraints) does not imply a keyword of the rule `wide`. Always returns
+    /// false, so that the caller can return the result.
     mutating func gap(
         _ wide: RuleRef, _ suffix: String, narrower: String, wider: String, _ samples: [JSONText]
     ) -> Bool {
@@ -24,7 +24,8 @@ extension Inclusion {
         return false
     }
 
-    /// Records that the comparison of a keyword is undecided. Always returns false.
+    /// Records that the program cannot decide whether the narrow side (the known constraints) implies a keyword of the
+    /// rule `wide`. Always returns false, so that the caller can return the result.
     mutating func fail(_ wide: RuleRef, _ suffix: String, _ text: String, samples: [JSONText]) -> Bool {
         add(Gap(pointer: pair.pointer(wide, suffix), text: text, samples: Array(samples.prefix(Gap.sampleLimit))))
         return false
@@ -34,7 +35,8 @@ extension Inclusion {
         if gaps.count < Self.gapLimit { gaps.append(gap) }
     }
 
-    /// Checks a part of the value with `question`. Embeds the samples of new gaps in larger values with `whole`.
+    /// Asks `question` about a member or element of the value, and returns the result. Uses `whole` to build complete
+    /// values from the sample values of new gaps.
     mutating func descend(
         _ question: (inout Inclusion) -> Bool, building whole: (inout Inclusion, JSONText) -> JSONText?
     ) -> Bool {

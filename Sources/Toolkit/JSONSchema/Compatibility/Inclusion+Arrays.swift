@@ -39,7 +39,7 @@ extension Inclusion {
         }
     }
 
-    /// Returns an upper bound of the number of elements of an array.
+    /// Returns an upper bound for the number of elements of the arrays that satisfy the constraints.
     mutating func longest(_ part: ValueConstraints) -> Int {
         // Only the first 1,000 elements are examined. A result that is too large is safe.
         for index in 0...min(part.prefixLength, 1_000) where index < part.maxItems {
@@ -64,8 +64,9 @@ extension Inclusion {
         return holds
     }
 
-    /// Checks the elements from `after` on. Examines each element for which the narrow side has its own rules. The
-    /// narrow side treats all further elements equally, so only the first of them is examined.
+    /// Returns true when it is proved that all elements from the index `after` on satisfy the rule. Examines each
+    /// element for which the constraints have rules of its own, and the first of the further elements, to which the
+    /// same rules apply.
     private mutating func impliesRemaining(
         _ part: ValueConstraints, _ rule: RuleRef, _ after: Int, _ keyword: String, _ wide: RuleRef
     ) -> Bool {
@@ -114,7 +115,8 @@ extension Inclusion {
         } && part.prefixLength < 100
     }
 
-    /// Returns true when every element that satisfies the rule `counted` also satisfies the rule of the wide side.
+    /// Returns true when it is proved that every element that satisfies `rule` also satisfies `counted`, so that an
+    /// upper limit on elements of the second kind is also an upper limit on elements of the first kind.
     private mutating func covers(_ counted: RuleRef, _ rule: RuleRef) -> Bool {
         attempt { $0.includes([rule], in: counted) }.holds
     }

@@ -1,8 +1,8 @@
 import JSON
 
 extension Inclusion {
-    /// Returns the constraints for all combinations of branches that are not split yet. Above 48 combinations, further
-    /// branches are omitted, which only enlarges the set of values.
+    /// Returns one set of constraints for each combination of the branches in `facts.choices`. At the limit of 48 sets,
+    /// further choices are ignored, which only enlarges the set of values.
     mutating func branches(of facts: ValueConstraints) -> [ValueConstraints] {
         var done: [ValueConstraints] = []
         var open = [facts]
@@ -66,8 +66,8 @@ extension Inclusion {
         return hollow
     }
 
-    /// Returns true when all values satisfy the rule `denied`, which they must violate. The constraints are then
-    /// contradictory.
+    /// Returns true when it is proved that all values satisfy the rule `denied`. The constraints require that values
+    /// violate this rule, so no value can satisfy the constraints.
     private mutating func isCovered(_ facts: ValueConstraints, by denied: RuleRef) -> Bool {
         if facts.rules.contains(where: { areSame($0, denied) }) { return true }
         guard spend(), facts.nots.count <= 16 else { return false }
@@ -79,7 +79,8 @@ extension Inclusion {
 
     // MARK: - The wide side
 
-    /// Returns true when the values of one kind satisfy one of the rules.
+    /// Returns true when it is proved that all values that satisfy the constraints satisfy the same one of the rules
+    /// (the branches of `anyOf`). Otherwise adds a gap.
     mutating func impliesAny(_ part: ValueConstraints, _ rules: [Rule.ID], _ keyword: String, _ wide: RuleRef) -> Bool {
         var samples: [JSONText] = []
         for rule in rules {

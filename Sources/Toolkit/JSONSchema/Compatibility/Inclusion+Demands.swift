@@ -1,7 +1,8 @@
 import JSON
 
 extension Inclusion {
-    /// Returns true when the values of one kind satisfy one keyword of the rule `wide`.
+    /// Returns true when it is proved that all values that satisfy the constraints satisfy one keyword of the rule
+    /// `wide`. The constraints allow only values of one kind.
     mutating func implies(
         _ part: ValueConstraints, _ requirement: KeywordRequirement, _ keyword: String, _ wide: RuleRef
     ) -> Bool {
@@ -41,7 +42,8 @@ extension Inclusion {
             samples(of: part.restricted(to: refused)))
     }
 
-    /// Records a gap for `enum` or `const`, because constraints without a list of values never imply these keywords.
+    /// Adds a gap for `enum` or `const`, because constraints without a list of values never imply these keywords.
+    /// Always returns false.
     private mutating func impliesValues(
         _ part: ValueConstraints, _ values: [JSONValue], _ keyword: String, _ wide: RuleRef
     ) -> Bool {

@@ -1,7 +1,8 @@
 import JSON
 
 extension Inclusion {
-    /// Checks the keywords that depend on the presence of a member.
+    /// Returns true when the constraints imply a keyword of the rule `wide` that depends on the presence of a member:
+    /// `dependentRequired`, `dependentSchemas` or `dependencies`.
     mutating func impliesDependents(
         _ part: ValueConstraints, _ requirement: KeywordRequirement, _ keyword: String, _ wide: RuleRef
     ) -> Bool {
@@ -57,7 +58,7 @@ extension Inclusion {
         return adding(facts.dependentRules.filter { present.contains($0.name) }.map(\.rule), to: facts)
     }
 
-    /// Returns true when every member name satisfies the rule.
+    /// Returns true when it is proved that every member name that the constraints allow satisfies the rule.
     mutating func impliesNames(_ part: ValueConstraints, _ rule: RuleRef, _ wide: RuleRef) -> Bool {
         if attempt({ $0.includes(part.propertyNames, kinds: .string, in: rule) }).holds { return true }
         var isSure = part.objects.contains { table in

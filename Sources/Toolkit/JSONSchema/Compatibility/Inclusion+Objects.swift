@@ -125,8 +125,8 @@ extension Inclusion {
 
     static let inventedNames = ["other", "another", "x", "X-1", "_", "0"].map { Name($0) }
 
-    /// Handles the case of `impliesOtherMembers` in which the wide side allows no other members. Reports the members
-    /// that are rejected.
+    /// Returns true when the constraints also reject all members that the rule `false` of the wide side rejects. Adds a
+    /// gap for each member that they accept. Used by `impliesOtherMembers`.
     private mutating func refuses(
         _ part: ValueConstraints, _ known: [Name], _ invented: [Name], _ patterns: [TextPattern], _ rule: RuleRef,
         _ keyword: String, _ wide: RuleRef
@@ -170,8 +170,9 @@ extension Inclusion {
         return holds
     }
 
-    /// Checks members whose names occur in no schema. In each table of the narrow side, a pattern or the rule for other
-    /// members may apply to such a member. Every combination of these rules must imply `rule`.
+    /// Returns true when it is proved that members whose names occur in no schema satisfy the rule. In each table of
+    /// the narrow side (the known constraints), a pattern or the rule for other members may apply to such a member.
+    /// Every combination of these rules must imply `rule`.
     private mutating func impliesUnnamed(
         _ part: ValueConstraints, matching pattern: TextPattern?, excluded: [TextPattern], _ rule: RuleRef,
         _ suffix: String,

@@ -53,7 +53,8 @@ extension Inclusion {
 
     // MARK: - Objects
 
-    /// Returns the smallest object, and one further object for each optional member.
+    /// Returns sample objects: the smallest object and, if `breadth` is above 1, objects with other sample values of
+    /// their required and optional members.
     private mutating func objects(_ part: ValueConstraints, _ breadth: Int) -> [JSONText] {
         var made = [object(part)]
         for name in part.knownNames.prefix(breadth > 1 ? 24 : 0) where !part.required.contains(name) {
@@ -102,7 +103,7 @@ extension Inclusion {
         }
     }
 
-    /// Returns the constraints with the consequences of the required members.
+    /// Returns the constraints on an object, with the consequences of the presence of its required members added.
     private mutating func having(_ part: ValueConstraints) -> ValueConstraints {
         part.required.first.map { having($0, part) } ?? part
     }

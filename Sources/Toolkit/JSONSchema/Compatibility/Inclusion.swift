@@ -15,7 +15,8 @@ struct Inclusion {
     var gaps: [Gap] = []
 
     private var proved: Set<Question> = []
-    /// The questions in `proved`, in the order in which they were asked. Questions without a result yet are included.
+    /// The questions in `proved`, in the order in which they were asked. A question asks if some rules imply another
+    /// rule. Questions whose proof is not finished are included.
     private var trail: [Question] = []
     private var depth = 0
     private var trials = 0
@@ -90,7 +91,8 @@ struct Inclusion {
 
     private static let groups: [KindSet] = [.null, .boolean, .number, .string, .array, .object]
 
-    /// Returns true when every value that satisfies the constraints satisfies the rule.
+    /// Returns true when it is proved that every value that satisfies the constraints also satisfies the rule `wide`.
+    /// Otherwise adds gaps.
     mutating func covers(_ facts: ValueConstraints, _ wide: RuleRef) -> Bool {
         guard depth < Self.depthLimit else { return fail(wide, "", "is too deep to compare", samples: []) }
         depth += 1
@@ -116,8 +118,8 @@ struct Inclusion {
         return holds
     }
 
-    /// Returns true when every value that satisfies the constraints, which allow only values of one kind, satisfies the
-    /// rule.
+    /// Does the same as ``covers(_:_:)`` for constraints that allow only values of one kind. Checks the rule `wide`
+    /// keyword by keyword.
     private mutating func satisfies(_ part: ValueConstraints, _ wide: RuleRef) -> Bool {
         guard spend() else { return fail(wide, "", "is too large to compare", samples: []) }
         let rule = pair.rule(wide)
@@ -137,7 +139,8 @@ struct Inclusion {
         return holds
     }
 
-    /// Checks a keyword of the wide side on each of the listed values.
+    /// Returns true when all listed values satisfy one keyword of the rule `wide`, or cannot occur. Otherwise adds a
+    /// gap with the values that violate the keyword.
     private mutating func lists(
         _ values: [JSONValue], _ part: ValueConstraints, _ check: Check, _ wide: RuleRef
     ) -> Bool {
@@ -167,8 +170,8 @@ struct Inclusion {
         part.rules.allSatisfy { holds(value, $0) != false }
     }
 
-    /// Evaluates a rule on a value. Returns nil when the result is undecided, for instance because the budget is used
-    /// up.
+    /// Returns true if a value satisfies a rule. Returns nil when the result is undecided, for instance because the
+    /// budget is used up.
     mutating func holds(_ value: JSONValue, _ ref: RuleRef) -> Bool? {
         var satisfaction = ValueCheck(pair, steps: min(steps, Self.stepsPerValue))
         defer { steps -= satisfaction.taken }

@@ -76,7 +76,7 @@ struct RuleEquality {
         }
     }
 
-    /// Compares keywords that apply other rules.
+    /// Returns true when two keywords that apply other rules have the same requirement.
     private mutating func areSameApplied(
         _ left: KeywordRequirement, _ one: Side, _ right: KeywordRequirement, _ other: Side
     ) -> Bool {

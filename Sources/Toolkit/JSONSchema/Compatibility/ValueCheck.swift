@@ -32,7 +32,7 @@ struct ValueCheck {
         return Self.all(rule.checks.indices) { holds(value, rule.checks[$0].requirement, of: ref) }
     }
 
-    /// Evaluates one keyword of the rule `ref`; nil when the result is undecided.
+    /// Returns true if a value satisfies one keyword of the rule `ref`; nil when the result is undecided.
     mutating func holds(_ value: JSONValue, _ requirement: KeywordRequirement, of ref: RuleRef) -> Bool? {
         switch requirement {
         case .kinds(let kinds): return !KindSet(of: value).isDisjoint(with: kinds)

@@ -39,7 +39,7 @@ extension ValueConstraints {
         }
     }
 
-    /// Replaces a pattern that matches only a few words with a list of values.
+    /// Lists the possible values if only strings are possible and a pattern matches only a few words.
     private mutating func takeWords() {
         guard values == nil, kinds == .string, let words = patterns.lazy.compactMap(\.words).first else { return }
         let texts = words.map { JSONText(string: String(decoding: $0, as: UTF8.self)) }

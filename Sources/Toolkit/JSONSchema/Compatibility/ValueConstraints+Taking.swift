@@ -122,8 +122,8 @@ extension ValueConstraints {
         if hasElements { arrays.append(elements) }
     }
 
-    /// Adds `unevaluatedProperties` as another table like `additionalProperties`, if the evaluated members do not
-    /// depend on the value.
+    /// Adds the keyword `unevaluatedProperties` as another member table, in which it has the effect of
+    /// `additionalProperties`. Adds nothing if the members that the rule evaluates depend on the value.
     private mutating func close(_ ref: RuleRef, _ others: RuleRef, _ pair: VersionPair) {
         guard let reach = pair[ref.side].reach(of: ref.id), !reach.allMembers else { return }
         var table = MemberTable()

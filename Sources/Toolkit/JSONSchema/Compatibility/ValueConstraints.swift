@@ -35,7 +35,7 @@ struct ValueConstraints {
     var isUnique = false
     var contains: [ContainsCheck] = []
 
-    /// The choices between branches (`anyOf`, `oneOf`, `if`) that have not been split yet.
+    /// The choices between branches (`anyOf`, `oneOf`, `if`) that have not been split into separate constraints yet.
     var choices: [Choice] = []
     /// The rules that the value must violate.
     var nots: [RuleRef] = []

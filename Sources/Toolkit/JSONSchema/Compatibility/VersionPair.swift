@@ -73,8 +73,8 @@ struct VersionRules {
             } : nil
     }
 
-    /// Returns the parts that the other keywords beside an `unevaluated*` keyword of the rule evaluate; nil when these
-    /// parts depend on the value.
+    /// Returns the members and elements that a rule evaluates without its own `unevaluated*` keyword; nil when they
+    /// depend on the value or are unknown.
     func reach(of rule: Rule.ID) -> Evaluated.Reach? {
         guard let evaluated, !evaluated.needsMarks.contains(rule) else { return nil }
         return evaluated.certain[rule]

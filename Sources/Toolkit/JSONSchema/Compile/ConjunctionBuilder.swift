@@ -22,7 +22,7 @@ struct ConjunctionBuilder {
         return result
     }
 
-    /// Returns the requirements of a rule, except the requirements for which `isLeft` returns true.
+    /// Returns the merged requirements of a rule. Leaves out the keywords for which `isLeft` returns true.
     mutating func gather(_ rule: Rule.ID, leaving isLeft: (KeywordRequirement) -> Bool) -> Conjunction {
         let checks = rules[rule].checks.filter { !isLeft($0.requirement) }
         result.isFalse = rules[rule].isFalse
@@ -88,8 +88,8 @@ struct ConjunctionBuilder {
         }
     }
 
-    /// Adds `unevaluatedProperties` as a table like `additionalProperties`, because the evaluated members do not depend
-    /// on the value.
+    /// Adds the keyword `unevaluatedProperties` as a member table, in which it has the effect of
+    /// `additionalProperties`. This is possible because the members that the rule evaluates do not depend on the value.
     private mutating func close(_ rule: Rule.ID, _ others: Rule.ID) {
         let reach = evaluated.certain[rule]
         guard !reach.allMembers else { return }

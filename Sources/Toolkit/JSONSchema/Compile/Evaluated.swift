@@ -1,5 +1,6 @@
-/// The members and elements that each rule evaluates. There are two sets: the parts that the rule certainly evaluates
-/// when it passes, and the parts that it may evaluate.
+/// The members and elements of a value that each rule evaluates, as `unevaluatedProperties` and `unevaluatedItems`
+/// define it. There are two sets for each rule: the parts that the rule certainly evaluates when it passes, and the
+/// parts that it may evaluate.
 ///
 /// If both sets are the same for the keywords beside an `unevaluated*` keyword, that keyword can be compiled like
 /// `additionalProperties`. Otherwise, the evaluated parts must be marked at run time.
@@ -27,17 +28,17 @@ struct Evaluated {
         }
     }
 
-    /// The parts that each rule evaluates, without its own `unevaluated*` keyword.
+    /// The parts that each rule certainly evaluates when it passes, without its own `unevaluated*` keyword.
     private(set) var certain: [Reach]
     private(set) var possible: [Reach]
-    /// The parts that each rule evaluates, including its own `unevaluated*` keyword.
+    /// The parts that each rule certainly evaluates when it passes, including its own `unevaluated*` keyword.
     private var certainOutside: [Reach]
     private var possibleOutside: [Reach]
     /// The rules with an `unevaluated*` keyword for which the evaluated parts depend on the value.
     private(set) var needsMarks: Set<Rule.ID> = []
 
-    /// Analyzes the rules in this order. Skips the analysis if the schema has no `unevaluated*` keyword, which is
-    /// usual.
+    /// Analyzes the rules in the given order, in which each rule comes after all rules that it applies to the same
+    /// value. Skips the analysis if the schema has no `unevaluated*` keyword, which is usual.
     init(_ rules: [Rule], order: [Rule.ID], clock: CompileClock) throws(SchemaError) {
         let nothing = [Reach](repeating: Reach(), count: rules.count)
         (certain, possible, certainOutside, possibleOutside) = (nothing, nothing, nothing, nothing)

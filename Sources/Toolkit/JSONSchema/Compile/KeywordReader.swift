@@ -10,7 +10,7 @@ struct KeywordReader {
     let scope: Scope
     let place: SchemaIndex.Place
 
-    /// Returns the requirement of a keyword; nil when the keyword alone requires nothing.
+    /// Returns the requirement of a keyword; nil when the keyword itself restricts no value.
     func require(
         of keyword: Keyword, _ value: JSONValue, _ builder: inout RuleBuilder
     ) throws(SchemaError) -> KeywordRequirement? {
@@ -41,7 +41,7 @@ struct KeywordReader {
         }
     }
 
-    /// Reads the keywords that apply other schemas.
+    /// Returns the requirement of a keyword that applies other schemas; nil when the keyword itself restricts no value.
     private func applied(
         _ keyword: Keyword, _ value: JSONValue, _ builder: inout RuleBuilder
     ) throws(SchemaError) -> KeywordRequirement? {
@@ -144,8 +144,9 @@ struct KeywordReader {
         }
     }
 
-    /// Returns one requirement for both content keywords, at the position of the first of them. Nil when content is not
-    /// checked, and for the second keyword.
+    /// Returns the requirement of a content keyword; nil when content is not checked. If `contentEncoding` and
+    /// `contentMediaType` are both checked, `contentEncoding` has one requirement for both keywords, and
+    /// `contentMediaType` has none.
     private func content(_ keyword: Keyword, _ builder: RuleBuilder) -> KeywordRequirement? {
         guard builder.options.assertsContent else { return nil }
         let isBase64 = value["contentEncoding"]?.string == "base64"

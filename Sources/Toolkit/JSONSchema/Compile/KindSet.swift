@@ -12,7 +12,7 @@ struct KindSet: OptionSet, Hashable {
     static let fraction = KindSet(rawValue: 1 << 4)
     static let boolean = KindSet(rawValue: 1 << 5 | 1 << 6)
     static let null = KindSet(rawValue: 1 << 7)
-    /// A double with an integer value below 2^63.
+    /// A double with an integer value below 2^63 in magnitude.
     static let integral = KindSet(rawValue: 1 << 8)
     /// A double with an integer value of at least 2^63 in magnitude. It may have been written without a fraction,
     /// because the lenient parser converts integers outside 64 bits to doubles.

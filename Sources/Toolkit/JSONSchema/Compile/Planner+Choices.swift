@@ -88,7 +88,7 @@ struct Discriminator {
         let isAll: Bool
     }
 
-    /// Returns the required members of a branch that allow only listed strings.
+    /// Returns the required members for which a branch allows only listed strings, each with these strings.
     private static func strings(of branch: Rule.ID, _ planner: Planner) -> [Name: Strings] {
         let all = gathered([branch], planner)
         let required = Set(all.required)
@@ -119,8 +119,9 @@ extension Conjunction {
             && regions.isEmpty
     }
 
-    /// Returns the conjunction without the check of the member, which a switch on the member has already made. Used
-    /// only if a single part mentions the member, because the switch has not checked the requirements of other parts.
+    /// Returns the conjunction without its requirements on a member whose string a switch has already checked. If
+    /// several parts mention the member, returns the conjunction unchanged, because the switch has not checked the
+    /// requirements of all parts.
     func trusting(_ member: Name) -> Conjunction {
         var trusting = self
         let speaking = objects.indices.filter { part in objects[part].names.contains { $0.name == member } }

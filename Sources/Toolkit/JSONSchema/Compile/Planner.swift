@@ -188,8 +188,7 @@ struct Planner {
         return text
     }
 
-    /// Returns a hash table of the members. Its multiplier is the multiplier that causes the fewest collisions, usually
-    /// none.
+    /// Returns a hash table of the members, with the multiplier that causes the fewest collisions, usually none.
     mutating func table(_ members: [(name: Name, slot: Slot)]) -> TextTable {
         var slots = members.map { member in
             var slot = member.slot
@@ -215,7 +214,8 @@ struct Planner {
         return table
     }
 
-    /// Returns the best multiplier of a fixed sequence. For small tables, also tries twice the size.
+    /// Returns the multiplier of a fixed sequence that causes the fewest collisions, and the binary logarithm of the
+    /// table's size. For at most 64 members, also tries two and four times the given size.
     private static func spread(_ hashes: [UInt64], _ bits: UInt64) -> (multiplier: UInt64, bits: UInt64) {
         var best = (multiplier: UInt64(0x9E37_79B9_7F4A_7C15), bits: bits, collisions: Int.max)
         for extra in 0...(hashes.count <= 64 ? UInt64(2) : 0) {

@@ -1,7 +1,7 @@
 import JSON
 
-/// A rule: a subschema for one binding of dynamic references, with all references resolved. Plans are created from
-/// rules, and reports evaluate them.
+/// A rule: a subschema whose references are resolved, for one binding of its dynamic references (``DynamicScope``).
+/// Plans are created from rules, and reports evaluate rules.
 struct Rule {
     typealias ID = Int
 

@@ -290,7 +290,8 @@ extension SchemaIndex {
         return try descend(pointer.tokens, from: root, in: resource).map { Target(subschema: $0, anchor: nil) }
     }
 
-    /// Follows a JSON Pointer from a place, also into other resources. Indexes the target if it was not known as a
+    /// Follows a JSON Pointer from a location in a document, also into subschemas that are resources of their own.
+    /// Returns the subschema at the end of the pointer, which is added to the index if it is new; nil when there is no
     /// schema.
     private mutating func descend(
         _ tokens: [String], from root: Place, in resource: ResourceID

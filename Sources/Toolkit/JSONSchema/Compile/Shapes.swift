@@ -4,9 +4,10 @@ struct Shapes {
     private(set) var kinds: [KindSet]
     /// For each rule, true if it only restricts the kinds of values.
     private(set) var onlyRestrictsKinds: [Bool]
-    /// For each rule, the number of rows that merging the rule adds to a table. Large numbers are limited to `heavy`.
+    /// For each rule, the number of table rows that merging the rule into another rule adds; at most `heavy`.
     private(set) var weight: [Int]
-    /// For each rule, the rule at the end of its chain of references, if the rules of the chain have no other keywords.
+    /// For each rule that consists only of a reference, the rule at the end of the chain of such references. For any
+    /// other rule, the rule itself.
     private var targets: [Rule.ID]
     private var trivial: [Bool]
 
@@ -25,7 +26,7 @@ struct Shapes {
 
     func target(_ rule: Rule.ID) -> Rule.ID { targets[rule] }
 
-    /// Returns true when every value passes.
+    /// Returns true when the keywords of the rule show that every value satisfies the rule.
     func isTrivial(_ rule: Rule.ID) -> Bool { trivial[rule] }
 
     private mutating func read(_ id: Rule.ID, _ rule: Rule) {

@@ -81,8 +81,8 @@ enum LayoutCheck<Layout: NodeAccess> {
         return check(array)
     }
 
-    /// Checks an object of up to `count` members. Adds members so that the table grows, then replaces some, deletes
-    /// some, and adds some again.
+    /// Returns true if both access methods have the same results for an object of up to `count` members. Adds members
+    /// so that the object's table grows, then replaces some, deletes some, and adds some again.
     private static func objects(of count: Int) -> Bool {
         let object = json_object()
         for index in 0..<count { set(name(index), json_integer(json_int_t(index)), in: object) }

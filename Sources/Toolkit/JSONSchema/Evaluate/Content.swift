@@ -76,7 +76,8 @@ extension Evaluator {
         node.kind == .real ? !branch.kinds.isDisjoint(with: .real) : branch.kinds.contains(node.kind.set)
     }
 
-    /// Runs the branch that the string of the switch's member selects.
+    /// Returns true if the value passes the branch that the string of the switch's member selects. False if no branch
+    /// has this string.
     @inline(never) mutating func select(_ now: Instruction, _ node: Node) -> Bool {
         let table = plan.row(now.a, as: SwitchTable.self)
         guard node.kind == .object else { return check(table.pointee.otherwise, node) }
@@ -94,8 +95,8 @@ extension Evaluator {
 }
 
 extension Evaluator {
-    /// Runs a program on the name of a member (`propertyNames`), which is a string without a node. An instruction for
-    /// another kind of value fails if it is typed and passes otherwise.
+    /// Runs a program on the name of a member (`propertyNames`), which is a string without a node. An instruction that
+    /// checks another kind of value rejects the name if the instruction is typed, and accepts it otherwise.
     mutating func runName(_ program: UInt32, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard enter() else { return false }
         var at = plan.code(program)

@@ -14,8 +14,8 @@ extension Evaluator {
         return !table.pointee.isUnique || isUnique(node)
     }
 
-    /// Checks the elements after the tuple. There is one loop for each strategy, so that the strategy is not selected
-    /// again for each element.
+    /// Returns true if the elements after the tuple pass their program. There is one loop for each strategy, so that
+    /// the strategy is not selected again for each element.
     @inline(__always) private mutating func rest(
         _ table: UnsafePointer<ArrayTable>, from start: Int, to end: Int, _ node: Node
     ) -> Bool {
@@ -61,7 +61,8 @@ extension Evaluator {
         return true
     }
 
-    /// Checks `contains`. With `marks`, every element is checked, because every matching element must be marked.
+    /// Returns true if the array passes `contains`. If `marks` is not nil, every element is checked, because every
+    /// matching element must be marked.
     mutating func contains(_ row: ContainsRow, _ node: Node, marks: UnsafeMutablePointer<Marks>?) -> Bool {
         let count = Access.count(ofArray: node)
         guard spend(count) else { return false }

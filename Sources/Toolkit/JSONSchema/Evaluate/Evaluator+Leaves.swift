@@ -22,8 +22,8 @@ extension Evaluator {
         return now.c != 0 && kind == .real && !now.kinds.isDisjoint(with: KindSet(real: Access.real(node)))
     }
 
-    /// Checks the length of a string. Usually the number of bytes is sufficient for the check: the number of code
-    /// points is at most the number of bytes, and at least a quarter of it.
+    /// Returns true if the length of a string is allowed. Usually the number of bytes is sufficient for the check: the
+    /// number of code points is at most the number of bytes, and at least a quarter of it.
     @inline(__always) static func isString(_ now: Instruction, _ node: Node) -> Bool {
         guard node.kind == .string else { return !now.isTyped }
         let bytes = Access.length(ofString: node)
@@ -65,7 +65,8 @@ extension Evaluator {
         return NameWords(bytes, length) == text.pointee.words && (length <= 16 || hasBytes(plan, text, bytes))
     }
 
-    /// Compares the middle of a long text, which the two words of the comparison do not contain.
+    /// Returns true when all bytes of a text are equal to `bytes`. Used for texts of more than 16 bytes, whose lengths
+    /// and whose first and last eight bytes are already known to be equal.
     @inline(never) static func hasBytes(
         _ plan: PlanBase, _ text: UnsafePointer<PlanText>, _ bytes: UnsafePointer<UInt8>
     ) -> Bool {

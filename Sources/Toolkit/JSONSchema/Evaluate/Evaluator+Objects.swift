@@ -1,6 +1,6 @@
 extension Evaluator {
-    /// Checks an object in one pass. Finds each member in the table by its name, runs its program, and sets its bit if
-    /// the member is required.
+    /// Returns true if an object passes. Visits the members once: finds each member in the table by its name, runs its
+    /// program, and sets its bit if the member is required.
     mutating func members(_ table: UnsafePointer<ObjectTable>, _ node: Node) -> Bool {
         let size = Access.size(ofObject: node)
         guard size >= Int(table.pointee.minimum), size <= Int(table.pointee.maximum), spend(members: size) else {
@@ -44,19 +44,19 @@ extension Evaluator {
         return seen & table.pointee.required == table.pointee.required
     }
 
-    /// Runs a program that consists of one object table.
+    /// Runs a program that consists of one object table. Returns true if the value is an object and passes.
     @inline(__always) mutating func nested(object program: UInt32, _ node: Node) -> Bool {
         guard node.kind == .object, enter() else { return false }
         return leave(members(plan.row(plan.code(program).pointee.a), node))
     }
 
-    /// Runs a program that consists of one array table.
+    /// Runs a program that consists of one array table. Returns true if the value is an array and passes.
     @inline(__always) mutating func nested(array program: UInt32, _ node: Node) -> Bool {
         guard node.kind == .array, enter() else { return false }
         return leave(elements(plan.row(plan.code(program).pointee.a), node))
     }
 
-    /// Runs a program that consists of one switch.
+    /// Runs a program that consists of one switch. Returns true if the value passes.
     @inline(__always) private mutating func nested(switch program: UInt32, _ node: Node) -> Bool {
         guard enter() else { return false }
         return leave(select(plan.code(program).pointee, node))
@@ -75,8 +75,8 @@ extension Evaluator {
         return spend(size)
     }
 
-    /// Checks a member whose name is not in the table: first with the patterns, then with the program for other
-    /// members.
+    /// Returns true if a member passes whose name is not in the table. Its value must pass the programs of all matching
+    /// patterns, and the program for other members if no pattern exempts it.
     @inline(never) private mutating func other(_ table: UnsafePointer<ObjectTable>, _ entry: Entry) -> Bool {
         let value = Access.value(of: entry)
         if table.pointee.patternCount == 0 { return check(table.pointee.additional, value) }
@@ -91,8 +91,8 @@ extension Evaluator {
         return isCovered || check(table.pointee.additional, value)
     }
 
-    /// Checks an object by looking up each name of the table. Used when the schema allows other members and the object
-    /// has many more members than the table.
+    /// Returns true if an object passes. Looks up each name of the table in the object. Used when the schema allows
+    /// other members and the object has many more members than the table.
     @inline(never) private mutating func lookups(_ table: UnsafePointer<ObjectTable>, _ node: Node) -> Bool {
         let slots = plan.row(table.pointee.members.first, as: Slot.self)
         for position in 0...Int(table.pointee.members.mask) {

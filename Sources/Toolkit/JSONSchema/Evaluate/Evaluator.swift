@@ -14,7 +14,7 @@ struct Evaluator<Access: PlanAccess> {
     /// The marks of the innermost value whose evaluated parts are tracked; nil when none are tracked.
     var marks: UnsafeMutablePointer<Marks>?
 
-    /// Runs the program of the root value.
+    /// Runs the program of the root value. Returns true if the value passes.
     @inline(__always) mutating func begin(_ program: UInt32, _ way: MatchStrategy, _ node: Node) -> Bool {
         way == .object ? nested(object: program, node) : run(program, node)
     }
@@ -55,7 +55,8 @@ struct Evaluator<Access: PlanAccess> {
         return false
     }
 
-    /// Runs a program on a value. A program of a single leaf runs inline.
+    /// Runs a program on a value. Returns true if the value passes. A program that is a single leaf (a check without
+    /// calls) runs inline.
     @inline(__always) mutating func check(_ program: UInt32, _ node: Node) -> Bool {
         let first = plan.code(program)
         return first.pointee.isSimple ? Self.leaf(plan, first, node) : run(program, node)
@@ -84,8 +85,8 @@ struct Evaluator<Access: PlanAccess> {
         }
     }
 
-    /// Runs the less frequent instructions. They are in a separate function, so that the code for the frequent
-    /// instructions is small.
+    /// Runs one of the less frequent instructions. Returns true if the value passes. The function is separate, so that
+    /// the code for the frequent instructions is small.
     @inline(never) private mutating func choose(_ now: Instruction, _ node: Node) -> Bool {
         switch now.operation {
         case .required: return node.kind != .object || hasAll(node, now.a, now.b)
@@ -114,8 +115,8 @@ struct Evaluator<Access: PlanAccess> {
         }
     }
 
-    /// Matches a pattern and counts steps, because matching thousands of patterns with a long text would otherwise not
-    /// be limited.
+    /// Returns true if a text matches a pattern. Counts steps, because matching thousands of patterns with a long text
+    /// would otherwise not be limited.
     @inline(never) mutating func matches(_ pattern: UInt32, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard spend(text.count >> 4) else { return false }
         let matcher = plan.row(pattern, as: Unmanaged<Pattern>.self)
@@ -129,7 +130,7 @@ struct Evaluator<Access: PlanAccess> {
         return Format(rawValue: UInt8(truncatingIfNeeded: number)).map { $0.accepts(text) } ?? true
     }
 
-    /// Checks the content keywords of a text and counts one step for each byte.
+    /// Returns true if a text satisfies the content keywords. Counts one step for each byte.
     @inline(never) private mutating func isContent(_ requirement: UInt32, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard spend(text.count) else { return false }
         return Content.accepts(text, requirement)

@@ -35,7 +35,7 @@ struct Marks {
 }
 
 extension Evaluator {
-    /// Runs an instruction that sets or checks marks.
+    /// Runs an instruction that sets or checks marks. Returns true if the value passes.
     @inline(never) mutating func marking(_ now: Instruction, _ node: Node) -> Bool {
         switch now.operation {
         case .region: return region(now, node)

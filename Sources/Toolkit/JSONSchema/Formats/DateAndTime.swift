@@ -16,8 +16,8 @@ extension Format {
         return scanner.parseDate() && scanner.skipLetter("T") && scanner.parseTime() && scanner.isAtEnd
     }
 
-    /// Checks a duration. The grammar allows no gaps between units: years and days require months between them, so
-    /// `P1Y2D` is rejected.
+    /// Returns true for a valid duration. The grammar allows no gaps between units: years and days require months
+    /// between them, so `P1Y2D` is rejected.
     static func isDuration(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         var scanner = Scanner(text)
         guard scanner.skipLetter("P") else { return false }

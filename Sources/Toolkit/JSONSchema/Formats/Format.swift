@@ -90,7 +90,7 @@ extension Format {
 }
 
 extension Format {
-    /// Checks a textual UUID (RFC 4122) of any version and variant.
+    /// Returns true for a textual UUID (RFC 4122) of any version and variant.
     static func isUUID(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard text.count == 36 else { return false }
         return text.indices.allSatisfy { index in

@@ -19,7 +19,7 @@ extension Format {
         return scanner.isAtEnd
     }
 
-    /// Checks a label of letters, digits and hyphens, without a hyphen at either end.
+    /// Returns true for a label of letters, digits and hyphens, without a hyphen at either end.
     static func isPlainLabel(_ label: UnsafeBufferPointer<UInt8>) -> Bool {
         guard (1...63).contains(label.count), label.first != UInt8(ascii: "-"), label.last != UInt8(ascii: "-") else {
             return false
@@ -56,8 +56,8 @@ extension IDNA {
             obeysBidiRule = Format.ByteSet.letters.contains(bytes[0])
         }
 
-        /// Parses an A-label. The Punycode after `xn--` must be the canonical encoding of the decoded text (RFC 5891
-        /// section 5.4).
+        /// Parses an A-label. Returns nil for any other text, also if the Punycode after `xn--` is not the canonical
+        /// encoding of the decoded text (RFC 5891 section 5.4).
         init?(aLabel bytes: UnsafeBufferPointer<UInt8>) {
             guard Format.isPlainLabel(bytes), hasALabelPrefix(bytes) else { return nil }
             let code = UnsafeBufferPointer(rebasing: bytes[4...])
@@ -69,7 +69,7 @@ extension IDNA {
             self = label
         }
 
-        /// Parses a U-label, which contains unencoded characters.
+        /// Parses a U-label, which contains unencoded characters. Returns nil for any other text.
         init?(uLabel bytes: UnsafeBufferPointer<UInt8>, inNormalForm: Bool) {
             let label: Label? = withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Label.capacity) { scalars in
                 var scanner = Format.Scanner(bytes)

@@ -21,7 +21,8 @@ extension Format.Scanner {
         return true
     }
 
-    /// Skips a number from 0 to 255. Leading zeros are rejected, because some parsers interpret them as octal.
+    /// Skips a number from 0 to 255. Returns false for any other text. Leading zeros are rejected, because some parsers
+    /// interpret them as octal.
     private mutating func skipOctet() -> Bool {
         let start = offset
         let width = skip(.digits)

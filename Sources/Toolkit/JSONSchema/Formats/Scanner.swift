@@ -23,7 +23,8 @@ extension Format {
             return true
         }
 
-        /// Skips a letter in upper or lower case. `capital` is the upper-case letter.
+        /// Skips a letter in upper or lower case. `capital` is the upper-case letter. Returns false and skips nothing
+        /// if another character follows.
         mutating func skipLetter(_ capital: Unicode.Scalar) -> Bool {
             guard offset < bytes.count, UInt32(bytes[offset] & 0xDF) == capital.value else { return false }
             offset += 1
@@ -56,7 +57,7 @@ extension Format {
             return number
         }
 
-        /// Skips a percent sign and two hexadecimal digits.
+        /// Skips a percent sign and two hexadecimal digits. Returns false and skips nothing if they do not follow.
         mutating func skipPercentTriplet() -> Bool {
             guard bytes.count - offset >= 3, bytes[offset] == UInt8(ascii: "%"),
                 ByteSet.hexadecimal.contains(bytes[offset + 1]), ByteSet.hexadecimal.contains(bytes[offset + 2])

@@ -35,8 +35,8 @@ extension Format {
         return scanner.accept("}")
     }
 
-    /// Skips a variable: a name whose parts are separated by dots, which may be followed by `*` or by a length below
-    /// 10,000.
+    /// Skips a variable: a name whose parts are separated by dots, optionally followed by `*`, or by a colon and a
+    /// length below 10,000. Returns false for an invalid variable.
     private static func skipVariable(_ scanner: inout Scanner) -> Bool {
         repeat {
             guard skipNamePart(&scanner) else { return false }

@@ -56,7 +56,8 @@ extension Format {
             return ByteSet("/?#").contains(next)
         }
 
-        /// Skips an IP literal in brackets: an IPv6 address or an address of a future version (RFC 3986).
+        /// Skips an IP literal in brackets: an IPv6 address or an address of a future version (RFC 3986). Returns false
+        /// for any other text.
         private mutating func skipLiteral() -> Bool {
             guard scanner.accept("[") else { return false }
             let end = scanner.distance(to: "]")

@@ -69,7 +69,7 @@ struct Instruction: BitwiseCopyable {
     var operation: Operation
     /// True for the last instruction of a program.
     var isLast = false
-    /// True for a program of a single leaf.
+    /// True for the instruction of a program that consists of a single leaf (a check without calls).
     var isSimple = false
     var isTyped = false
     var a: UInt32 = 0

@@ -41,7 +41,7 @@ struct PlanBase: @unchecked Sendable {
     @inline(__always) func code(_ program: UInt32) -> UnsafePointer<Instruction> { row(program) }
 }
 
-/// The tables of a plan while it is built. Until `place`, operands are row numbers and not offsets.
+/// The tables of a plan while it is built. Operands are row numbers until ``place(by:)`` converts them into offsets.
 struct PlanTables {
     var code: [Instruction] = []
     var slots: [Slot] = []
@@ -51,7 +51,7 @@ struct PlanTables {
     var contains: [ContainsRow] = []
     /// The programs of tuple elements.
     var programs: [UInt32] = []
-    /// Lists of required names, as numbers of texts.
+    /// Lists of required names. Each name is a row number in `texts`.
     var lists: [UInt32] = []
     var branches: [Branch] = []
     var switches: [SwitchTable] = []

@@ -1,11 +1,12 @@
 /// The numbers of the two programs at the start of every plan: one accepts every value, and the other rejects every
-/// value. In the finished block, programs are offsets; the offset of the first program is also zero.
+/// value. The finished block contains offsets instead of program numbers. The offset of the first program is also zero.
 enum Programs {
     static let pass: UInt32 = 0
     static let fail: UInt32 = 1
 }
 
-/// A name or string in a plan. Nearly all comparisons need only the length and the two words.
+/// A name or string in a plan. Nearly all comparisons need only the length and `words`, which contains the first and
+/// last eight bytes of the text.
 struct PlanText: BitwiseCopyable {
     var words = NameWords()
     var length: UInt32 = .max

@@ -115,7 +115,8 @@ extension ViolationCollector {
         return nil
     }
 
-    /// Returns the members for which a rule, or a rule to which it refers, lists values, with these values.
+    /// Returns the members for which a rule, or a rule to which it refers by `$ref` or `allOf`, lists the allowed
+    /// values (`const`, `enum`), each with these values.
     private func listedMembers(_ rule: Rule) -> [Name: [JSONValue]] {
         var listed: [Name: [JSONValue]] = [:]
         var waiting = [rule]

@@ -32,8 +32,8 @@ extension ViolationCollector {
         }
     }
 
-    /// Returns the number of comparisons with names and patterns of the schema for an object with this number of
-    /// members.
+    /// Returns the number of names and patterns of a keyword that are compared with an object with this number of
+    /// members. Each pattern counts once for each member.
     private static func names(in requirement: KeywordRequirement, for members: Int) -> Int {
         switch requirement {
         case .properties(let known): known.count
@@ -102,8 +102,8 @@ extension ViolationCollector {
         return NameSuggester(knownNames(rule).subtracting(given).sorted().lazy.map(\.text))
     }
 
-    /// Returns the names of members in a rule, and in the rules that it applies to the same value. Collecting them
-    /// reduces the number of remaining comparisons.
+    /// Returns the names of members in a rule, and in the rules that it applies to the same value. Subtracts the cost
+    /// of collecting the names from `comparisons`.
     private mutating func knownNames(_ rule: Rule) -> Set<Name> {
         var names: Set<Name> = []
         var waiting = [rule]

@@ -20,10 +20,12 @@ public enum Base64 {
     /// text, also if it contains white space or if unused bits of the last digit are set.
     public static func decode(_ text: String) -> [UInt8]? { decode(text[...].utf8, standardValues) }
 
-    /// Decodes a part of a text, such as the part after a prefix, in the standard alphabet.
+    /// Decodes a part of a text, such as the part after a prefix, in the standard alphabet. Returns `nil` in the same
+    /// cases as ``decode(_:)``.
     static func decode(_ text: Substring) -> [UInt8]? { decode(text.utf8, standardValues) }
 
-    /// Decodes a text in the URL alphabet, with the same rules as ``decode(_:)``.
+    /// Decodes a text in the URL alphabet. The rules are the same as for the standard alphabet; `nil` for any other
+    /// text.
     public static func decodeURL(_ text: String) -> [UInt8]? { decode(text[...].utf8, urlValues) }
 
     private static func encode(_ bytes: [UInt8], _ alphabet: [UInt8], padded: Bool) -> String {

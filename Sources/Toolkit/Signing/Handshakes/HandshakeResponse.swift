@@ -69,8 +69,8 @@ public enum Handshakes {
         return .echo(challenge)
     }
 
-    /// Responds to X's verification request, `GET ?crc_token=…`, with the HMAC of the token. Returns `nil` for any
-    /// other request.
+    /// Responds to the verification request of the service X (formerly Twitter), `GET ?crc_token=…`, with the HMAC of
+    /// the token. Returns `nil` for any other request.
     ///
     /// Anyone can send this request and thus obtain a signature of a token. The caller must therefore reject every post
     /// whose body satisfies `isToken`.
@@ -83,8 +83,8 @@ public enum Handshakes {
             contentType: "application/json", body: #"{"response_token":"sha256=\#(Base64.encode(code))"}"#)
     }
 
-    /// Returns true when the bytes could be a token of X: 1 to 128 characters of Base64, in the standard or URL
-    /// alphabet. False for every JSON object, array or string.
+    /// Returns true when the bytes could be a `crc_token` of the service X: 1 to 128 characters of Base64, in the
+    /// standard or URL alphabet. False for every JSON object, array or string.
     public static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
         (1...128).contains(bytes.count)
             && bytes.allSatisfy { byte in

@@ -61,7 +61,8 @@ struct TwilioScheme: SignatureScheme {
         return signed
     }
 
-    /// Orders fields by the bytes of name and value, because Swift orders strings differently.
+    /// Returns true if `left` comes before `right`. Fields are ordered by the bytes of name and value, because Swift
+    /// orders strings differently.
     private static func isBefore(_ left: SignedMessage.Field, _ right: SignedMessage.Field) -> Bool {
         if left.name.utf8.elementsEqual(right.name.utf8) {
             return left.value.utf8.lexicographicallyPrecedes(right.value.utf8)

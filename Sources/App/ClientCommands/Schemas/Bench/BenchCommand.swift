@@ -78,7 +78,7 @@ struct CompileTime {
     }
 }
 
-/// The duration and the number of samples.
+/// The minimum CPU time of one sample in nanoseconds, and the number of samples.
 struct Sampling {
     let nanoseconds: Int
     let count: Int
@@ -146,7 +146,7 @@ private struct BenchResult {
 }
 
 extension Double {
-    /// The number with three decimals, which is the precision of a CPU clock.
+    /// The number as JSON with three decimals, which is the precision of a CPU clock.
     fileprivate var asJSON: JSONText {
         let thousandths = Int((self * 1_000).rounded())
         let digits = String(thousandths % 1_000 + 1_000).dropFirst()

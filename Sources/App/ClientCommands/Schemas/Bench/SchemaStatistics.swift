@@ -47,7 +47,8 @@ struct SampledTime {
     }
 }
 
-/// The costs of a schema for documents: of parsing, of validating, and of both together.
+/// The measured costs of checking documents with a schema: the CPU time for parsing, for validating, and for both
+/// together, and the number of allocations.
 struct SchemaStatistics {
     let parse: SampledTime
     let validate: SampledTime
@@ -55,7 +56,7 @@ struct SchemaStatistics {
     /// One character for each document: `1` valid, `0` invalid, `p` rejected by the parser, `b` above a limit.
     let verdicts: String
     let bytes: Int
-    /// The number of allocations; nil when they cannot be counted.
+    /// The number of allocations for one document; nil when they cannot be counted.
     let allocations: Double?
 
     var times: [(name: String, time: SampledTime)] {
@@ -103,7 +104,7 @@ private struct Workload {
     private let values: [Held]
     private let borrowed: [Unmanaged<Held>]
     private let positions: [Int]
-    /// The verdicts of the rejected documents; zero for all others.
+    /// For each document that the parser rejected, the character of this verdict; zero for all other documents.
     let noVerdicts: [UInt8]
 
     init(_ schema: Schema, _ lines: [[UInt8]], _ reading: SchemaInputOptions) {

@@ -10,7 +10,8 @@ struct RunningGateway {
     /// True when a gateway is using the data directory; nil when there is no database.
     let isServed: Bool?
 
-    /// The lag of the planner, in seconds, above which the check warns. The lag of a working planner is far lower.
+    /// The number of seconds above which the check warns that the planner lags. The planner queues the webhook
+    /// deliveries of new events. The lag of a working planner is far lower.
     private static let lateSeconds = 60.0
 
     func results() async -> [CheckResult] {
@@ -89,7 +90,8 @@ struct RunningGateway {
     }
 }
 
-/// The metrics of a gateway, parsed from the Prometheus text format. Each metric has its largest value.
+/// The metrics of a gateway, parsed from the Prometheus text format. If a metric has several samples with different
+/// labels, only the largest value is stored.
 struct MetricsText {
     private var values: [String: Double] = [:]
 

@@ -20,7 +20,8 @@ extension Pattern {
     /// contained only once, even if several paths lead to it.
     struct StateSet {
         private let instructions: UnsafePointer<Instruction>
-        /// For each instruction, the generation in which it was last visited.
+        /// For each instruction, the value of `generation` when the instruction was last added. ``clear()`` begins a
+        /// new generation, so it need not reset this array.
         private let visits: UnsafeMutablePointer<Int32>
         private let open: UnsafeMutablePointer<Int32>
         private var generation: Int32 = 0
@@ -94,8 +95,8 @@ extension Pattern {
 }
 
 extension Pattern {
-    /// Follows all paths through a program at the same time, for patterns whose table would be too large. There is one
-    /// state set for each character, so the time is at most proportional to the size of the text times the size of the
+    /// Follows all paths through a program at the same time, for patterns whose table would be too large. Computes one
+    /// state set at each character, so the time is at most proportional to the size of the text times the size of the
     /// program.
     struct Simulation {
         let machine: Machine

@@ -113,7 +113,8 @@ extension Pattern.Search {
         return false
     }
 
-    /// Executes a run: a repetition of one class. It counts as one instruction, and one more for each 16 characters.
+    /// Executes a run: a repetition of one class. Returns false when there are too few characters of the class. A run
+    /// counts as one instruction, and one more for each 16 characters.
     private mutating func run(_ instruction: Pattern.Instruction, _ budget: inout Int) -> Bool {
         var count: Int32 = 0
         defer { budget -= Int(count) / 16 }
@@ -150,7 +151,8 @@ extension Pattern.Search {
 
     // MARK: Groups
 
-    /// Matches a back reference. If the group has matched nothing yet, the reference matches the empty text.
+    /// Matches a back reference. Returns false when the text of the group does not follow. If the group has matched
+    /// nothing yet, the reference matches the empty text.
     private mutating func reference(_ instruction: Pattern.Instruction, _ budget: inout Int) -> Bool {
         let from = slots[Int(instruction.a)]
         let to = slots[Int(instruction.a) + 1]

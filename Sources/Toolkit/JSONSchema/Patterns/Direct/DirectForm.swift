@@ -55,8 +55,8 @@ extension Pattern {
             count = bytes.count
         }
 
-        /// The maximum length of a literal that is searched directly, because each position may require a comparison of
-        /// this length. The automaton is used for longer literals.
+        /// The maximum length in bytes of a literal that is searched directly, because each position may require a
+        /// comparison of this length. The automaton is used for longer literals.
         static let longestSearched = 32
 
         func occurs(in text: Text) -> Bool {

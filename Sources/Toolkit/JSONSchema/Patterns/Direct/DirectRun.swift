@@ -31,8 +31,8 @@ extension Pattern {
             self.inside = inside
         }
 
-        /// Consumes as many characters as possible. Backtracking is not needed, because the next piece never starts
-        /// with a character of the class.
+        /// Consumes as many characters as possible. Returns false when there are fewer than `least`. Backtracking is
+        /// not needed, because the next piece never starts with a character of the class.
         @inline(__always)
         func match(_ place: inout UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Bool {
             var count = 0

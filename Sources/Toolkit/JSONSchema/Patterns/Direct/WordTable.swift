@@ -186,7 +186,8 @@ extension ChainDraft.Part {
 }
 
 extension Pattern.Node {
-    /// The nodes of this sequence without groups that only group. They match the same texts.
+    /// The nodes of this sequence, in which each group, and each repetition of exactly one iteration, is replaced by
+    /// its content. They match the same texts.
     var flattened: [Pattern.Node] {
         switch self {
         case .empty: []

@@ -16,8 +16,8 @@ extension Pattern {
             case place(Label)
             /// Set the direction of the following nodes; true means backward.
             case turn(Bool)
-            /// Check the size of a repetition after an iteration was written, from the label to the current position.
-            /// There are `copies` iterations.
+            /// Check the size of a repetition, of which one iteration was just written between the label and the
+            /// current position. The repetition has `copies` iterations.
             case check(Label, copies: Int)
         }
 

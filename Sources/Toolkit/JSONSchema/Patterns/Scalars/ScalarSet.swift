@@ -10,7 +10,7 @@ extension Pattern {
         /// The characters of `\w` and of word boundaries (`\b`). They are only ASCII, because the `i` flag is not
         /// supported.
         static let words = ScalarSet([0x30...0x39, 0x41...0x5A, 0x5F...0x5F, 0x61...0x7A])
-        /// The white space characters of `\s`: WhiteSpace and LineTerminator (ECMA-262, 12.2 and 12.3).
+        /// The white space characters, which `\s` matches: WhiteSpace and LineTerminator (ECMA-262, 12.2 and 12.3).
         static let apps = ScalarSet([
             0x09...0x0D, 0x20...0x20, 0xA0...0xA0, 0x1680...0x1680, 0x2000...0x200A, 0x2028...0x2029, 0x202F...0x202F,
             0x205F...0x205F, 0x3000...0x3000, 0xFEFF...0xFEFF,
