@@ -6,7 +6,7 @@ import Testing
 @testable import ChatCore
 
 @Suite("The text of a message that is marked as deleted", .timeLimit(.minutes(2))) struct DeletedTextTests {
-    /// A message by ana that says `secret`, mentions ben, was edited and reported, and is marked as deleted by another
+    /// A message by ana that says `secret`, also in its metadata, mentions ben, was edited and reported, and is marked as deleted by another
     /// user.
     private static func with(
         deletedBy user: String, _ body: @escaping @Sendable (ChatAccess, Timetoken) async throws -> Void
@@ -15,7 +15,8 @@ import Testing
             try await chat.make("room", .public, operators: ["mod"])
             try await chat.join("ana", "ben", "mod")
             let message = EventDraft.message(
-                channel: "room", data: json(#"{"text":"secret one"}"#), user: "ana", meta: nil)
+                channel: "room", data: json(#"{"text":"secret one"}"#), user: "ana",
+                meta: json(#"{"note":"secret"}"#))
             let sent = try await chat.post(message, MessageLinks(mentions: .users(["ben"]))).events[0].event.timetoken
             _ = try await chat.of("ana").edit(sent, in: "room", to: .text(json(#""secret two""#)), by: nil)
             _ = try await chat.of("ben").report(sent, in: "room", for: "rude", by: nil)
@@ -62,6 +63,7 @@ import Testing
             let events = try await chat.of("ben").history([request])[0].items
             #expect(events.map(\.type) == ["message.created", "message.updated", "message.deleted"])
             #expect(events[0].timetoken == sent && events[0].data == .null && events[0].user == "ana")
+            #expect(events[0].meta == nil)
             #expect(events[1].value?["message"]?["timetoken"]?.string == sent.description)
             #expect(events[1].value?["message"]?["data"]?.isNull == true)
             #expect(events[1].value?["changes"]?.elements?.isEmpty == true)
@@ -85,6 +87,7 @@ import Testing
             for reader in [chat, chat.of("ana"), chat.of("ben")] {
                 let events = try await caughtUp(reader)
                 #expect(!events.contains { $0.data.description.contains("secret") })
+                #expect(!events.contains { $0.meta?.description.contains("secret") ?? false })
             }
             var wire = chat
             wire.showsDeletedTexts = true

@@ -129,12 +129,15 @@ extension Event {
     fileprivate var withoutText: Event {
         var draft = draft
         draft.wire = nil
-        draft.data =
-            if isNamedOnly {
-                data.replacing { name, value in name == "last_message" ? .null : value }
-            } else {
-                Self.copies.contains(type) ? Self.withoutText(data) : .null
-            }
+        if isNamedOnly {
+            draft.data = data.replacing { name, value in name == "last_message" ? .null : value }
+        } else if Self.copies.contains(type) {
+            draft.data = Self.withoutText(data)
+        } else {
+            draft.data = .null
+            // The metadata of a message may contain a quoted text and the names of mentioned users.
+            draft.meta = nil
+        }
         return Event(timetoken: timetoken, draft: draft)
     }
 
