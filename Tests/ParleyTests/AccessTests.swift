@@ -100,9 +100,10 @@ import Testing
     @Test(
         "of something that is no gateway is reported by its status",
         arguments: [
-            (502, "<html>bad</html>", "answered with status 502"), (301, "", "redirect"),
+            (502, "<html>bad</html>", "responded with status 502"), (301, "", "redirect"),
             (404, "not found", "PARLEY_URL"),
-            (401, "", "PARLEY_KEY"), (500, "{}", "answered with status 500"), (500, "[1]", "answered with status 500"),
+            (401, "", "PARLEY_KEY"), (500, "{}", "responded with status 500"),
+            (500, "[1]", "responded with status 500"),
         ])
     func foreign(_ status: Int, _ body: String, _ part: String) {
         #expect(ProblemDescription.failure(status: status, body: Array(body.utf8)).message.contains(part))

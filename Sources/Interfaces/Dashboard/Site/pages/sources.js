@@ -274,7 +274,7 @@ function editor(source, isNew, done) {
           mapping: parsed(mapping, "The mapping"),
           description,
           ...(secret && { secrets: [secret] }),
-          ...(options.trim() && { scheme_options: parsed(options, "The settings") }),
+          ...(options.trim() && { scheme_options: parsed(options, "The text in 'Options of the scheme'") }),
         });
         done(id);
       },
