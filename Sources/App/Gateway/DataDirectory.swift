@@ -39,8 +39,9 @@ struct DataDirectory {
         try close()
     }
 
-    /// Gives the data directory the mode 0700 if this account owns it. A directory of another account may be readable
-    /// by its group, because container volumes are shared in this way (`fsGroup`).
+    /// Sets the mode of the data directory to 0700 if other accounts have access to it, this account owns it (or is
+    /// root), and it is empty or has a database. A directory of another account may be readable by its group, because
+    /// container volumes are shared in this way (`fsGroup`). Throws for any other directory that is open to others.
     private func close() throws(SettingError) {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & 0o077 != 0 else { return }

@@ -35,7 +35,7 @@ final class LibraryKey: @unchecked Sendable {
         self.init(owning: key)
     }
 
-    /// The type of the key: `EVP_PKEY_RSA` or another of these constants.
+    /// The type of the key as an OpenSSL constant, such as `EVP_PKEY_RSA`.
     var kind: Int32 { EVP_PKEY_get_base_id(key) }
 
     /// The size of the key in bits. For RSA, this is the size of the modulus.

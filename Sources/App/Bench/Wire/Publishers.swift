@@ -5,9 +5,9 @@ import Locking
 /// The publishing connections. Each connection sends one request at a time.
 final class Publishers {
     let acknowledgement = Histogram()
-    /// The number of requests that the server has accepted. The next property is the number of requests that it has
-    /// rejected.
+    /// The number of requests that the server has accepted.
     private(set) var accepted = 0
+    /// The number of requests that the server has rejected.
     private(set) var refused = 0
     private(set) var lastRefusal = 0
     private(set) var underWay = 0

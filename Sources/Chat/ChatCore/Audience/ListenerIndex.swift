@@ -17,9 +17,10 @@ struct ListenerIndex {
     /// the changes of memberships since the first of these reads began.
     private var loads = 0
     private(set) var recent: [MembershipEvent] = []
-    /// The number of entries for users and channels, including entries whose weakly referenced object is released.
-    /// `fresh` is the number of entries added since the last sweep, which removes such entries.
+    /// The number of entries for users and channels. It includes entries whose object no longer exists, until a sweep
+    /// removes them.
     private var count = 0
+    /// The number of entries added since the last sweep.
     private var fresh = 0
     /// The memberships of users for whom a selection was requested recently, oldest request first. They stay in memory
     /// so that a series of polls does not read the store each time.

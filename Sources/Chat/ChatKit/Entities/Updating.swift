@@ -69,7 +69,8 @@ extension Membership {
     }
 }
 
-/// Repeats an update, up to ten times in all, while other clients change the record.
+/// Runs an update, and repeats it while it fails with `.stale` because another client changed the record; at most ten
+/// attempts.
 private func retrying<Value>(_ work: () async throws(ChatError) -> Value) async throws(ChatError) -> Value {
     var tries = 1
     while true {

@@ -36,7 +36,8 @@ struct PageCache {
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// The newest cached page that continues from a stream's position; nil when there is none.
+    /// The newest cached page that begins at or before a stream's position and ends after it, if no event was deleted
+    /// since the page was read (`deletions`) and the page has not expired; nil when there is none.
     func entry(of feed: StreamFeed, after position: Timetoken, deletions: UInt64, now: Timetoken) -> Entry? {
         entries[ObjectIdentifier(feed)]?.last { entry in
             entry.page.after <= position && position < entry.page.position && entry.deletions == deletions

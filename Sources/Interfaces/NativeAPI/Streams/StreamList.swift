@@ -55,7 +55,7 @@ extension LiveStreams {
 
     /// Returns true when the caller may see and change a stream. A credential covers its own streams. A credential with
     /// the scope `manage` also covers the streams of the app whose selection it may read. A device's stream follows its
-    /// user into any channel, so such a stream requires a credential that covers all channels.
+    /// user into any channel, so such a stream requires a credential for all channels and all types.
     private func isShown(_ stream: LiveStream, to caller: Caller) -> Bool {
         let owner = stream.owner.caller
         guard stream.connection.isOpen, owner.app == caller.app else { return false }

@@ -82,7 +82,8 @@ struct Discriminator {
         return nil
     }
 
-    /// The permitted strings of a member, and true if there is no other requirement on the member.
+    /// The strings that a branch of a choice permits as the value of a member. `isAll` is true if the branch requires
+    /// nothing else of a string there.
     private struct Strings {
         let names: [Name]
         let isAll: Bool
