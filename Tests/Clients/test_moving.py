@@ -124,7 +124,7 @@ def test_a_keyset_arrives_as_it_was(source, target, secret):
     # The access manager is on: only who signs reads everything.
     source.gateway.call("PATCH", "/v1/apps/demo", {"demand_tokens": True})
     keys = ["--publish-key", "demo", "--secret-key", secret, "--channel", "named only"]
-    assert "refuses (403)" in subprocess.run(
+    assert "rejected the request (403)" in subprocess.run(
         [BINARY, "export", "pubnub", *options(source)], capture_output=True, text=True, timeout=60).stderr
     told = parley(target, "import", "pubnub", *options(source, *keys, "--replace"))
     assert told == "1 channel, 1 group, 2 memberships, 66 messages, 1 restriction, 2 users, 1 already present, 0 rejected\n"
