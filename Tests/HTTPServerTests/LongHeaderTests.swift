@@ -43,6 +43,20 @@ import Testing
         }
     }
 
+    @Test("is read with many cookies, which take much memory, also in pieces", arguments: [40, 200, 600])
+    func cookies(_ number: Int) async throws {
+        try await withServer(routes: Self.routes) { server in
+            let cookies = "Cookie: " + (0..<number).map { "c\($0)" }.joined(separator: ",")
+            #expect(try server.wire().ask("GET", "/size/a", [cookies]).text == "7 0")
+            let wire = try server.wire()
+            let header = Array("GET /size/a HTTP/1.1\r\nHost: test\r\n\(cookies)\r\n\r\n".utf8)
+            for start in stride(from: 0, to: header.count, by: 300) {
+                wire.send(header[start..<min(start + 300, header.count)])
+            }
+            #expect(try wire.answer().text == "7 0")
+        }
+    }
+
     @Test("is read when it arrives in pieces, with its body", arguments: [20_000, 50_000])
     func pieces(_ length: Int) async throws {
         try await withServer(routes: Self.routes) { server in

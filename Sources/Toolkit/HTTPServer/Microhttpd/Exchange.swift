@@ -56,7 +56,7 @@ extension Exchange {
         path: UnsafePointer<CChar>, method: UnsafePointer<CChar>, version: UnsafePointer<CChar>
     ) -> MHD_Result {
         hasBegun = true
-        if !peer.partialHeader.isEmpty { peer.partialHeader = [] }
+        core.dropPartialHeader(of: peer)
         core.requestBegan()
         let headerSize = shim_connection_header_size(connection)
         var reader = RequestHeadParser(connection, version: version, size: headerSize)

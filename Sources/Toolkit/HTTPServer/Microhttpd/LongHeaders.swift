@@ -17,8 +17,9 @@ import Glibc
 /// for a header that does not fit.
 enum LongHeaders {
     /// The weight of a header above which its connection is moved. The weight is the number of bytes, plus 64 for each
-    /// line. The library needs 48 bytes of memory for each field.
-    static let weightLimit = 6 * 1024
+    /// line, semicolon and comma. The library needs 56 bytes of memory for each field and for each cookie, and copies the
+    /// field `Cookie`.
+    static let weightLimit = 4 * 1024
     /// True when libmicrohttpd calls the `recv` of this file. Otherwise all connections need memory for long headers.
     /// `Package.swift` determines whether the linker exports a program's `recv`.
     static let isPossible: Bool = {
@@ -28,17 +29,22 @@ enum LongHeaders {
 
     /// Returns the weight of the header that `bytes` begin with, and whether `bytes` contain the end of the header.
     static func weigh(_ bytes: UnsafeRawBufferPointer) -> (weight: Int, isComplete: Bool) {
-        guard let start = bytes.baseAddress else { return (0, false) }
-        var lines = 0
+        var parts = 0
         var lineStart = 0
-        while let end = memchr(start + lineStart, 0x0A, bytes.count - lineStart) {
-            lines += 1
-            let next = UnsafeRawPointer(end) - start + 1
-            // A line that is empty ends the header (RFC 9112, 2.1).
-            if lines > 1, next - lineStart == 2, bytes[lineStart] == 0x0D { return (next + 64 * lines, true) }
-            lineStart = next
+        for index in bytes.indices {
+            switch bytes[index] {
+            case 0x0A:
+                parts += 1
+                // A line that is empty ends the header (RFC 9112, 2.1). Empty lines may precede the request line.
+                if index - lineStart == 1, bytes[lineStart] == 0x0D, lineStart > 2 {
+                    return (index + 1 + 64 * parts, true)
+                }
+                lineStart = index + 1
+            case UInt8(ascii: ";"), UInt8(ascii: ","): parts += 1
+            default: break
+            }
         }
-        return (bytes.count + 64 * lines, false)
+        return (bytes.count + 64 * parts, false)
     }
 }
 
@@ -57,14 +63,23 @@ extension ServerCore {
         guard count > 0, flags & Socket.peek == 0, longHeaderDaemon != nil else { return count }
         let bytes = UnsafeRawBufferPointer(start: buffer, count: count)
         let header = LongHeaders.weigh(bytes)
-        if header.isComplete, header.weight <= LongHeaders.weightLimit { return count }
+        // The beginning of the header of some connection may have been read before.
+        if header.isComplete, header.weight <= LongHeaders.weightLimit, partialHeaders == 0 { return count }
         guard let peer = peers[descriptor], !peer.hasLongHeaders, peer.isReadingHeader else { return count }
+        if peer.partialHeader.isEmpty { partialHeaders += 1 }
         peer.partialHeader.append(contentsOf: bytes)
         guard peer.partialHeader.withUnsafeBytes({ LongHeaders.weigh($0).weight }) > LongHeaders.weightLimit,
             move(peer)
         else { return count }
         errno = ECONNRESET
         return -1
+    }
+
+    /// Drops the bytes of a header that is complete, or whose connection has ended.
+    func dropPartialHeader(of peer: HTTPConnection) {
+        guard !peer.partialHeader.isEmpty else { return }
+        peer.partialHeader = []
+        partialHeaders -= 1
     }
 
     /// Copies the bytes that were received before the connection was moved to this daemon into the buffer, and returns

@@ -115,6 +115,7 @@ extension ServerCore {
         peer.unwatch()
         peer.isAnswerHeld = false
         peers[peer.descriptor] = nil
+        dropPartialHeader(of: peer)
         if peer.hasLongHeaders {
             longHeaderConnections -= 1
             movedBytes[peer.descriptor] = nil

@@ -27,6 +27,8 @@ final class ServerCore: @unchecked Sendable {
     /// have enough memory for long headers from the start.
     var longHeaderDaemon: Daemon?
     var longHeaderConnections = 0
+    /// The number of connections that have a partial header (``HTTPConnection/partialHeader``).
+    var partialHeaders = 0
     /// The bytes of a header that were read before its connection was moved to ``longHeaderDaemon``, by descriptor.
     var movedBytes: [Int32: ArraySlice<UInt8>] = [:]
     var listener: Listener?
