@@ -92,6 +92,12 @@ import Testing
             wire.send("POST /body HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
             #expect(try wire.answer().text == "3")
             #expect(try wire.ask("GET", Self.target(30_000)).status == 414)
+            let next = try server.wire()
+            next.send("POST /body HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+            #expect(try next.answer().text == "0")
+            let cookies = "Cookie: " + (0..<600).map { "c\($0)" }.joined(separator: ",")
+            let refused = try next.ask("GET", "/size/a", [cookies])
+            #expect(refused.status == 431 && refused.text.hasPrefix("{"))
         }
     }
 }

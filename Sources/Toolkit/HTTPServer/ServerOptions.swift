@@ -19,7 +19,7 @@ public struct ServerOptions: Sendable {
     public struct Limits: Sendable {
         /// The maximum length of the request line, in bytes. A longer line is rejected with status 414.
         ///
-        /// On some plain connections, the line and the fields together are limited to about 12 KiB. These are
+        /// On some plain connections, the line and the fields together are limited to about 6 KiB. These are
         /// connections that have carried a chunked body, or a request that was sent before the response to the previous
         /// request.
         var requestLineBytes = 64 * 1024

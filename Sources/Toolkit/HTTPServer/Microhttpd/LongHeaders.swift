@@ -20,6 +20,8 @@ enum LongHeaders {
     /// line, semicolon and comma. The library needs 56 bytes of memory for each field and for each cookie, and copies the
     /// field `Cookie`.
     static let weightLimit = 4 * 1024
+    /// The maximum weight of a header on a connection that cannot be moved. A heavier one gets 414 or 431.
+    static let fixedWeightLimit = 6 * 1024
     /// True when libmicrohttpd calls the `recv` of this file. Otherwise all connections need memory for long headers.
     /// `Package.swift` determines whether the linker exports a program's `recv`.
     static let isPossible: Bool = {
@@ -68,9 +70,15 @@ extension ServerCore {
         guard let peer = peers[descriptor], !peer.hasLongHeaders, peer.isReadingHeader else { return count }
         if peer.partialHeader.isEmpty { partialHeaders += 1 }
         peer.partialHeader.append(contentsOf: bytes)
-        guard peer.partialHeader.withUnsafeBytes({ LongHeaders.weigh($0).weight }) > LongHeaders.weightLimit,
-            move(peer)
-        else { return count }
+        let weight = peer.partialHeader.withUnsafeBytes { LongHeaders.weigh($0).weight }
+        guard weight > LongHeaders.weightLimit else { return count }
+        if !move(peer) {
+            guard weight > LongHeaders.fixedWeightLimit else { return count }
+            // The library sends the header of its own response twice when cookies exceed its memory.
+            let hasLine = peer.partialHeader.contains(0x0A)
+            let limit = LongHeaders.fixedWeightLimit
+            peer.cut(saying: rawResponse(to: hasLine ? .headersTooLarge(limit: limit) : .targetTooLong(limit: limit)))
+        }
         errno = ECONNRESET
         return -1
     }
