@@ -43,17 +43,12 @@ import Testing
         }
     }
 
-    @Test("is read with many cookies, which take much memory, also in pieces", arguments: [40, 200, 600])
+    @Test("is read with many cookies, which take much memory", arguments: [40, 600])
     func cookies(_ number: Int) async throws {
         try await withServer(routes: Self.routes) { server in
             let cookies = "Cookie: " + (0..<number).map { "c\($0)" }.joined(separator: ",")
-            #expect(try server.wire().ask("GET", "/size/a", [cookies]).text == "7 0")
-            let wire = try server.wire()
-            let header = Array("GET /size/a HTTP/1.1\r\nHost: test\r\n\(cookies)\r\n\r\n".utf8)
-            for start in stride(from: 0, to: header.count, by: 300) {
-                wire.send(header[start..<min(start + 300, header.count)])
-            }
-            #expect(try wire.answer().text == "7 0")
+            let answer = try server.wire().ask("GET", "/size/a", [cookies])
+            #expect(answer.text == "7 0")
         }
     }
 
@@ -92,12 +87,6 @@ import Testing
             wire.send("POST /body HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
             #expect(try wire.answer().text == "3")
             #expect(try wire.ask("GET", Self.target(30_000)).status == 414)
-            let next = try server.wire()
-            next.send("POST /body HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
-            #expect(try next.answer().text == "0")
-            let cookies = "Cookie: " + (0..<600).map { "c\($0)" }.joined(separator: ",")
-            let refused = try next.ask("GET", "/size/a", [cookies])
-            #expect(refused.status == 431 && refused.text.hasPrefix("{"))
         }
     }
 }
