@@ -29,11 +29,13 @@ enum LongHeaders {
         return dlsym(nil, "recv") == unsafeBitCast(own, to: UnsafeMutableRawPointer.self)
     }()
 
-    /// Returns the weight of the header that `bytes` begin with, and whether `bytes` contain the end of the header.
+    /// Returns the weight of the header that `bytes` begin with, and whether `bytes` contain the end of the header. Reads
+    /// no further than ``fixedWeightLimit`` is exceeded, so that a body costs little.
     static func weigh(_ bytes: UnsafeRawBufferPointer) -> (weight: Int, isComplete: Bool) {
         var parts = 0
         var lineStart = 0
         for index in bytes.indices {
+            guard index + 64 * parts <= fixedWeightLimit else { break }
             switch bytes[index] {
             case 0x0A:
                 parts += 1
