@@ -12,7 +12,7 @@ extension PubNubAPI {
     func getSubscribe(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(2), service)
         let chat = chat(keyset, for: request)
-        let wanted = try await subscribeRequest(request, keyset, chat)
+        let wanted = try await SubscribeRequest(request, keyset, chat, polls, presenceTimeouts)
         guard wanted.cursor > .zero else {
             // The position is read before the user becomes present, so that a client that follows its own presence gets
             // its join event with the first poll.
@@ -51,17 +51,6 @@ extension PubNubAPI {
             formatter.ended()
             throw error
         }
-    }
-
-    /// Parses the parameters of a subscribe call. The duration of presence may come from an earlier request of the user.
-    private func subscribeRequest(
-        _ request: WireRequest, _ keyset: Keyset, _ chat: ChatAccess
-    ) async throws -> SubscribeRequest {
-        var wanted = try await SubscribeRequest(request, keyset, chat, polls)
-        if let user = wanted.user {
-            wanted.duration = presenceTimeouts.duration(request.heartbeat, of: UserID(user, in: keyset.app), limits)
-        }
-        return wanted
     }
 
     /// Returns the end of the log, or an earlier position if the subscriber follows the presence of channels that the

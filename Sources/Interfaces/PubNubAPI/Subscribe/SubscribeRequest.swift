@@ -9,7 +9,7 @@ struct SubscribeRequest: Sendable {
     let subscriber: Subscriber
     let user: String?
     /// The duration for which the user stays present after this request; see ``PresenceTimeouts``.
-    var duration: Duration
+    let duration: Duration
     /// The channels on which this request makes the user present.
     let place: PresenceTarget
     let states: [(channel: String, state: JSONText)]
@@ -22,7 +22,10 @@ struct SubscribeRequest: Sendable {
 
     /// - Throws: `WireError.unreadable` for an invalid name or cursor, and unless there are 1 to
     ///   `Limits.streamChannels` names; `.malformed` for an invalid filter.
-    init(_ request: WireRequest, _ keyset: Keyset, _ chat: ChatAccess, _ polls: LongPollTable) async throws {
+    init(
+        _ request: WireRequest, _ keyset: Keyset, _ chat: ChatAccess, _ polls: LongPollTable,
+        _ timeouts: PresenceTimeouts
+    ) async throws {
         let names = try request.names(3)
         let groupNames = request.list("channel-group")
         guard (1...chat.limits.streamChannels).contains(names.count + groupNames.count) else {
@@ -30,7 +33,6 @@ struct SubscribeRequest: Sendable {
         }
         cursor = try request.timetoken("tt") ?? .zero
         user = try request.user()
-        duration = request.heartbeat ?? chat.limits.presenceAge
         let filter = try request["filter-expr"].map { text throws(ChatError) in
             try Filter(text, dialect: .pubnub, limits: chat.limits)
         }
@@ -54,6 +56,10 @@ struct SubscribeRequest: Sendable {
             app: keyset.app, subscribeKey: keyset.record.subscribeKey, match: match, filter: filter)
         place = try PresenceTarget(names, held, chat.limits)
         states = place.states(request["state"], chat.limits)
+        // Last, so that a request with a fault does not change the timeout of its user.
+        duration =
+            user.map { timeouts.duration(request.heartbeat, of: UserID($0, in: chat.app), chat.limits) }
+            ?? chat.limits.presenceAge
     }
 }
 
