@@ -8,7 +8,7 @@ import Testing
         router.add(.get, "/hello") { _ in .text("hello") }
         router.add(.get, "/fixed") { _ in Response(status: 200, body: .fixed(StaticBytes("fixed text"))) }
         router.add(.get, "/later") { request in
-            try await Task.sleep(for: .milliseconds(1))
+            await ExchangeTests.otherThread()
             return .text("later " + (request.query["n"] ?? ""))
         }
         router.add(.get, "/target") { .text($0.target) }
@@ -33,6 +33,9 @@ import Testing
 
     struct Gone: Error { let secret: String }
 
+    /// Suspends the caller until a task on another thread has run.
+    private static func otherThread() async { await Task.detached {}.value }
+
     /// Yields `0 1 2 …`, each number as its own chunk.
     struct Counting: AsyncSequence, Sendable {
         typealias Element = [UInt8]
@@ -47,7 +50,7 @@ import Testing
 
             mutating func next() async throws -> [UInt8]? {
                 if next == counting.failsAt { throw Gone(secret: "x") }
-                if next % 2 == 1 { try await Task.sleep(for: .microseconds(100)) }
+                if next % 2 == 1 { await ExchangeTests.otherThread() }
                 guard next < counting.count else { return nil }
                 defer { next += 1 }
                 return Array("\(next) ".utf8)
@@ -228,6 +231,7 @@ import Testing
     @Test("asks for the next piece only when the client has room") func pieceBackPressure() async throws {
         let made = Observed(0)
         try await withServer { router, _ in
+            router.add(.get, "/hello") { _ in .text("hello") }
             router.add(.get, "/endless") { _ in
                 let endless = AsyncStream<[UInt8]>(unfolding: {
                     made.update { $0 += 1 }
@@ -239,11 +243,13 @@ import Testing
             let wire = try server.wire(receiveBuffer: 4096)
             wire.request("GET", "/endless")
             _ = try wire.take(100_000)
-            // Only as much as the kernel's buffers hold: the rest of "endless" is never produced.
+            // Only as much as the kernel's buffers hold: the rest of "endless" is never produced. Each response on the
+            // other connection is an iteration of the loop in which more could have been produced.
+            let other = try server.wire()
             var last = -1
             while last != made.value {
                 last = made.value
-                usleep(20_000)
+                for _ in 0..<20 { #expect(try other.ask("GET", "/hello").text == "hello") }
             }
             #expect(made.value < 200)
             wire.reset()
@@ -256,13 +262,12 @@ import Testing
         try await withServer { router, _ in
             router.add(.get, "/wait") { _ in
                 started.update { $0 += 1 }
-                do {
-                    try await Task.sleep(for: .seconds(60))
-                } catch {
-                    cancelled.update { $0 += 1 }
-                    throw error
-                }
-                return .text("never")
+                // Ends only with the cancellation of the task.
+                let (never, end) = AsyncStream.makeStream(of: Never.self)
+                for await _ in never {}
+                end.finish()
+                cancelled.update { $0 += 1 }
+                throw CancellationError()
             }
         } body: { server in
             let leaving = try server.wire()
