@@ -33,7 +33,7 @@ public final class JSONDocument: @unchecked Sendable {
             (tree, isExact) = try Self.parse(shortened ?? bytes, numbers: numbers, duplicates: duplicates)
         } catch {
             guard shortened != nil else { throw error }
-            // The positions in the error are those of the shortened text.
+            // The error has positions in the shortened text, so the whole text is parsed for its error.
             (tree, isExact) = try Self.parse(bytes, numbers: numbers, duplicates: duplicates)
         }
         if let member { json_object_del(tree, member) }
