@@ -115,8 +115,9 @@ final class HTTPConnection {
 
     /// The number of bytes that were read from the socket; nil when it is unknown.
     var readBytes: UInt64? {
-        // Bytes that arrive between the two calls would make the difference wrong.
-        for _ in 0..<4 {
+        // Bytes that arrive between the two calls would make the difference wrong. The arrivals end soon, because nobody
+        // reads meanwhile and the kernel's buffer is bounded. The number of attempts bounds the time if they do not.
+        for _ in 0..<1000 {
             let arrived = shim_tcp_bytes_received(descriptor)
             var unread: Int32 = 0
             guard ioctl(descriptor, UInt(FIONREAD), &unread) == 0 else { return nil }
