@@ -2,6 +2,7 @@ import ChatModel
 import ChatSupport
 import JSON
 import SQLiteEngine
+import TestSupport
 import Testing
 
 @testable import ChatCore
@@ -48,6 +49,26 @@ import Testing
             try await chat.makeChannel("lobby", .open, users: [], by: nil)
             #expect(try await chat.enter("ben", into: "lobby").count == 1)
         }
+    }
+
+    @Test("are hidden from a caller that reads them before the sweep and uses them after it")
+    func readBefore() async throws {
+        let engine = try await SQLiteEngine(
+            SQLiteEngineSettings(path: ":memory:", clock: .system, logger: ChatFixture.quiet))
+        let front = HeldEngine(engine, holding: .restriction)
+        let house = try await ChatFixture(on: engine, behind: front, clock: .system)
+        let chat = house.service.chat(for: ChatFixture.owner)
+        let presence = Task { await house.service.presence.run() }
+        try await establish(chat)
+        #expect(try await chat.delete(channel: "crew"))
+        async let refusal = chat.refusal(to: .being, of: "mallory", in: "crew")
+        await front.held.reached.wait(count: 1)
+        #expect(await chat.service.sweepDeleted())
+        #expect(chat.service.pendingDeletions.pending.isEmpty)
+        front.held.released.open()
+        #expect(try await refusal == nil)
+        presence.cancel()
+        await engine.close()
     }
 
     @Test("are visible to no caller before they are swept, and gone afterwards")

@@ -30,7 +30,7 @@ extension ChatService {
     private func sweep(_ channel: ChannelID) async throws(ChatError) {
         let key = CascadeDeletionRecord.key(channel.name, in: channel.app)
         guard let sweep = try await engine.directory.read(key).flatMap({ CascadeDeletionRecord($0) }) else {
-            return pendingDeletions.forget(channel, since: .distantFuture)
+            return pendingDeletions.complete(channel)
         }
         try await empty(channel)
         for kind in [RecordKind.membership, .restriction] { try await remove(kind, of: sweep, in: channel.app) }

@@ -5,11 +5,21 @@ import Locking
 /// from all readers.
 ///
 /// The list is nearly always empty. An entry that remains too long does no harm, because it hides only records that are
-/// older than the deletion.
+/// older than the deletion. Therefore the most recent completed deletions, 1,024 or more, still hide records: a caller
+/// may have read a record just before its removal and ask afterwards whether the record is hidden.
 final class PendingDeletions: Sendable {
+    private struct State: Sendable {
+        var pending: [ChannelID: Timetoken] = [:]
+        var completed = GenerationCache<ChannelID, Timetoken>(capacity: 2048)
+
+        mutating func complete(_ channel: ChannelID) {
+            if let since = pending.removeValue(forKey: channel) { completed.insert(since, for: channel) }
+        }
+    }
+
     private let mirror: RecordMirror
     private let directory: any Directory
-    private let channels = Lock<[ChannelID: Timetoken]>([:])
+    private let state = Lock(State())
     /// Signals that a deleted channel has records to remove.
     let changeSignal = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
@@ -43,24 +53,26 @@ final class PendingDeletions: Sendable {
     private func update(_ key: RecordKey, _ record: Record?) {
         let channel = ChannelID(key.id, in: key.app)
         let sweep = record.flatMap { CascadeDeletionRecord($0) }
-        channels.withLock { $0[channel] = sweep?.since }
-        if sweep != nil { changeSignal.continuation.yield() }
+        guard let sweep else { return complete(channel) }
+        state.withLock { $0.pending[channel] = sweep.since }
+        changeSignal.continuation.yield()
     }
 
     /// Returns true when a deleted channel with this name still has records to remove.
-    func concern(_ channel: ChannelID) -> Bool { channels.withLock { $0[channel] != nil } }
+    func concern(_ channel: ChannelID) -> Bool { state.withLock { $0.pending[channel] != nil } }
 
     /// Returns true when a record that last changed at `updated` belongs to a deleted channel with this name, and not
     /// to a newer channel with the same name.
     func hide(_ updated: Timetoken, of channel: ChannelID) -> Bool {
-        channels.withLock { channels in channels[channel].map { updated <= $0 } ?? false }
+        state.withLock { state in
+            (state.pending[channel] ?? state.completed.value(of: channel)).map { updated <= $0 } ?? false
+        }
     }
 
-    var pending: [ChannelID] { channels.withLock { Array($0.keys) } }
+    var pending: [ChannelID] { state.withLock { Array($0.pending.keys) } }
 
-    func forget(_ channel: ChannelID, since: Timetoken) {
-        channels.withLock { if let known = $0[channel], known <= since { $0[channel] = nil } }
-    }
+    /// Removes a channel from the pending ones. Does nothing when it is not pending.
+    func complete(_ channel: ChannelID) { state.withLock { $0.complete(channel) } }
 }
 
 extension PendingDeletions {
