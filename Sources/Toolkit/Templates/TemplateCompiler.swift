@@ -104,7 +104,9 @@ public struct TemplateCompiler {
         let array = reference(array?.string, at: "\(pointer)/\(member)")
         let name = name?.string ?? ""
         if name.isEmpty || name.contains("/") || name.contains("|") || isTaken(name) {
-            fault("\(pointer)/as", "pattern", "'as' must be a name that has no other meaning in the template")
+            fault(
+                "\(pointer)/as", "pattern",
+                "'as' must be a name that the template does not use yet, without '/' and '|'")
         }
         variables.append(name)
         defer { variables.removeLast() }

@@ -173,7 +173,7 @@ extension EventTypes {
         guard let record else { return nil }
         do throws(ChatError) {
             guard let version = SchemaVersion(record) else {
-                throw ChatError(.malformed, "its stored record cannot be read by this version of the gateway")
+                throw ChatError(.malformed, "this release of the gateway cannot read the stored schema version")
             }
             return CompiledVersion(number: number, schema: try storedCheck.compile(version.schema))
         } catch {

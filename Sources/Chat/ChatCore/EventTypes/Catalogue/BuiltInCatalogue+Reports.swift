@@ -114,7 +114,7 @@ extension BuiltInCatalogue {
                 }
                 """,
             accepts: [
-                #"{"event_type":"order.paid","schema_version":3,"reason":"its stored record cannot be read by this version of the gateway"}"#
+                #"{"event_type":"order.paid","schema_version":3,"reason":"this release of the gateway cannot read the stored schema version"}"#
             ],
             refuses: [#"{"event_type":"order.paid","schema_version":3}"#, #"{"reason":"unknown"}"#]),
         BuiltInType(
