@@ -208,6 +208,8 @@ public final class Event: Sendable {
     public var customType: String? { draft.customType }
     /// The readers that receive the event.
     public var audience: Audience { draft.audience }
+    /// The size of the event in bytes, as queues and buffers count it.
+    public var weight: Int { draft.weight }
 }
 
 /// The readers of an event on streams that are opened as a user's device. Stored with the event, never printed.

@@ -73,7 +73,7 @@ extension PollBatch {
     /// connections wait for the loop.
     public func printed<Answer: Sendable>(_ print: @Sendable (PollBatch) -> Answer) async -> Answer {
         var weight = 0
-        for event in events { weight += event.draft.weight }
+        for event in events { weight += event.weight }
         guard weight > Self.printedAtOnce else { return print(self) }
         return await asLongWork { print(self) }
     }

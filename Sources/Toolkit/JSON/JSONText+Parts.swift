@@ -7,6 +7,7 @@ extension JSONText {
         guard bytes.first == UInt8(ascii: "{") else { return nil }
         return bytes.withUnsafeBufferPointer { buffer in
             var members: [(name: String, value: JSONText)] = []
+            members.reserveCapacity(8)
             JSONSpans(bytes: buffer).members(from: 0) { name, value in
                 members.append((Self.name(buffer, name), JSONText(trusted: Array(buffer[value]))))
                 return true

@@ -21,7 +21,7 @@ public struct PollBatch: Sendable {
         var bytes = 0
         self.events = Array(
             events.prefix(limit).prefix { event in
-                defer { bytes += event.draft.weight }
+                defer { bytes += event.weight }
                 return bytes < Self.bytesMost
             })
         cursor = self.events.last?.timetoken ?? position
@@ -36,7 +36,7 @@ public struct PollBatch: Sendable {
         guard !included.isEmpty else { return }
         var bytes = 0
         let fitting = zip(events, included).prefix { event, included in
-            defer { bytes += event.draft.weight + included.text.count }
+            defer { bytes += event.weight + included.text.count }
             return bytes < Self.bytesMost
         }.count
         guard fitting < events.count else { return }

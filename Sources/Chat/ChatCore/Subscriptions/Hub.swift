@@ -159,7 +159,7 @@ extension Hub {
         var weight = 0
         var end = events.startIndex
         while end < events.endIndex, end - events.startIndex < Turn.events, weight < Turn.weight {
-            weight += events[end].draft.weight
+            weight += events[end].weight
             end += 1
         }
         return events[..<end]

@@ -35,7 +35,7 @@ public struct LiveEvent: Sendable {
     public var customMessageType: String? { event.customType }
 
     /// The size of the event in bytes, as queues count it.
-    package var weight: Int { event.draft.weight + (includedText?.count ?? 0) }
+    package var weight: Int { event.weight + (includedText?.count ?? 0) }
 
     /// The objects that the subscription requested with `include`; nil when it requested none.
     public var included: IncludedObjects? {

@@ -205,7 +205,7 @@ extension NativeAPI {
             event = Event(timetoken: event.timetoken, draft: draft)
         }
         let message = Message(sent: event, etag: outcome.messageETag)
-        let body = JSONText(capacity: event.draft.weight + 512) { message.print(to: &$0) }
+        let body = JSONText(capacity: event.weight + 512) { message.print(to: &$0) }
         return .json(
             body.bytes, status: emitRequest.status,
             headers: outcome.replayHeaders + emitRequest.location(of: event)

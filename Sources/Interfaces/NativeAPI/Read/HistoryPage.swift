@@ -98,5 +98,5 @@ struct HistoryPage: Sendable {
     }
 
     /// The approximate size of the printed page in bytes.
-    var weight: Int { events.reduce(128) { $0 + $1.draft.weight + 96 } }
+    var weight: Int { events.reduce(128) { $0 + $1.weight + 96 } }
 }

@@ -13,7 +13,7 @@ extension NativeAPI {
         let event = try await event(named: request.name("id"), caller)
         let included = try await chat.included(with: [event], inclusion)
         let shown = [event].shown(with: included)[0]
-        let envelope = JSONText(capacity: event.draft.weight + 160) { shown.print(to: &$0) }
+        let envelope = JSONText(capacity: event.weight + 160) { shown.print(to: &$0) }
         let tag = EntityTag.of(envelope.bytes)
         let headers = [("ETag", tag), ("Cache-Control", "private, no-cache")]
         return .json(envelope.bytes, headers: headers).unlessKnown(tag, to: request.headers)

@@ -198,13 +198,13 @@ private struct PendingEvents {
     /// Adds events. Returns false when their total weight then exceeds the maximum.
     mutating func append(_ new: [Event]) -> Bool {
         events += new
-        bytes += new.reduce(0) { $0 + $1.draft.weight }
+        bytes += new.reduce(0) { $0 + $1.weight }
         return bytes <= Self.mostBytes
     }
 
     mutating func removeFirst(_ read: [Event]) {
         events.removeFirst(read.count)
-        bytes -= read.reduce(0) { $0 + $1.draft.weight }
+        bytes -= read.reduce(0) { $0 + $1.weight }
     }
 
     mutating func clear() {

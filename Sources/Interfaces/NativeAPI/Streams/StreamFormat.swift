@@ -38,7 +38,7 @@ extension StreamFormat {
     ///
     /// - Parameter included: the objects included with the event; nil when the reader requested none.
     func frame(_ event: Event, with included: JSONText? = nil, hasID: Bool = true) -> [UInt8] {
-        let text = JSONText(capacity: event.draft.weight + 160 + (included?.count ?? 0)) { writer in
+        let text = JSONText(capacity: event.weight + 160 + (included?.count ?? 0)) { writer in
             event.printEnvelope(to: &writer, included: included)
         }
         let envelope = text.onOneLine().bytes

@@ -84,7 +84,7 @@ final class SubscribePrinter: Sendable {
     /// Prints the response. The position is printed first and without spaces. If one SDK cannot parse the response, it
     /// looks for its cursor in the first bytes.
     private static func text(_ batch: PollBatch, _ reader: Subscriber) -> [UInt8] {
-        JSONText(capacity: 64 + batch.events.reduce(0) { $0 + $1.draft.weight + 160 }) { writer in
+        JSONText(capacity: 64 + batch.events.reduce(0) { $0 + $1.weight + 160 }) { writer in
             writer.beginObject()
             writer.key("t")
             // The position of an empty log is zero. A client would send zero as the cursor of another handshake, in an

@@ -11,12 +11,12 @@ final class PassingEvents: Sendable {
 
         mutating func add(_ event: Event) {
             events.append(event)
-            bytes += event.draft.weight
+            bytes += event.weight
         }
 
         mutating func drop(above capacity: Int, olderThan edge: Timetoken) {
             while first < events.count, bytes > capacity || events[first].timetoken < edge {
-                bytes -= events[first].draft.weight
+                bytes -= events[first].weight
                 first += 1
             }
             // Expired entries are removed only when there are many, because each removal moves all remaining entries.

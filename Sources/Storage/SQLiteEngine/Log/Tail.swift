@@ -5,7 +5,7 @@ typealias Tail = ReplayBuffer<Commit>
 
 extension Commit: ReplayEntry {
     var position: UInt64 { watermark.rawValue }
-    var weight: Int { events.reduce(64) { $0 + $1.draft.weight } }
+    var weight: Int { events.reduce(64) { $0 + $1.weight } }
 }
 
 extension ReplayBuffer<Commit> {

@@ -101,7 +101,7 @@ extension TailIndex.State {
 
     private mutating func add(_ commit: Commit) {
         for event in commit.events[commit.events.index(after: end)...] {
-            bytes += event.draft.weight
+            bytes += event.weight
             events[event.channel, default: []].append(event)
             for echo in event.draft.echoes {
                 echoes[ChannelID(echo, in: event.channel.app), default: []].append(event)

@@ -361,7 +361,7 @@ extension Exchange {
     /// Adds the fields of CORS and `Strict-Transport-Security`, and reports the response to the router's observer.
     func finish(_ response: Response) -> Response {
         guard let head, let plan else { return response }
-        return core.router.finish(response, in: core.router.context(of: head, plan: plan))
+        return core.router.finish(response, to: head, plan: plan)
     }
 }
 

@@ -237,6 +237,11 @@ extension Router {
             corsHeaders: cors.origins == .none ? [] : cors.headers(for: head.headers))
     }
 
+    /// Finishes a response of a request whose header is still available.
+    func finish(_ response: Response, to head: Request.Head, plan: RoutePlan) -> Response {
+        finish(response, in: context(of: head, plan: plan))
+    }
+
     /// Adds the CORS fields to a response and reports the outcome to the observer. The request id and the other common
     /// fields are added when the response is formatted.
     func finish(_ response: Response, in context: Context) -> Response {

@@ -29,9 +29,11 @@ public struct JSONValue: @unchecked Sendable {
     /// The member with this name; `nil` when there is none or this is not an object.
     public subscript(name: String) -> JSONValue? {
         guard node.pointee.type == JSON_OBJECT else { return nil }
-        // A member's name cannot contain a NUL (jansson rejects it), and C would compare only the part before it.
-        guard !name.utf8.contains(0) else { return nil }
-        return json_object_get(node, name).map { JSONValue(document: document, node: $0) }
+        // Passing the String itself to C would copy it to the heap.
+        var name = name
+        return name.withUTF8 { name in
+            name.withMemoryRebound(to: CChar.self) { json_object_getn(node, $0.baseAddress, $0.count) }
+        }.map { JSONValue(document: document, node: $0) }
     }
 
     /// The element at `index`; `nil` when there is none or this is not an array.
