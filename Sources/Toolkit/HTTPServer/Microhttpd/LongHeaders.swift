@@ -33,38 +33,39 @@ enum LongHeaders {
     /// at most ``fixedWeightLimit`` bytes and one more, so that a body costs little.
     static func weigh(_ bytes: UnsafeRawBufferPointer) -> (weight: Int, isComplete: Bool) {
         let bytes = UnsafeRawBufferPointer(rebasing: bytes.prefix(fixedWeightLimit + 1))
-        let end = endOfHeader(bytes)
-        let header = UnsafeRawBufferPointer(rebasing: bytes.prefix(end ?? bytes.count))
-        return (header.count + 64 * separators(header), end != nil)
-    }
-
-    /// Returns the index after the empty line that ends a header (RFC 9112, 2.1); nil when there is none. Empty lines may
-    /// precede the request line.
-    private static func endOfHeader(_ bytes: UnsafeRawBufferPointer) -> Int? {
-        guard let base = bytes.baseAddress else { return nil }
+        var lines = 0
         var lineStart = 0
-        while let found = memchr(base + lineStart, 0x0A, bytes.count - lineStart) {
-            let lineEnd = UnsafeRawPointer(found) - base
-            if lineEnd - lineStart == 1, bytes[lineStart] == 0x0D, lineStart > 2 { return lineEnd + 1 }
+        while let lineEnd = bytes.firstIndex(of: 0x0A, from: lineStart) {
+            lines += 1
+            // A line that is empty ends the header (RFC 9112, 2.1). Empty lines may precede the request line.
+            if lineEnd - lineStart == 1, bytes[lineStart] == 0x0D, lineStart > 2 {
+                let header = UnsafeRawBufferPointer(rebasing: bytes.prefix(lineEnd + 1))
+                return (header.count + 64 * (lines + separators(header)), true)
+            }
             lineStart = lineEnd + 1
         }
-        return nil
+        return (bytes.count + 64 * (lines + separators(bytes)), false)
     }
 
-    /// Counts the line feeds, semicolons and commas, 16 bytes at a time.
+    /// The number of semicolons and commas.
     private static func separators(_ bytes: UnsafeRawBufferPointer) -> Int {
         var count = 0
-        var at = 0
-        while at + 16 <= bytes.count {
-            let part = bytes.loadUnaligned(fromByteOffset: at, as: SIMD16<UInt8>.self)
-            let marks = (part .== 0x0A) .| (part .== UInt8(ascii: ";")) .| (part .== UInt8(ascii: ","))
-            count += Int(SIMD16<UInt8>.zero.replacing(with: 1, where: marks).wrappedSum())
-            at += 16
-        }
-        for byte in bytes[at...] where byte == 0x0A || byte == UInt8(ascii: ";") || byte == UInt8(ascii: ",") {
-            count += 1
+        for separator in [UInt8(ascii: ";"), UInt8(ascii: ",")] {
+            var start = 0
+            while let found = bytes.firstIndex(of: separator, from: start) {
+                count += 1
+                start = found + 1
+            }
         }
         return count
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// The index of the first byte with this value, not before `start`; nil when there is none.
+    fileprivate func firstIndex(of byte: UInt8, from start: Int) -> Int? {
+        guard let base = baseAddress, let found = memchr(base + start, Int32(byte), count - start) else { return nil }
+        return UnsafeRawPointer(found) - base
     }
 }
 
