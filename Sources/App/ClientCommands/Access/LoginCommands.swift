@@ -11,10 +11,11 @@ struct LoginCommand: AsyncParsableCommand {
             parley login --url https://parley.example
             parley login --profile staging --url https://staging.example < staging-key
 
-            The command asks for the key, or reads it from the first line of the standard input, because process lists \
-            show arguments. It checks the key and saves it in $XDG_CONFIG_HOME/parley/profiles.json (by default below \
-            ~/.config), which only you can read. The profile 'default' is used unless an option or PARLEY_URL with \
-            PARLEY_KEY names a gateway; --profile or PARLEY_PROFILE selects another profile.
+            The command asks for the key, or reads it from the first line of the standard input. No option takes the \
+            key, because process lists show arguments. The command checks the key and saves it in \
+            $XDG_CONFIG_HOME/parley/profiles.json (by default below ~/.config), which only you can read. The profile \
+            'default' is used unless an option or PARLEY_URL with PARLEY_KEY names a gateway; --profile or \
+            PARLEY_PROFILE selects another profile.
             """)
 
     @Option(help: ArgumentHelp("The name of the profile.", valueName: "name")) var profile = Profile.standard

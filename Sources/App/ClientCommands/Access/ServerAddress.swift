@@ -11,13 +11,13 @@ package struct ServerAddress: Equatable, Sendable {
     package init(_ text: String) throws(CommandFailure) {
         let lowered = text.lowercased()
         guard let scheme = ["http://", "https://"].first(where: { lowered.hasPrefix($0) }) else {
-            throw Self.fault(text, "it must begin with http:// or https://")
+            throw Self.fault(text, "the URL must begin with http:// or https://")
         }
         guard !text.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7F }) else {
-            throw Self.fault(text, "it must contain only ASCII characters and no spaces")
+            throw Self.fault(text, "the URL must contain only ASCII characters and no spaces")
         }
         guard !text.contains(where: { $0 == "?" || $0 == "#" }) else {
-            throw Self.fault(text, "it must not contain '?' or '#'")
+            throw Self.fault(text, "the URL must not contain '?' or '#'")
         }
         let rest = text.dropFirst(scheme.count)
         let authority = rest.prefix { $0 != "/" }
@@ -39,7 +39,7 @@ package struct ServerAddress: Equatable, Sendable {
             host = authority.prefix { $0 != ":" }
             port = authority[host.endIndex...]
         }
-        guard !host.isEmpty else { throw fault(text, "it must contain a host") }
+        guard !host.isEmpty else { throw fault(text, "the URL must contain a host") }
         guard port.isEmpty || port.first == ":" && (port.count == 1 || UInt16(port.dropFirst()) != nil) else {
             throw fault(text, "'\(port.drop { $0 == ":" })' is not a port")
         }

@@ -52,7 +52,7 @@ enum KeyCommands {
             abstract: "Create a key. Its text is shown only once.",
             discussion: "parley keys create --name ci --scope emit --scope read --channel 'orders.*'")
 
-        @Option(help: "A description for people who read the list.")
+        @Option(help: "The display name of the key.")
         var name: String?
 
         @Option(help: ArgumentHelp("A scope: emit, read, manage or admin; may be repeated."))
@@ -71,7 +71,7 @@ enum KeyCommands {
 
         @Option(
             help: ArgumentHelp(
-                "A public key in PEM format, which verifies tokens of users that another service signs. The new key then has no text of its own. Requires --algorithm.",
+                "A public key in PEM format, which verifies tokens of users that another service signs. No text is created for such a key. Requires --algorithm.",
                 valueName: "file"))
         var publicKey: String?
 

@@ -36,7 +36,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Create a subscription, for which later events are stored.")
+            abstract: "Create a subscription, which receives the events emitted after its creation.")
 
         @OptionGroup var settings: SubscriptionOptions
         @OptionGroup var gateway: GatewayOptions

@@ -44,7 +44,7 @@ struct WebhookOptions: ParsableArguments {
             "Seconds before each retry, separated by commas: 5,60,3600. Empty: no retries.", valueName: "delays"))
     var retry: String?
 
-    @Option(help: ArgumentHelp("The way in which the receiver must consent: none, echo or cloudevents."))
+    @Option(help: ArgumentHelp("The way in which the receiver must consent to deliveries: none, echo or cloudevents."))
     var verification: String?
 
     @Option(
@@ -151,7 +151,7 @@ struct SelectionOptions: ParsableArguments {
             valueName: "objects"))
     var include: String?
 
-    @Option(help: "A description for people who read the list.")
+    @Option(help: "A description for people, shown in lists.")
     var description: String?
 
     /// The members of the request body, in order.

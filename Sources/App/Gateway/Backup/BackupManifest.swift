@@ -87,7 +87,7 @@ extension BackupManifest {
     init(_ bytes: [UInt8]) throws(BackupFailure) {
         let root: JSONValue
         do { root = try JSONDocument(bytes).root } catch { throw Self.unreadable("\(error)") }
-        guard let format = root["format"]?.integer else { throw Self.unreadable("it has no member 'format'") }
+        guard let format = root["format"]?.integer else { throw Self.unreadable("the member 'format' is missing") }
         guard format == Self.format else {
             throw BackupFailure(
                 "the backup has format \(format), but this version of Parley supports \(Self.format): use a newer version"

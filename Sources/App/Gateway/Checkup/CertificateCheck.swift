@@ -32,12 +32,12 @@ struct CertificateCheck {
         guard end > clock.now else {
             return CheckResult(
                 "certificate", .failure, "'\(path)' expired on \(day)",
-                advice: "renew it, then reload the settings (SIGHUP)")
+                advice: "renew the certificate, then reload the settings (SIGHUP)")
         }
         guard end > clock.now.adding(Self.soon) else {
             return CheckResult(
                 "certificate", .warning, "'\(path)' expires on \(day)",
-                advice: "renew it, then reload the settings (SIGHUP)")
+                advice: "renew the certificate, then reload the settings (SIGHUP)")
         }
         return CheckResult("certificate", .ok, "valid until \(day)")
     }

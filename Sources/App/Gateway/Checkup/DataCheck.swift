@@ -48,7 +48,8 @@ struct DataCheck {
             return CheckResult(
                 "data", .failure,
                 "'\(database)' belongs to account \(file.st_uid), but its directory belongs to account \(directory.st_uid)",
-                advice: "make the gateway's account the owner of everything in it: chown -R \(directory.st_uid) \(path)"
+                advice:
+                    "make the gateway's account the owner of the directory and its files: chown -R \(directory.st_uid) \(path)"
             )
         }
         let unreadable = [database, database + "-wal"].first {
@@ -89,7 +90,7 @@ struct DataCheck {
         if Self.shared.contains(kind[...]) || kind.hasPrefix("fuse") {
             return CheckResult(
                 "filesystem", .failure, "'\(path)' is on \(kind)",
-                advice: "the database needs a local disk for its write-ahead log; move the directory")
+                advice: "the database needs a local disk for its write-ahead log; move the directory to a local disk")
         }
         if Self.volatile.contains(kind[...]) {
             return CheckResult(

@@ -77,7 +77,7 @@ public enum Settings {
             "maximum number of open connections of one client address; 0: no limit"),
         .list(
             "trusted_proxies", \.trustedProxies,
-            "networks (CIDR) of trusted proxies; limits by address and the audit log use the client's address in their X-Forwarded-For"
+            "networks (CIDR) of trusted proxies, whose X-Forwarded-For gives the client's address for limits and the audit log"
         ),
         .seconds(
             "silent_client_seconds", \.silence, in: 5...3600,
@@ -270,7 +270,7 @@ public enum Settings {
         ).reloadable,
         .integer(
             "limits.presence_entries", \.limits.presenceEntries, in: 1000...100_000_000, unit: "entries",
-            "maximum number of presence entries: users on channels, inside open channels, and typing"),
+            "maximum number of presence entries: one for each user on a channel, in an open channel, or typing"),
         .integer(
             "limits.mentions", \.limits.mentionsPerMessage, in: 1...1000, unit: "users",
             "maximum number of users that one message may mention"

@@ -20,7 +20,8 @@ struct ConfigurationOptions: ParsableArguments {
     var dev = false
 
     @Option(
-        help: ArgumentHelp("A setting listed by 'parley config print'; may be repeated.", valueName: "name=value")
+        help: ArgumentHelp(
+            "A setting to change; 'parley config print' lists the settings. May be repeated.", valueName: "name=value")
     )
     var set: [String] = []
 
