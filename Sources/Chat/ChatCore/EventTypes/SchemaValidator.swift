@@ -90,7 +90,7 @@ final class SchemaValidator: Sendable {
     ) -> ChatError? {
         guard let schema, let verdict else {
             return error(
-                "version \(reference.version) of '\(reference.type)' is in a form that this version of the gateway cannot read",
+                "this release of the gateway cannot read version \(reference.version) of the schema of '\(reference.type)'",
                 [])
         }
         switch ValidationResult(verdict, of: value, bytes: bytes, by: schema, within: &work) {

@@ -65,7 +65,9 @@ struct VersionComparison {
             guard let direction = (breaks + undecided).first else { return nil }
             return ChatError.FieldError(
                 pointer: change.pointer, keyword: direction.rawValue,
-                detail: breaks.isEmpty ? "\(change.change); its effect cannot be decided" : change.change)
+                detail: breaks.isEmpty
+                    ? "\(change.change); the effect of this change on the compatibility cannot be decided"
+                    : change.change)
         }
         let claim =
             witness == nil

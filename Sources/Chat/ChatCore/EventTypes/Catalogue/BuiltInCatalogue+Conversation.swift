@@ -67,7 +67,7 @@ extension BuiltInCatalogue {
                   "\(mark)_at": {"$ref": "#/$defs/timestamp", "description": "The time of `\(mark)_timetoken`, in RFC 3339 format."},
                   "\(count)": {
                     "$ref": "#/$defs/count",
-                    "description": "The number of joined members who have not reached this message; absent in channels of more than 100 members."
+                    "description": "The number of other joined members whose `\(mark)_timetoken` is earlier or null; absent in channels of more than 100 members."
                   },
                   "channel": {"$ref": "#/$defs/channel"}
                 }

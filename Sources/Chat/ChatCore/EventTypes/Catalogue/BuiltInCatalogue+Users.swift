@@ -80,7 +80,7 @@ extension BuiltInCatalogue {
                 "properties": {
                   "restriction": {
                     "$ref": "#/$defs/restriction",
-                    "properties": {"\(flag)": {"const": \(isSet), "description": "The value that follows from the event type."}}
+                    "properties": {"\(flag)": {"const": \(isSet), "description": "The new value, which the event type determines."}}
                   },
                   "user": {"$ref": "#/$defs/user", "description": "The restricted user."},
                   "moderator": {

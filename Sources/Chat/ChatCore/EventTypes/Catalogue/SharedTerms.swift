@@ -63,8 +63,8 @@ enum SharedTerms {
             "message_reference",
             """
             "description": "The message, as `GET /v1/channels/{channel}/messages/{timetoken}` shows it. Without `etag`, \
-            the object is only a reference: the reader may not read the message yet, the message is not stored, or a PubNub SDK sent \
-            the event.",
+            the object is only a reference: the recipient may not read the message yet, the message is not stored, or a \
+            PubNub SDK sent the event.",
             "type": "object",
             "required": ["timetoken", "channel"],
             "if": {"required": ["etag"]},
