@@ -245,7 +245,7 @@ import Testing
     func nobody() async throws {
         let run = try await parley("emit", "a", "1", "--url", "http://127.0.0.1:1")
         #expect(run.code == 1)
-        #expect(run.errors.contains("nothing answers at http://127.0.0.1:1"))
+        #expect(run.errors.contains("no server accepts connections at http://127.0.0.1:1"))
         #expect(run.waits.isEmpty)
     }
 }

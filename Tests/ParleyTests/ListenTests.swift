@@ -143,7 +143,7 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
         #expect(gateway.requests.value.count == 1)
         let nobody = try await parley("listen", "a", "--url", "http://127.0.0.1:1")
         #expect(nobody.code == 1)
-        #expect(nobody.errors.contains("nothing answers"))
+        #expect(nobody.errors.contains("no server accepts connections"))
     }
 
     @Test("forwards each event signed, and reports the result")

@@ -33,7 +33,7 @@ extension OutboundFailure {
     /// Returns the reason why this address did not respond, as a sentence without a full stop.
     package func sentence(url: String) -> String {
         switch reason {
-        case .connectRefused: "nothing answers at \(url)"
+        case .connectRefused: "no server accepts connections at \(url)"
         case .dns: "the host name of \(url) cannot be resolved"
         case .connectTimeout: "\(url) did not accept the connection in time"
         case .timeout: "\(url) did not respond in time"

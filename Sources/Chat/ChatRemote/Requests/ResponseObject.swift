@@ -85,7 +85,9 @@ struct ResponseObject: Sendable {
 extension ChatError {
     /// The error for a response that lacks expected members, because the server is a newer gateway or no gateway.
     static let foreignAnswer = ChatError(
-        .unavailable, "the gateway's response lacks a member that this library needs; their versions may not match")
+        .unavailable,
+        "the gateway's response lacks a member that this library needs; the library and the gateway may have versions that do not match"
+    )
 
     /// Creates the error for a response that cannot be used.
     init(_ fault: GatewayResponse.Fault) {
