@@ -248,7 +248,7 @@ def test_what_is_not_known_after_a_restart_is_not_made_up(pages, gateway, moody)
     gateway.stop()
     gateway.start()
     assert last_success(None) == before
-    pages.text("Attempts since the last start")
+    pages.text("Attempts since the gateway's last start")
     pages.open(f"events/{event}")
     pages.text("User\nnone")
 

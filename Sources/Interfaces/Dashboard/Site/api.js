@@ -3,7 +3,7 @@
 /** A refusal by the gateway, with its problem's text (RFC 9457). */
 export class Refused extends Error {
   constructor(status, problem) {
-    super(problem.detail ?? problem.title ?? `The gateway answered ${status}.`);
+    super(problem.detail ?? problem.title ?? `The gateway responded with status ${status}.`);
     Object.assign(this, { status, problem, code: problem.code });
   }
 }

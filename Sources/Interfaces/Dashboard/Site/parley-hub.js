@@ -202,7 +202,7 @@ export class Hub {
         clearTimeout(timer);
         timer = setTimeout(() => lines.cancel().catch(() => {}), silence);
         const { value, done } = await lines.read();
-        if (done) throw new Error("the stream broke");
+        if (done) throw new Error("the connection of the stream was lost");
         const parts = (rest + value).split("\n");
         rest = parts.pop();
         for (const line of parts) {
@@ -300,7 +300,7 @@ export class Hub {
 
   /** Asks the tabs for a credential, beginning with the tab that sent the last message, which is probably active. */
   async #ask() {
-    let reason = "no tab answered";
+    let reason = "no tab responded";
     for (const tab of [...this.#tabs.keys()].reverse()) {
       const question = ++this.#asked;
       const answer = await Promise.race([

@@ -254,7 +254,7 @@ export const secret = (title, text, place) =>
       "div",
       {},
       h("h2", {}, title),
-      h("p", {}, `It is shown only once. Store it ${place}.`),
+      h("p", {}, `The text below is shown only once. Store it ${place}.`),
       h("p", { class: "mono wide", id: "secret" }, text),
       button("Copy", async () => {
         await navigator.clipboard.writeText(text);

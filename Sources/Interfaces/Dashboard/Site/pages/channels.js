@@ -60,7 +60,7 @@ async function all() {
   await load({});
   return [
     head("Channels"),
-    form([field("Open by name", input("name", { required: true, placeholder: "demo" }))], {
+    form([field("Open a channel by name", input("name", { required: true, placeholder: "demo" }))], {
       submit: "Open",
       kind: "row",
       action: ({ name }) => {

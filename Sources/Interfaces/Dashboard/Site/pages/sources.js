@@ -99,7 +99,7 @@ async function one(view, id) {
             [
               ["When", (row) => time(row.received_at)],
               ["Outcome", (row) => status(row.outcome)],
-              ["Events, or reason for none", (row) =>
+              ["Events, or the reason why there are none", (row) =>
                 row.events.length
                   ? row.events.map((event) => [link("#/events/" + event, event), " "])
                   : row.reason ?? "–"],
@@ -118,7 +118,8 @@ async function one(view, id) {
       id,
       badge(source.scheme),
       button("Delete", async () => {
-        if (!await confirmed(`Delete ${id}?`, "Delete", h("p", {}, "Its address then answers 404."))) return;
+        const consequence = h("p", {}, "The address of the source then responds with 404.");
+        if (!await confirmed(`Delete ${id}?`, "Delete", consequence)) return;
         await remove(path`/v1/sources/${id}`);
         location.hash = "#/sources";
       }, "danger"),
@@ -173,10 +174,12 @@ function request(source, one, load) {
     "div",
     { class: "card" },
     h("h3", {}, one.id),
-    facts([["Outcome", [status(one.outcome), " ", one.reason]], ["Signed with secret", one.secret ?? undefined], [
-      "Mapping",
-      "version " + one.mapping_version,
-    ], ["Replay of", one.replay_of ?? undefined]]),
+    facts([
+      ["Outcome", [status(one.outcome), " ", one.reason]],
+      ["Index of the secret that signed the post", one.secret ?? undefined],
+      ["Mapping", "version " + one.mapping_version],
+      ["Replay of", one.replay_of ?? undefined],
+    ]),
     one.errors.length > 0 &&
       h("ul", {}, one.errors.map((each) => h("li", {}, h("code", {}, each.pointer), " ", each.detail))),
     h(
@@ -187,7 +190,7 @@ function request(source, one, load) {
     ),
     h("h3", {}, `Body (${one.body_bytes} bytes${one.truncated ? ", only the beginning is shown" : ""})`),
     h("pre", { class: "json", tabindex: 0 }, one.body ?? one.body_base64 ?? ""),
-    button("Process again", async () => {
+    button("Process the request again", async () => {
       const got = await post(path`/v1/sources/${source}/requests/${one.id}/replay`);
       notice(`${got.accepted} events accepted.`);
       load();
@@ -226,7 +229,12 @@ function trying(id, source) {
           " ",
           said.rejection,
         ),
-        said.handshake && h("p", {}, `A provider's verification request, answered with ${said.handshake.status}.`),
+        said.handshake &&
+        h(
+          "p",
+          {},
+          `The post is a provider's verification request; the gateway responds with ${said.handshake.status}.`,
+        ),
         h("ul", {}, said.errors.map((one) => h("li", {}, h("code", {}, one.pointer), " ", one.detail))),
         said.dropped > 0 && h("p", {}, `${said.dropped} events dropped by conditions.`),
         said.events.map((event) =>

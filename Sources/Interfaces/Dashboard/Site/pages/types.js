@@ -139,7 +139,7 @@ async function one(view, name) {
       ],
       ["Compatibility", (row) => row.compatibility.replaceAll("_", " ")],
       ["Added", (row) => time(row.created_at)],
-      ["Reason if forced", (row) => row.forced ?? "not forced"],
+      ["Reason for accepting an incompatible version", (row) => row.forced ?? "none"],
     ],
     versions,
     { caption: "Versions", empty: "No schema yet: events are not checked." },

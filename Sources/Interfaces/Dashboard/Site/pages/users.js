@@ -54,7 +54,7 @@ async function all() {
   await load({});
   return [
     head("Users"),
-    form([field("Open by id", input("user", { required: true, placeholder: "ana" }))], {
+    form([field("Open a user by id", input("user", { required: true, placeholder: "ana" }))], {
       submit: "Open",
       kind: "row",
       action: ({ user }) => {

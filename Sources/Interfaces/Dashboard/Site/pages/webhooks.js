@@ -112,11 +112,11 @@ async function one(view, id) {
     head(
       hook.url,
       status(hook.status),
-      button("Send a test", async () => {
+      button("Send a test event", async () => {
         const tried = await post(path`/v1/webhooks/${id}/test`);
         result.replaceChildren(h("div", { class: "card" }, h("h2", {}, "Test"), attempt(tried)));
       }),
-      hook.status === "pending_verification" && button("Ask for consent", act("verify")),
+      hook.status === "pending_verification" && button("Ask the receiver for its consent", act("verify")),
       isOn ? button("Disable", act("disable")) : button("Enable", act("enable"), "main"),
       button("Rotate the secret", async () => {
         if (
@@ -246,7 +246,7 @@ function health(hook, stats) {
         ["99th percentile", (row) => row[1].p99_ms === null ? "–" : row[1].p99_ms + " ms", "number"],
       ],
       Object.entries(stats.windows),
-      { caption: "Attempts since the last start" },
+      { caption: "Attempts since the gateway's last start" },
     ),
   ];
 }
