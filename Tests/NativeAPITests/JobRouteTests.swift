@@ -130,7 +130,7 @@ import Testing
             #expect(second["delivery"]?.isNull == true)
             #expect(
                 second["why"]?.string
-                    == "the type matches 'note.*', the channel matches '*'; this applies the webhook's current settings, which changed after the event"
+                    == "the type matches 'note.*', the channel matches '*'; the webhook's settings have changed since the event, and the current settings were checked"
             )
             let later = try await fate(try await emit("note.added"))
             #expect(later["why"]?.string == "the type matches 'note.*', the channel matches '*'")

@@ -57,7 +57,8 @@ enum ProblemCatalogue {
             remedy: "Send the member in the body; send {} for an object without members."),
         Entry(
             code: "parameter_missing", status: 400, title: "The query lacks a parameter",
-            cause: "The query lacks a parameter that is required, such as the user who acts. The detail names it.",
+            cause:
+                "The query lacks a parameter that is required, such as the user who acts. The detail names the parameter.",
             remedy: "Send the parameter in the query; the route takes no body."),
         Entry(
             code: "wrong_type", status: 400, title: "A member has the wrong JSON type",
@@ -179,8 +180,9 @@ enum ProblemCatalogue {
             remedy: "Compare the secret, the scheme and the clock of the sender with the source's settings."),
         Entry(
             code: "forbidden", status: 403, title: "The credential does not allow this",
-            cause: "The credential lacks a scope, or has no access to the channel or event type. The detail names it.",
-            remedy: "Use a credential with this scope and with access to the channel and the event type."),
+            cause:
+                "The credential lacks a scope, or has no access to the channel or event type. The detail names the missing right.",
+            remedy: "Use a credential with the required scope and with access to the channel and the event type."),
         Entry(
             code: "banned", status: 403, title: "The user is banned from the channel",
             cause:
@@ -267,7 +269,7 @@ enum ProblemCatalogue {
         Entry(
             code: "gone", status: 410, title: "The resource was permanently deleted",
             cause: "The resource existed and was permanently deleted.",
-            remedy: "Do not request it again."),
+            remedy: "Do not request the resource again."),
         Entry(
             code: "outlived", status: 410, title: "The event is older than the app's retention",
             cause: "The imported event is older than the app's retention, so it would be deleted immediately.",
@@ -327,11 +329,11 @@ enum ProblemCatalogue {
             code: "not_verified", status: 422, title: "The request was not verified when it arrived",
             cause:
                 "The post's signature was not valid when the post arrived, so the post cannot be replayed.",
-            remedy: "Let the sender post it again with a valid signature."),
+            remedy: "Let the sender send the post again with a valid signature."),
         Entry(
             code: "not_replayable", status: 422, title: "The request was not stored completely",
             cause: "Only the beginning of the request's body was stored, so the request cannot be replayed or tested.",
-            remedy: "Let the sender post it again."),
+            remedy: "Let the sender send the post again."),
         Entry(
             code: "not_composed", status: 422, title: "The event cannot be written in the webhook's format",
             cause:
@@ -369,7 +371,8 @@ enum ProblemCatalogue {
             remedy: "Correct the name of the type, or declare the type with PUT /v1/event-types/{type}."),
         Entry(
             code: "schema_invalid", status: 422, title: "The schema cannot be used",
-            cause: "The document is not a JSON Schema that the gateway can use. The errors name the places in it.",
+            cause:
+                "The document is not a JSON Schema that the gateway can use. The errors name the places in the schema.",
             remedy:
                 "Use dialect 2020-12, 2019-09, 07, 06 or 04, named by $schema, with references inside the "
                 + "schema only."),
@@ -409,7 +412,7 @@ enum ProblemCatalogue {
             remedy: "Send fewer or shorter fields."),
         Entry(
             code: "internal_error", status: 500, title: "Internal error",
-            cause: "Something failed in the gateway. Its log has the request id.",
+            cause: "An internal error occurred in the gateway. The gateway's log contains the request id.",
             remedy: "Repeat the request once. If it fails again, send the request id to the operator of the gateway."),
         Entry(
             code: "overloaded", status: 503, title: "The server is overloaded",

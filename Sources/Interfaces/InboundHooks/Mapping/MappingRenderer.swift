@@ -175,7 +175,7 @@ extension ChatError {
                 FieldError(pointer: "#" + $0.pointer, keyword: "reference", detail: "\($0.detail) in this post")
             }
         case .tooLarge(let limit):
-            self.init(.tooLarge, "the event's \(member) that the mapping makes is larger than \(limit) bytes")
+            self.init(.tooLarge, "the mapping makes an event whose \(member) is larger than \(limit) bytes")
         case .tooMuchWork:
             self.init(
                 .tooLarge,

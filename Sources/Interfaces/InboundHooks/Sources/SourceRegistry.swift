@@ -158,7 +158,7 @@ extension SourceRegistry {
         let hasTypes = caller.types.coversAll(source.types)
         guard hasChannels, hasTypes else {
             throw ChatError(
-                .forbidden, "this credential has no access to every channel and type that the source may emit")
+                .forbidden, "this credential does not have access to every channel and type that the source may emit")
         }
     }
 

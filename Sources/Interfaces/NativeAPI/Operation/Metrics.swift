@@ -118,7 +118,7 @@ extension NativeAPI {
         text.single("parley_http_connections_accepted_total", .counter, "HTTP connections accepted.", server.accepted)
         text.single(
             "parley_http_connections_refused_total", .counter,
-            "Connections rejected or closed at a limit of connections.",
+            "Connections rejected or closed because a limit of connections was reached.",
             server.refused)
         text.single(
             "parley_http_connections_timed_out_total", .counter, "Connections closed because a time limit passed.",
@@ -154,7 +154,8 @@ extension NativeAPI {
             "Streams and polls that received a report that events may be missing.",
             streams.gaps)
         text.single(
-            "parley_stream_frames_total", .counter, "Events encoded for streams, once for all streams of a format.",
+            "parley_stream_frames_total", .counter,
+            "Events encoded for streams; streams of the same format share one encoding of an event.",
             streams.framed)
         text.single("parley_polls_waiting", .gauge, "Long polls that wait for an event.", streams.pollsWaiting)
     }
@@ -163,7 +164,7 @@ extension NativeAPI {
         text.single(
             "parley_events_emitted_total", .counter, "Events emitted through the native API.", metrics.emittedCount)
         text.single(
-            "parley_feeds", .gauge, "Different selections of events that streams and polls follow now.",
+            "parley_feeds", .gauge, "Distinct selections of events that open streams and waiting polls follow.",
             await service.hub.feedCount)
         text.single(
             "parley_filters_exhausted_total", .counter,
@@ -179,10 +180,10 @@ extension NativeAPI {
             text.sample("parley_webhook_attempts_total", [("outcome", outcome)], count)
         }
         text.single(
-            "parley_webhook_attempts_in_flight", .gauge, "Attempts to deliver to webhooks in progress.",
+            "parley_webhook_attempts_in_flight", .gauge, "Attempts in progress to deliver to webhooks.",
             webhooks.inFlight)
         text.single(
-            "parley_webhook_deliveries_planned_total", .counter, "Deliveries to webhooks and subscriptions queued.",
+            "parley_webhook_deliveries_planned_total", .counter, "Deliveries queued for webhooks and subscriptions.",
             webhooks.planned)
         text.single(
             "parley_webhook_deliveries_dead_total", .counter,
@@ -215,7 +216,8 @@ extension NativeAPI {
         text.single("process_cpu_seconds_total", .counter, "Seconds of CPU time, user and system.", process.cpuSeconds)
         text.single("process_open_fds", .gauge, "Open file descriptors.", process.openFiles)
         text.single(
-            "process_max_fds", .gauge, "Number of file descriptors that the process may open.", process.openFilesMost)
+            "process_max_fds", .gauge, "Maximum number of file descriptors that the process may open.",
+            process.openFilesMost)
         text.single(
             "process_start_time_seconds", .gauge, "Time when the process started, in Unix seconds.", process.startedAt)
     }

@@ -66,7 +66,7 @@ actor Readiness {
                 // The sleep ends early only if the task is cancelled, and then the result is not used.
                 try? await clock.sleep(for: deadline)
                 return .notReady(
-                    "a test event took longer than \(deadline.wholeSecondsUp) s from the store to a subscriber")
+                    "a stored test event did not reach a subscriber within \(deadline.wholeSecondsUp) s")
             }
             let first = await group.next() ?? nil
             group.cancelAll()

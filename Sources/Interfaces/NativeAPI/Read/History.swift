@@ -42,7 +42,7 @@ extension NativeAPI {
         let (after, before) = (try parameters.position("after"), try parameters.position("before"))
         guard try parameters.flag("all") != (after != nil || before != nil) else {
             throw Parameters.bad(
-                "all", "must be 'true', without 'after' and 'before', to delete every event", keyword: "required")
+                "all", "must be 'true' to delete every event; leave out 'after' and 'before'", keyword: "required")
         }
         let deleted = try await service.chat(for: caller).deleteEvents(
             after: after ?? .zero, before: before ?? .distantFuture, in: channel.name)

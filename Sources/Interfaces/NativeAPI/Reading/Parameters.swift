@@ -41,7 +41,7 @@ struct Parameters {
     /// The value of a parameter that may occur only once; nil when absent.
     func text(_ name: String) throws(ChatError) -> String? {
         let values = query[all: name]
-        guard values.count < 2 else { throw Self.bad(name, "must be given once", keyword: "repeated") }
+        guard values.count < 2 else { throw Self.bad(name, "must be sent only once", keyword: "repeated") }
         return values.first
     }
 

@@ -62,7 +62,7 @@ extension UserToken {
     init(claims: [UInt8]) throws(Fault) {
         // All parsing errors have the same text.
         guard let root = try? JSONDocument(claims).root, root.kind == .object else {
-            throw Fault(text: "its payload must be a JSON object of claims")
+            throw Fault(text: "the token's payload must be a JSON object of claims")
         }
         guard let user = root["sub"]?.string, (try? Names.check(user: user)) != nil else {
             throw Fault(text: "'sub' must be a user's id, 1 to 92 bytes")

@@ -57,16 +57,16 @@ final class UserTokens: Sendable {
             throw ChatError(.unauthorized, "the token has expired; get a new token", slug: "token_expired")
         }
         if let start = token.notBefore, now < start.adding(.zero - UserToken.skew) {
-            throw Self.refusal("it is not valid before the time in 'nbf'")
+            throw Self.refusal("the token is not valid before the time in 'nbf'")
         }
         // A revocation compares `iat`, so a token with an `iat` in the future would outlast the next revocation.
         if let issued = token.issued, now < issued.adding(.zero - UserToken.skew) {
-            throw Self.refusal("its 'iat' is in the future")
+            throw Self.refusal("the token's 'iat' is in the future")
         }
         // A token whose key was removed or has expired gets the same error as a token of an unknown key.
         guard let key = service.keyring.caller(key: known.credential, in: known.app) else { throw Self.unknown }
         guard var caller = token.caller(of: key) else {
-            throw Self.refusal("it grants more than its key allows")
+            throw Self.refusal("the token grants more than its key allows")
         }
         caller.proof = TokenProof(issued: token.issued, secretPrint: known.secretPrint)
         if let print = known.secretPrint {
@@ -133,7 +133,7 @@ final class UserTokens: Sendable {
         guard !publicURL.isEmpty else {
             if audience.isEmpty { return }
             throw Self.refusal(
-                "it has 'aud', but this gateway has no public_url to compare it with; set public_url, or leave 'aud' out"
+                "the token has 'aud', but this gateway has no public_url to compare; set public_url, or leave 'aud' out"
             )
         }
         guard audience.contains(publicURL) else { throw Self.refusal("'aud' must be '\(publicURL)'") }

@@ -133,7 +133,8 @@ public struct Jobs: Sendable {
             return try await registry.requireReach(of: SubscriberID(webhook, in: caller.app), by: caller)
         }
         guard caller.channels.contains(.all), caller.types.contains(.all) else {
-            throw ChatError(.forbidden, "this credential has no access to every delivery; name a webhook")
+            throw ChatError(
+                .forbidden, "this credential does not have access to every delivery of the app; name a webhook")
         }
     }
 

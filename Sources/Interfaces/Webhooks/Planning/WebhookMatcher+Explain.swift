@@ -21,7 +21,9 @@ extension WebhookMatcher {
             return WebhookMatch(
                 webhook: entry.id, matches: obstacle == nil,
                 why: isChanged
-                    ? why + "; this applies the webhook's current settings, which changed after the event" : why)
+                    ? why
+                        + "; the webhook's settings have changed since the event, and the current settings were checked"
+                    : why)
         }
     }
 

@@ -158,7 +158,7 @@ public final class Subscriptions: Sendable {
                     break
                 } catch {
                     logger.warning(
-                        "cannot end the deliveries of a deleted subscription; trying again",
+                        "cannot mark the deliveries of a deleted subscription as dead; trying again",
                         metadata: ["subscription": "\(subscriber)", "error": "\(error.message)"])
                     // The loop's condition checks for cancellation.
                     try? await Task.sleep(for: registry.options.laneRetryPause)
@@ -233,7 +233,7 @@ public final class Subscriptions: Sendable {
         let key = Subscription.recordKey(of: SubscriberID(id, in: caller.app))
         guard let record = try await directory.read(key) else { throw Self.unknown }
         guard let subscription = Subscription(record) else {
-            throw ChatError(.conflict, "the subscription's stored record cannot be read by this version")
+            throw ChatError(.conflict, "the subscription's stored record cannot be read by this version of the gateway")
         }
         if subscription.isDeleted { throw Self.unknown }
         return subscription

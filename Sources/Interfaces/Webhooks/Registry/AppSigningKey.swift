@@ -105,7 +105,7 @@ extension WebhookRegistry {
         guard caller.channels.contains(.all), caller.types.contains(.all) else {
             throw ChatError(
                 .forbidden,
-                "the key signs for every webhook of the app, and this credential has no access to all of them"
+                "the key signs for every webhook of the app, and this credential does not have access to all of them"
             )
         }
         guard overlap >= .zero, overlap <= Self.longestOverlap else {

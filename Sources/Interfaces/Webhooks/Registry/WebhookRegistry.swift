@@ -252,7 +252,8 @@ public final class WebhookRegistry: Sendable {
 
     static let unknown = ChatError(.notFound, "no webhook has this id")
     static let unreadable = ChatError(
-        .conflict, "the webhook's stored record cannot be read by this version; its deliveries are held")
+        .conflict,
+        "the webhook's stored record cannot be read by this version of the gateway; the webhook's deliveries are held")
 }
 
 /// The result of matching a webhook with an event.

@@ -57,7 +57,7 @@ struct AttemptRecorder: Sendable {
         } catch {
             // The leases then end at their usual time instead.
             logger.warning(
-                "cannot repeat attempts early; they are repeated when their leases end",
+                "cannot schedule an early repeat of attempts; the attempts are repeated when their leases end",
                 metadata: ["error": "\(error.message)"])
         }
     }

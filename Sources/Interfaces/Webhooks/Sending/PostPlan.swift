@@ -61,7 +61,9 @@ final class PostPlan: Sendable {
             }
             return content
         }
-        guard let format else { throw FormatError("the format '\(webhook.settings.format)' is not available here") }
+        guard let format else {
+            throw FormatError("the format '\(webhook.settings.format)' is not available on this gateway")
+        }
         let trace = sent.trace.flatMap { TraceContext(stored: $0) }
         return try format.content(of: sent.body, trace: trace, for: subscriber)
     }

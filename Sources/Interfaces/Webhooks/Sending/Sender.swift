@@ -102,7 +102,7 @@ final class Sender: Sendable {
             } catch {
                 // The leases end, and the attempts are repeated. Each delivery is sent at least once.
                 logger.warning(
-                    "cannot renew leases; deliveries in progress may be sent twice",
+                    "cannot renew the leases of deliveries in progress; these deliveries may be sent twice",
                     metadata: ["error": "\(error.message)"])
             }
         }
