@@ -58,7 +58,7 @@ public enum SignatureRejection: Error, Sendable, Equatable, CustomStringConverti
         case .headerMissing(let name): "the header \(name) is missing"
         case .headerMalformed(let name): "the header \(name) is malformed"
         case .outsideWindow(let age): "the timestamp of the signature is \(age) s old"
-        case .digestMismatch: "the digest in the signature is not that of the body"
+        case .digestMismatch: "the signed digest does not match the body"
         case .urlUnknown: "the signature covers the URL, but public_url is not set"
         case .mismatch: "no signature matches a secret of the source"
         }

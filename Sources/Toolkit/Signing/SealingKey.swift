@@ -21,7 +21,7 @@ final class SealingKey: @unchecked Sendable {
     ///
     /// - Parameter key: 32 bytes.
     init(_ key: [UInt8]) {
-        precondition(key.count == 32, "AES-256 takes 32 bytes")
+        precondition(key.count == 32, "an AES-256 key must have 32 bytes")
         bytes = .allocate(byteCount: key.count, alignment: 16)
         bytes.copyBytes(from: key)
     }

@@ -284,7 +284,7 @@ final class TransferLoop: @unchecked Sendable {
             if transfer.isPaused { transfer.lastArrival = now }
             let due = transfer.lastArrival &+ timeout.nanoseconds
             if due <= now {
-                finish(transfer, OutboundFailure(.timeout, detail: "nothing arrived for \(timeout)"))
+                finish(transfer, OutboundFailure(.timeout, detail: "no data arrived for \(timeout)"))
             } else {
                 idleCheckDue = min(idleCheckDue ?? due, due)
             }

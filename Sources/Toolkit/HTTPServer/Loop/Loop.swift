@@ -302,7 +302,7 @@ extension Loop {
 
     /// Stops the program unless the calling code runs on this loop.
     public func checkIsolated() {
-        precondition(isCurrent, "This must be called on the thread of the loop '\(name)'")
+        precondition(isCurrent, "This function must be called on the thread of the loop '\(name)'")
     }
 
     /// Returns true when the calling code runs on this loop; never `nil`.

@@ -92,7 +92,7 @@ extension ServerCore {
         do {
             try peer.watch()
         } catch {
-            logger.warning("cannot detect the end of a connection", metadata: ["reason": "\(error)"])
+            logger.warning("cannot watch for the end of a connection", metadata: ["reason": "\(error)"])
         }
         peers[descriptor] = peer
         if peer.hasLongHeaders { longHeaderConnections += 1 }

@@ -91,8 +91,8 @@ extension Inclusion {
         // A witness of the gap must be rejected by all branches. A sample for one branch may be accepted by another
         // branch.
         return gap(
-            wide, "/" + keyword, narrower: "its branches no longer accept every value that was accepted",
-            wider: "its branches now accept more values", samples + self.samples(of: part))
+            wide, "/" + keyword, narrower: "the branches no longer accept every value that was accepted",
+            wider: "the branches now accept more values", samples + self.samples(of: part))
     }
 
     mutating func impliesOne(_ part: ValueConstraints, _ rules: [Rule.ID], _ keyword: String, _ wide: RuleRef) -> Bool {
@@ -110,7 +110,7 @@ extension Inclusion {
         }
         return gap(
             wide, "/" + keyword, narrower: "some branch no longer accepts every value that was accepted",
-            wider: "its branches now accept more values", samples + self.samples(of: part))
+            wider: "the branches now accept more values", samples + self.samples(of: part))
     }
 
     mutating func impliesNot(_ part: ValueConstraints, _ rule: Rule.ID, _ keyword: String, _ wide: RuleRef) -> Bool {

@@ -123,7 +123,7 @@ extension Inclusion {
         case .content(let base64, let json):
             if part.contents.contains(where: { $0.base64 == base64 && $0.json == json }) { return true }
             return gap(
-                wide, "/" + keyword, narrower: "its content is now checked", wider: "its content is no longer checked",
+                wide, "/" + keyword, narrower: "the content is now checked", wider: "the content is no longer checked",
                 strings(part, lengths: [part.minLength]))
         default: return true
         }
