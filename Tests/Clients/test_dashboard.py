@@ -330,7 +330,7 @@ def test_types_and_keys_are_made_and_a_schema_is_checked_before_it_is_added(page
     pages.text("would not be backward compatible")
     pages.type("force", "all shops send it")
     pages.press("Check compatibility")
-    pages.text("It would be version 2.")
+    pages.text("The new version would have the number 2.")
     assert gateway.call("GET", "/v1/event-types/order.paid").json()["latest_version"] == 1
     pages.browser.get_log("browser")  # the refusal
 

@@ -42,7 +42,7 @@ struct ServiceContainer: Sendable {
             tasks: LoopTasks(loop), tracer: exporter?.tracer)
         service.eventTypes.observeUnusable { version in
             logger.error(
-                "cannot use a schema; mode enforce rejects the events of its type, other modes do not check them",
+                "cannot use a schema; events of its type are rejected in mode enforce, and not checked in other modes",
                 metadata: [
                     "app": "\(version.app.name)", "type": "\(version.type)", "version": "\(version.number)",
                     "reason": "\(version.fault)",

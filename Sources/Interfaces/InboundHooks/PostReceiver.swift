@@ -148,7 +148,8 @@ public final class PostReceiver: Sendable {
         let source = try await reached(sourceID, by: caller)
         guard let identity = logged.identity else {
             throw ChatError(
-                .invalid, "the request's signature was not valid, so it cannot be replayed", slug: "not_verified")
+                .invalid, "the request's signature was not valid, so the request cannot be replayed",
+                slug: "not_verified")
         }
         guard logged.outcome != .handshake else { throw Self.notReplayable }
         try Self.requireComplete(logged)
@@ -191,7 +192,7 @@ extension PostReceiver {
     private var tooLarge: ChatError { ChatError(.tooLarge, "a post may have at most \(bodyLimitBytes) bytes") }
 
     static let notReplayable = ChatError(
-        .invalid, "only the beginning of this request's body was stored, so it cannot be replayed or tested",
+        .invalid, "only the beginning of this request's body was stored, so the request cannot be replayed or tested",
         slug: "not_replayable")
 
     /// Rejects a request whose body was truncated, because a mapping of a part of the body would give wrong events.

@@ -144,6 +144,7 @@ extension SubscriptionsCommand {
         let lost = results.count { $0["result"]?.string == "lost" }
         guard lost > 0 else { return }
         throw CommandFailure(
-            "the deadline of \(lost) of \(results.count) deliveries had passed, so they are delivered again")
+            "\(lost) of \(results.count) deliveries stayed unchanged: their deadline had passed, or they were already acknowledged"
+        )
     }
 }

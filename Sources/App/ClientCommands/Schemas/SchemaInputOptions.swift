@@ -24,7 +24,7 @@ struct SchemaInputOptions: ParsableArguments {
 
     @Option(
         name: .customLong("json-access"),
-        help: "The way in which values of parsed JSON are read; 'auto' chooses the faster way.")
+        help: "The method of reading the values of parsed JSON; 'auto' selects the faster method.")
     var access = NodeAccessChoice.automatic
 
     @Flag(name: .customLong("json"), help: "Print JSON for programs.")

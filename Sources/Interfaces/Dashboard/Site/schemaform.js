@@ -118,7 +118,7 @@ function number({ schema, label, example, isRequired, kind }) {
 function raw(schema, label, example, isRequired) {
   const control = area("", example === undefined ? "" : JSON.stringify(example, null, 2), { rows: 4 });
   return {
-    element: field(label, control, [help(schema, isRequired), "Written as JSON."].filter(Boolean).join(" ")),
+    element: field(label, control, [help(schema, isRequired), "Enter the value as JSON."].filter(Boolean).join(" ")),
     value() {
       if (control.value.trim() === "") return undefined;
       try {

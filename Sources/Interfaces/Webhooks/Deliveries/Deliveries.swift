@@ -108,7 +108,7 @@ public struct Deliveries: Sendable {
             ($0[delivery.subscriber], $0.isKnown(delivery.subscriber) || $0.subscription(delivery.subscriber) != nil)
         }
         guard isThere else {
-            return ChatError(.conflict, "the webhook of this delivery was deleted, so it cannot be sent")
+            return ChatError(.conflict, "the webhook of this delivery was deleted, so the delivery cannot be sent")
         }
         if let webhook, webhook.status != .enabled, delivery.due == nil {
             return ChatError(

@@ -82,7 +82,7 @@ struct RunningGateway {
                         "look for 'cannot queue the deliveries' in the log; without it, the machine is overloaded"
                 ),
             open == 0
-                ? CheckResult("circuits", .ok, "the deliveries of all webhooks proceed")
+                ? CheckResult("circuits", .ok, "no webhook's deliveries are paused")
                 : CheckResult(
                     "circuits", .warning, "\(open) webhooks fail so often that their deliveries are paused",
                     advice: "'parley webhooks list' shows them; the deliveries resume automatically"),

@@ -62,7 +62,7 @@ extension BuiltInCatalogue {
                 "properties": {
                   "user": {"$ref": "#/$defs/user", "description": "The user whose position changed."},
                   "\(mark)_timetoken": {
-                    "$ref": "#/$defs/timetoken", "description": "The newest \(mark) message, as in the membership."
+                    "$ref": "#/$defs/timetoken", "description": "The newest \(mark) message, which is also stored in the membership."
                   },
                   "\(mark)_at": {"$ref": "#/$defs/timestamp", "description": "The time of `\(mark)_timetoken`, in RFC 3339 format."},
                   "\(count)": {

@@ -92,7 +92,7 @@ function verdict({ schema, validation }) {
       h(
         "p",
         {},
-        "By the newest version of the schema, the event is ",
+        "According to the newest version of the schema, the event is ",
         badge(validation.valid ? "valid" : "not valid", validation.valid ? "good" : "bad"),
       ),
     validation && !validation.valid &&

@@ -128,7 +128,7 @@ function settings(app) {
     form([
       check("require_declared_types", "Reject events of undeclared types"),
       check("demand_tokens", "Require access tokens from PubNub clients"),
-      check("store_by_default", "Store messages of PubNub clients that do not set store"),
+      check("store_by_default", "Store messages that PubNub clients publish without the parameter 'store'"),
     ], {
       submit: "Save",
       action: async (values) => {

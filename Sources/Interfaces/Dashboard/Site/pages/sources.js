@@ -204,7 +204,7 @@ function trying(id, source) {
     field("Header fields, one per line", area("headers", "Content-Type: application/json", { rows: 3 })),
     field("Body", area("body", '{"user": "ana"}', { rows: 5 })),
     field(
-      "Mapping to test instead of the saved one",
+      "Mapping to test instead of the saved mapping",
       area("mapping", "", { rows: 4, placeholder: JSON.stringify(source.mapping) }),
     ),
   ], {
@@ -236,7 +236,7 @@ function trying(id, source) {
           `The post is a provider's verification request; the gateway responds with ${said.handshake.status}.`,
         ),
         h("ul", {}, said.errors.map((one) => h("li", {}, h("code", {}, one.pointer), " ", one.detail))),
-        said.dropped > 0 && h("p", {}, `${said.dropped} events dropped by conditions.`),
+        said.dropped > 0 && h("p", {}, `Conditions of the mapping dropped ${said.dropped} events.`),
         said.events.map((event) =>
           h(
             "div",

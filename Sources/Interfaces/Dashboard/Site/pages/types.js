@@ -226,7 +226,8 @@ function proposing(name, newest, again) {
         const values = Object.fromEntries(new FormData(press.closest("form")));
         try {
           const would = await post(path`/v1/event-types/${name}/versions` + "?dry_run=true", body(values));
-          fill(verdict, h("p", {}, badge("compatible", "good"), ` It would be version ${would.version}.`));
+          const number = ` The new version would have the number ${would.version}.`;
+          fill(verdict, h("p", {}, badge("compatible", "good"), number));
         } catch (error) {
           fill(
             verdict,

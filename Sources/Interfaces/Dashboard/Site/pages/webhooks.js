@@ -350,7 +350,7 @@ function editor(hook, save, submit) {
     ),
     field(
       "Order",
-      choice("ordering", [["none", "as fast as possible"], ["per_channel", "in order, per channel"], [
+      choice("ordering", [["none", "no order, as fast as possible"], ["per_channel", "in order, per channel"], [
         "strict",
         "in order across all channels",
       ]], hook.ordering ?? "none"),
