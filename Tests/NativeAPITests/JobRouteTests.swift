@@ -125,7 +125,7 @@ import Testing
             }
             let first = try await fate(told)
             #expect(first["match"]?.boolean == true && first["delivery"]?.isNull == false)
-            #expect(first["why"]?.string == "the event matched the settings of the webhook at that time")
+            #expect(first["why"]?.string == "the event matched the webhook's settings when the delivery was created")
             let second = try await fate(untold)
             #expect(second["delivery"]?.isNull == true)
             #expect(

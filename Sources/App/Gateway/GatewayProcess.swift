@@ -26,7 +26,8 @@ public enum GatewayProcess {
             logger.warning("dev mode: anyone on this machine can use its well-known keys; do not use it in production")
         }
         #if DEBUG
-            logger.warning("this build is not optimized and several times slower; 'make build' makes an optimized one")
+            logger.warning(
+                "this build is not optimized and several times slower; 'make build' makes an optimized build")
         #endif
         let signals = await ProcessSignals.caught([SIGTERM, SIGINT, SIGHUP])
         try await GatewayServer(configuration, logger: logger).run(

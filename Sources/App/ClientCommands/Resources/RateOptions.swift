@@ -10,7 +10,8 @@ struct RateOptions: ParsableArguments {
     var rateLimit: Rate?
 
     @Option(
-        help: ArgumentHelp("The maximum rate of events, in the form of --rate-limit: 1000000/d.", valueName: "rate"))
+        help: ArgumentHelp(
+            "The maximum rate of events, such as 1000000/d, in the same format as --rate-limit.", valueName: "rate"))
     var eventQuota: Rate?
 
     var isEmpty: Bool { rateLimit == nil && eventQuota == nil }

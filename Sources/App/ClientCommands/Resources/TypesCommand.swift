@@ -132,7 +132,7 @@ struct TypesCommand: AsyncParsableCommand {
         @Argument(help: ArgumentHelp("The schema: JSON, @FILE, or -.", valueName: "json")) var schema: String
         @Flag(help: "Check the version and print the response, but add nothing.") var dryRun = false
         @Option(
-            help: ArgumentHelp("Accept the version although it is incompatible, for this reason.", valueName: "reason"))
+            help: ArgumentHelp("The reason to accept the version although it is incompatible.", valueName: "reason"))
         var force: String?
         @OptionGroup var gateway: GatewayOptions
 

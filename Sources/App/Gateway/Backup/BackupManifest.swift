@@ -97,7 +97,7 @@ extension BackupManifest {
             let schemaVersion = root["schema_version"]?.integer, let events = root["events"]?.integer,
             let records = root["records"]?.integer, let deliveries = root["deliveries"]?.integer,
             let lastTimetoken = root["last_timetoken"]?.string, let files = root["files"]?.elements
-        else { throw Self.unreadable("members are missing") }
+        else { throw Self.unreadable("required members are missing") }
         self.created = created
         self.productVersion = productVersion
         self.schemaVersion = Int(schemaVersion)

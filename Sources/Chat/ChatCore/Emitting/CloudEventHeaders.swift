@@ -19,7 +19,7 @@ public enum CloudEventHeaders {
             guard header.hasPrefix("ce-") else { continue }
             let name = String(header.dropFirst(3))
             guard name != "datacontenttype" else {
-                throw fault("'datacontenttype' must be sent as Content-Type, not as a header field of its own")
+                throw fault("'datacontenttype' must be sent as Content-Type, not as a separate header field")
             }
             guard let value = decoded(field.value) else {
                 throw fault("the header field '\(header.prefix(64))' is not UTF-8")

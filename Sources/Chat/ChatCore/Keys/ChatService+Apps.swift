@@ -76,7 +76,8 @@ extension ChatService {
         if concernsOwnAdmins, app != caller.app {
             throw ChatError(
                 .forbidden,
-                "only an admin key of the app itself may change which types, tokens and user fields it accepts")
+                "only an admin key of the app itself may change 'require_declared_types', 'demand_tokens', 'store_by_default' and 'public_user_fields'"
+            )
         }
         let app = try await keyring.change(app, ifMatch: etag) { app throws(ChatError) in
             change.apply(to: &app)

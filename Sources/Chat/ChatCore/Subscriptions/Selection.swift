@@ -161,7 +161,9 @@ extension Selection {
         _ asked: [NamePattern], to allowed: [NamePattern], what: String
     ) throws(ChatError) -> [NamePattern] {
         // Later steps take an empty list for all patterns. So a caller without patterns must be rejected here.
-        guard !allowed.isEmpty else { throw ChatError(.forbidden, "this credential has access to no \(what)") }
+        guard !allowed.isEmpty else {
+            throw ChatError(.forbidden, "this credential does not have access to any \(what)")
+        }
         guard !asked.isEmpty else { return allowed.contains(.all) ? [] : allowed }
         for pattern in asked where !allowed.covers(pattern) {
             throw ChatError(.forbidden, "this credential has no access to \(what) '\(pattern)'")

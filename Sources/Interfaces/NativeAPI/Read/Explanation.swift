@@ -123,7 +123,7 @@ extension NativeAPI {
             let delivery = rest.removeValue(forKey: match.webhook)
             let why =
                 delivery == nil || match.matches
-                ? match.why : "the event matched the settings of the webhook at that time"
+                ? match.why : "the event matched the webhook's settings when the delivery was created"
             print(match.webhook, isMatch: delivery != nil || match.matches, why, delivery, to: &writer)
         }
         for (webhook, delivery) in rest.sorted(by: { $0.key < $1.key }) {

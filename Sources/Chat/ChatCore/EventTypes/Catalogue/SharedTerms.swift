@@ -181,7 +181,7 @@ enum SharedTerms {
               "read_timetoken", "delivered_timetoken", "created_at", "etag", "updated_at"
             ],
             "properties": {
-              "id": {"type": "string", "description": "The user's and the channel's names, joined by `/`."},
+              "id": {"type": "string", "description": "The user's id and the channel's id, joined by `/`."},
               "user": {"type": "string", "minLength": 1, "description": "The member."},
               "channel": {"type": "string", "minLength": 1, "description": "The channel."},
               "state": {"enum": ["invited", "joined"], "description": "`invited` until the user accepts, then `joined`."},
@@ -262,7 +262,7 @@ enum SharedTerms {
             "properties": {
               "id": {
                 "type": "string",
-                "description": "The user's and the channel's names, joined by `/`; absent if a PubNub SDK published the event."
+                "description": "The user's id and the channel's id, joined by `/`; absent if a PubNub SDK published the event."
               },
               "user": {"type": "string", "minLength": 1, "description": "The restricted user."},
               "channel": {"type": "string", "minLength": 1, "description": "The channel."},
@@ -292,7 +292,7 @@ enum SharedTerms {
             "type": "object",
             "required": ["id", "user", "blocked", "since_timetoken", "created_at"],
             "properties": {
-              "id": {"type": "string", "description": "The names of both users, joined by `/`."},
+              "id": {"type": "string", "description": "The ids of both users, joined by `/`."},
               "user": {"type": "string", "minLength": 1, "description": "The user who blocks."},
               "blocked": {"type": "string", "minLength": 1, "description": "The user who is blocked."},
               "since_timetoken": {"$ref": "#/$defs/timetoken", "description": "The start of the block."},
@@ -311,7 +311,7 @@ enum SharedTerms {
             ],
             "properties": {
               "id": {"type": "string", "minLength": 1, "description": "The channel's id."},
-              "kind": {"enum": ["direct", "group", "public", "open"], "description": "Determines who may join and who receives the events."},
+              "kind": {"enum": ["direct", "group", "public", "open"], "description": "The kind of the channel, which determines who may join and who receives the events."},
               "name": {"type": ["string", "null"], "description": "The display name."},
               "description": {"type": ["string", "null"], "description": "The purpose of the channel."},
               "custom_type": {"type": ["string", "null"], "description": "A label for grouping channels."},
