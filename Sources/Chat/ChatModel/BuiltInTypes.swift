@@ -54,8 +54,8 @@ public enum BuiltInTypes {
         "webhook.failing", "webhook.disabled", "webhook.recovered", "webhook.overflowing", "webhook.test",
     ])
 
-    /// The names of the events that `EventSource` in browsers creates itself. A browser could not distinguish them from
-    /// events of a stream.
+    /// The names of the events that `EventSource` in browsers creates itself. A page could not distinguish an event of
+    /// the gateway with one of these names from an event that the browser creates.
     public static let eventSourceNames: Set<String> = ["error", "open", "message"]
 
     /// True for names that an app's own types cannot have: ``names``, ``eventSourceNames``, `stream.…` and `system.…`.

@@ -35,8 +35,8 @@ public struct Scopes: OptionSet, Hashable, Sendable {
     }
 }
 
-/// The credential of a request, with the app of the request and the rights of the credential. Every operation takes a
-/// caller.
+/// The authenticated sender of a request: the app, the credential, and the rights of the credential. Every operation
+/// takes a caller.
 public struct Caller: Sendable, Hashable {
     /// The app that the request is for.
     public var app: AppID
@@ -165,7 +165,7 @@ extension Caller {
         }
     }
 
-    /// Requires rights to the whole app. Used by the operations on its keys and settings.
+    /// Requires rights to the whole app. Used by the operations on the app's keys and settings.
     ///
     /// - Throws: `.forbidden` for a credential without `admin`, or one that is restricted to channels or types.
     public func demandWholeApp() throws(ChatError) {

@@ -133,7 +133,7 @@ extension ChatError.FieldError {
         writer.endObject()
     }
 
-    /// Reads the output of ``print(to:)``. A missing text is read as an empty one.
+    /// Parses the JSON that ``print(to:)`` prints. A missing `keyword` or `detail` becomes an empty text.
     public init(_ value: JSONValue) {
         self.init(
             at: value["parameter"]?.string.map(Location.parameter) ?? .pointer(value["pointer"]?.string ?? "#"),

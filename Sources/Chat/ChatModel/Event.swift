@@ -57,7 +57,7 @@ public struct EventDraft: Sendable {
     public var type: String
     /// The kind, which determines the rules that apply to the event.
     public var kind: EventKind
-    /// Whether the event stays in history.
+    /// The time for which the event can be read: durable or ephemeral.
     public var retention: Retention
     /// The payload, byte for byte as the sender wrote it.
     public var data: JSONText
@@ -196,7 +196,7 @@ public final class Event: Sendable {
     public var type: String { draft.type }
     /// The kind, which determines the rules that apply to the event.
     public var kind: EventKind { draft.kind }
-    /// Whether the event stays in history.
+    /// The time for which the event can be read: durable or ephemeral.
     public var retention: Retention { draft.retention }
     /// The payload, byte for byte as the sender wrote it.
     public var data: JSONText { draft.data }
@@ -247,7 +247,7 @@ public enum AudienceRule: String, Sendable, CaseIterable {
     case joinedButOrigin = "members.joined-origin_device"
     case joinedAndSubjects = "members.joined+subject"
     case joinedButSubjects = "members.joined-subject_user"
-    /// Devices of members who have joined and of the thread's authors, who are the subjects; without the origin device.
+    /// Devices of members who have joined, and of the thread's authors (the subjects), except the origin device.
     case joinedAndThreadButOrigin = "members.joined+thread-origin_device"
     /// Devices of all members, including invited ones.
     case members = "members.all"

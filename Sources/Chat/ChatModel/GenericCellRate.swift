@@ -16,7 +16,7 @@ public struct GenericCellRate: Hashable, Sendable {
 
     /// The outcome of a request for units.
     public enum Decision: Equatable, Sendable {
-        /// Enough units are available. They are taken when the caller stores `fullAt` as the new state.
+        /// Enough units are available. The caller consumes them by storing `fullAt` as the new state.
         case consumed(fullAt: UInt64)
         /// Too few units are available. They are available after this number of nanoseconds.
         case wait(UInt64)
@@ -31,10 +31,10 @@ public struct GenericCellRate: Hashable, Sendable {
         return after <= now + window ? .consumed(fullAt: after) : .wait(after - now - window)
     }
 
-    /// The new state of a bucket after one unit was taken from it, even when it was empty.
+    /// The new state of a bucket after one unit is consumed, even if the bucket was empty.
     public func spent(fullAt: UInt64, at now: UInt64) -> UInt64 { start(fullAt, now) + cost }
 
-    /// The new state of a bucket after `count` units were put back.
+    /// The new state of a bucket after `count` consumed units are returned to it.
     public func returned(_ count: Int, fullAt: UInt64) -> UInt64 { fullAt - min(fullAt, price(of: count)) }
 
     /// The time until the bucket is full, in nanoseconds.

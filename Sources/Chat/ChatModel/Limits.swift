@@ -104,8 +104,8 @@ public struct Limits: Sendable {
     public var sourcesPerApp = 1000
 
     // Chat.
-    /// The number of channels whose access rules are cached, and the number of cached pairs of user and channel. An
-    /// entry takes a few hundred bytes.
+    /// The maximum number of channels whose access rules are cached. The same maximum applies to the cached pairs of
+    /// user and channel. An entry takes a few hundred bytes.
     public var channelAccessEntries = 100_000
     /// The maximum number of users that a message may mention. Each mentioned user who is in the channel receives an
     /// event on the channel with the user's name.
@@ -185,7 +185,8 @@ public struct Limits: Sendable {
     public var membersPerCall = 100
     /// The maximum number of channels of one channel group.
     public var groupChannels = 2000
-    /// The maximum number of channels in all channel groups that a request names. Each costs about 2 µs per request.
+    /// The maximum number of channels in all channel groups that a request names. Each channel costs about 2 µs per
+    /// request.
     public var groupChannelsPerRequest = 5000
 
     /// Creates the default limits.

@@ -3,11 +3,11 @@
 /// Matching and comparison are byte for byte.
 public enum NamePattern: Sendable {
     case exact(String)
-    /// The text before the `*`, including the last dot.
+    /// The pattern `a.b.*`. The associated value is the text before the `*`, including the last dot.
     case below(String)
     case all
 
-    /// Parses a pattern. Nil when the text is empty, or contains a `*` that is not alone in the last part.
+    /// Parses a pattern. Nil when the text is empty, or contains a `*` anywhere except as the whole last part.
     public init?(_ text: String) {
         if text == "*" {
             self = .all

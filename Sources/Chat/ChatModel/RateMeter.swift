@@ -18,10 +18,10 @@ public final class RateMeter: Sendable {
         rate = GenericCellRate(window: window, cost: window / UInt64(max(1, policy.quantity)))
     }
 
-    /// Takes `count` units from the bucket.
+    /// Consumes `count` units of the bucket.
     ///
     /// - Parameter count: the number of units. More than the policy's quantity are never available.
-    /// - Returns: nil when the units were taken; otherwise the time until they are available.
+    /// - Returns: nil when the units were consumed; otherwise the time until they are available.
     public func consume(_ count: Int, at now: Timetoken) -> Duration? {
         let now = Self.nanoseconds(now)
         while true {
@@ -35,7 +35,7 @@ public final class RateMeter: Sendable {
         }
     }
 
-    /// Puts back units that were taken for work that was not done.
+    /// Returns units to the bucket that were consumed for work that was not done.
     func refund(_ count: Int) {
         while true {
             let seen = fullAt.load(ordering: .relaxed)
@@ -69,7 +69,7 @@ public final class RateMeters: Sendable {
 
     /// Creates meters. Nil when `policies` contains no limit and `next` is nil.
     ///
-    /// - Parameter former: the meters to replace. The bucket of a policy that does not change is kept.
+    /// - Parameter former: the meters to replace. A policy that does not change continues with its current bucket.
     public init?(_ policies: RatePolicies, name: String, next: RateMeters? = nil, former: RateMeters? = nil) {
         guard !policies.isEmpty || next != nil else { return nil }
         self.name = name
@@ -96,7 +96,7 @@ public final class RateMeters: Sendable {
         return former?.policy == policy ? former : RateMeter(policy)
     }
 
-    /// Takes one unit from every bucket of requests, or from none when one of them is empty.
+    /// Consumes one unit of every bucket of requests, or of none when one of them is empty.
     ///
     /// - Throws: `.tooMany` with the slug `quota_exceeded`, the name of the exceeded policy and the time to retry.
     public func admitRequest(at now: Timetoken) throws(ChatError) {
@@ -109,7 +109,7 @@ public final class RateMeters: Sendable {
         }
     }
 
-    /// Takes `count` units from every bucket of events, or from none when one of them has too few.
+    /// Consumes `count` units of every bucket of events, or of none when one of them has too few.
     ///
     /// - Throws: `.tooLarge` with the slug `too_many_events` when `count` is greater than a policy's quantity;
     ///   otherwise the errors of ``admitRequest(at:)``.

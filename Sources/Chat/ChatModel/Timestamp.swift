@@ -52,7 +52,8 @@ private struct DigitReader {
         return true
     }
 
-    /// The decimals of the seconds, in ticks of 100 ns; zero when there are none.
+    /// Reads the decimals of the seconds, in ticks of 100 ns; zero without a decimal point, and nil when no digit
+    /// follows the decimal point.
     mutating func fraction() -> Int? {
         guard skip(".") else { return 0 }
         var ticks = 0
@@ -66,7 +67,7 @@ private struct DigitReader {
         return ticks
     }
 
-    /// The offset, `Z` or `±hh:mm`, in seconds east of Greenwich.
+    /// Reads the offset, `Z` or `±hh:mm`, in seconds east of Greenwich; nil when there is no valid offset.
     mutating func offset() -> Int? {
         if skip("Zz") { return 0 }
         let isWest = skip("-")

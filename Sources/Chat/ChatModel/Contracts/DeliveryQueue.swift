@@ -45,8 +45,8 @@ public protocol DeliveryQueue: Sendable {
 
     /// Records the outcomes of attempts in one commit, and ends their leases.
     ///
-    /// A retry later than ``DeliveryOutcome/longestRetry`` is moved to that limit. The call is not rejected, because
-    /// the records of all its attempts would then be lost, and their deliveries would be sent again.
+    /// A retry time beyond ``DeliveryOutcome/longestRetry`` is moved to that limit. It is not an error, because
+    /// rejecting the outcomes would lose the records of all these attempts, and their deliveries would be sent again.
     ///
     /// - Returns: one value per attempt: true when its outcome was recorded; false when its lease was lost, and nothing
     ///   changed.
@@ -60,8 +60,8 @@ public protocol DeliveryQueue: Sendable {
     ///   began. Nil when the event is no longer in the log, or the delivery is no longer in the queue.
     func keep(_ bodies: [(lease: Lease, body: [UInt8])]) async throws(ChatError) -> [[UInt8]?]
 
-    /// Extends leases to `duration` from now. Without a renewal, a lease expires after 60 s. A duration of zero gives
-    /// the leases back without counting an attempt.
+    /// Extends leases to `duration` from now. Without a renewal, a lease expires after 60 s. A duration of zero returns
+    /// the leases to the queue without counting an attempt.
     ///
     /// - Returns: one value per lease; false when the lease was lost.
     @discardableResult
@@ -328,7 +328,8 @@ public enum LaneState: Int, Sendable {
 /// The order in which a subscriber's deliveries are sent.
 public enum DeliveryOrdering: Int, Sendable {
     case none = 0
-    /// Like `strict`, but separately for each channel.
+    /// Deliveries of the same channel are sent in the order of events, one attempt at a time. A delivery that waits for
+    /// a retry blocks only the later deliveries of its channel.
     case perChannel = 1
     /// Deliveries are sent in the order of events, one attempt at a time. A delivery that waits for a retry blocks the
     /// later deliveries; a dead delivery does not.

@@ -15,9 +15,9 @@ public protocol Directory: Sendable {
     ///   `.stale` if a record has another etag than the required one. The stored record is the error's `current`.
     func write(_ changes: [RecordChange], events: [EventDraft]) async throws(ChatError) -> [Record]
 
-    /// Reads records, calls `decide` with them and commits the changes and events that it returns, in one step. No
-    /// other write changes the records in between. Use this method for every change that depends on the stored state,
-    /// such as counters, joins and bans.
+    /// Reads records, calls `decide` with them, and commits the changes and events that `decide` returns, in one step.
+    /// No other write changes the records in between. Use this method for every change that depends on the stored
+    /// state, such as counters, joins and bans.
     ///
     /// A record that changes gets the timetoken of the decision's first event as `updated`, or the time of the step
     /// when there is no event.
@@ -231,7 +231,7 @@ public struct Decided<Value: Sendable>: Sendable {
     public var records: [Record]
     /// The committed events, in the order of the drafts.
     public var events: [Event]
-    /// The changes that the decision asked for.
+    /// The record changes that the decision requested.
     public var changes: [RecordChange]
 
     /// Creates the outcome of one decision.

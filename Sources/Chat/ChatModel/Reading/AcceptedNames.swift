@@ -6,7 +6,8 @@ public struct AcceptedNames {
     /// The maximum number of names that an error lists.
     private static let listed = 20
 
-    /// The names `by` and `user` for the acting user. Each route accepts only one of the two.
+    /// The two names for the acting user, `by` and `user`, each mapped to the other. A route accepts only one of them,
+    /// so a hint suggests the other.
     private static let actors = ["by": "user", "user": "by"]
 
     private let names: [String]

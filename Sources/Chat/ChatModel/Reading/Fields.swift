@@ -76,7 +76,8 @@ public struct Fields: Sendable {
     /// The member's bytes as they were sent, including `null`; nil when the member was not sent.
     public func raw(_ name: String) -> JSONText? { members.first { $0.name == name }?.value }
 
-    /// The member; nil when it was not sent, is JSON `null`, or is the member that is only passed on.
+    /// The parsed value of a member; nil when the member was not sent, is JSON `null`, or is read only as text
+    /// (`passedOn`).
     public func member(_ name: String) -> JSONValue? {
         guard has(name), let member = value[name], !member.isNull else { return nil }
         return member

@@ -129,8 +129,8 @@ public struct ChannelRecord: Sendable, Equatable {
         etag = record.etag
     }
 
-    /// Prints the members that identify the channel in events about its counts. The caller has begun the object and may
-    /// add members.
+    /// Prints the JSON members that identify the channel in events about its counts. The caller has begun the object
+    /// and may add further members.
     public func printReferenceMembers(to writer: inout JSONWriter) {
         writer.member("id", id)
         writer.member("kind", kind.rawValue)
@@ -157,7 +157,7 @@ public struct MemberCounts: Sendable, Equatable {
     /// The number of members who have joined.
     public var joined = 0
 
-    /// Creates the counts of a channel; zero for a channel without members.
+    /// Creates the counts of a channel. By default, both counts are zero.
     public init(all: Int = 0, joined: Int = 0) {
         self.all = all
         self.joined = joined

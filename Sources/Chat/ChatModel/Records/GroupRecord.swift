@@ -23,7 +23,7 @@ public struct GroupRecord: Sendable, Equatable {
     /// The key of the record of the channel group with this id.
     public static func key(_ id: String, in app: AppID) -> RecordKey { RecordKey(.group, id, in: app) }
 
-    /// Prints the members of the record that the REST API and the stored body share.
+    /// Prints the JSON members that the stored body and the form of the REST API have in common.
     public func printMembers(to writer: inout JSONWriter) { writer.member("channels", channels) }
 
     /// The JSON body of the stored record.

@@ -41,7 +41,7 @@ public struct MembershipRecord: Sendable, Equatable {
     public var user: String
     /// The channel's name.
     public var channel: String
-    /// Whether the user has joined or is only invited.
+    /// The state of the membership: joined, or only invited.
     public var state: MemberState
     /// The user's role in the channel.
     public var role = MemberRole.member
@@ -96,7 +96,8 @@ public struct MembershipRecord: Sendable, Equatable {
         }
     }
 
-    /// Prints the membership as the REST API shows it to a caller: without the private members for other users.
+    /// Prints the membership as the REST API shows it to a caller: without `hidden` and `push` for a user other than
+    /// the member.
     public func show(to caller: Caller, _ writer: inout JSONWriter) {
         let isOthers = caller.user.map { ExactText($0) != ExactText(user) } ?? false
         if isOthers { showToMembers(to: &writer) } else { show(to: &writer) }
@@ -111,7 +112,7 @@ public struct MembershipRecord: Sendable, Equatable {
     /// The time at which the user was invited, or joined when there was no invitation.
     public var created: Timetoken { invited == .zero ? joined : invited }
 
-    /// Prints the members of the membership, including `hidden`, into an object that the caller has begun.
+    /// Prints the JSON members of the membership, including `hidden`, into an object that the caller has begun.
     public func printMembers(to writer: inout JSONWriter) {
         printSharedMembers(to: &writer)
         printHiding(to: &writer)

@@ -18,8 +18,8 @@ public struct MessageActionRecord: Sendable, Equatable {
 
     /// The action type of reactions.
     public static let reaction = "reactions"
-    /// The action type of edits. An edit has a record of this type after a later edit was made. The key of the record
-    /// contains the edit's timetoken instead of value and user.
+    /// The action type of edits. When a later edit replaces an edit, the earlier edit is stored in a record of this
+    /// type. The key of that record contains the edit's timetoken instead of value and user.
     public static let edit = "edited"
 
     /// Creates an action whose timetoken is not known yet.
