@@ -86,8 +86,8 @@ public final class ChatService: Sendable {
     /// The current limits.
     public var limits: Limits { liveLimits.current }
 
-    /// The number of deletions of events on this node. Code that caches events for a short time reads it to detect that
-    /// the cache may contain deleted events.
+    /// The number of deletions of events on this node. Code that caches events for a short time compares this number to
+    /// detect that the cache may contain deleted events.
     public var deletions: UInt64 { deletionCount.load(ordering: .acquiring) }
 
     func countDeletion() { deletionCount.add(1, ordering: .releasing) }
@@ -143,7 +143,7 @@ public final class ChatService: Sendable {
     }
 
     /// Reads records, runs `body`, and commits the changes that `body` returns, in one step; see `Directory.decide`.
-    /// The changes take effect on this node before this returns.
+    /// The changes take effect on this node before this method returns.
     func decide<Value: Sendable>(
         _ keys: [RecordKey],
         _ body: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>

@@ -75,8 +75,8 @@ public final class RecordMirror: Sendable {
         }
     }
 
-    /// Writes to the directory, and applies the written records of the mirror's kinds. They take effect before this
-    /// returns.
+    /// Writes to the directory, and applies the written records of the mirror's kinds. These records take effect before
+    /// this method returns.
     ///
     /// - Throws: the errors of the directory; `.outcomeUnknown` when another call of `apply` came first and the record
     ///   cannot be read again. The record is then stored, and takes effect when `follow` has read it. The caller must

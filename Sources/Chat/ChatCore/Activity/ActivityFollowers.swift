@@ -34,8 +34,8 @@ struct ActivityFollowers {
 
     /// Adds the selection of a feed that is attached to the hub.
     ///
-    /// - Parameter channels: for a selection with a viewer, the channels under which the hub lists it; nil for any
-    ///   other selection.
+    /// - Parameter channels: for the stream of a user's device (a selection with a viewer), the channels under which
+    ///   the hub lists the selection; nil for any other selection.
     mutating func insert(_ selection: Selection, on channels: Set<ExactText>?) {
         remove(selection)
         let bare = Selection(channels: selection.channels, viewer: selection.viewer, isOfUser: selection.isOfUser)
@@ -76,7 +76,7 @@ struct ActivityFollowers {
         var over = 0
         while over < ended.count, ended.count - over > endedMost || ended[over].end + Self.grace <= now {
             let (selection, end) = ended[over]
-            // A follower that has returned has another end time, and is not removed.
+            // A follower that has returned is attached again or has a later end time, and is not removed.
             if followers[selection]?.end == end { remove(selection) }
             over += 1
         }

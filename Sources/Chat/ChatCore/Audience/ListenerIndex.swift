@@ -48,8 +48,8 @@ struct ListenerIndex {
 
     func named(_ channel: ChannelID) -> SubscribedChannel? { names[channel]?.channel }
 
-    /// Returns the object that all streams share that select a channel by name. If there is no such object, creates it
-    /// and applies the recent changes of the channel to it.
+    /// Returns the shared object of a channel, which all streams that select the channel by name use. If there is no
+    /// such object, creates it and applies the recent changes of the channel to it.
     ///
     /// - Parameter isPrivate: the state of a new object, as read from the store.
     mutating func name(_ channel: ChannelID, isPrivate: Bool) -> SubscribedChannel {
@@ -70,9 +70,9 @@ struct ListenerIndex {
         }
     }
 
-    /// Removes the entries whose object is released. A caller may request memberships without attaching a stream, so no
-    /// other event removes these entries. Does nothing unless more than 64 entries, and more than half of all entries,
-    /// were added since the last sweep.
+    /// Removes the entries whose object no longer exists. A caller may request memberships without attaching a stream,
+    /// so no other event removes these entries. Does nothing unless more than 64 entries, and more than half of all
+    /// entries, were added since the last sweep.
     private mutating func sweep() {
         guard fresh > 64, fresh > count / 2 else { return }
         fresh = 0
@@ -84,7 +84,7 @@ struct ListenerIndex {
         count = entries.values.reduce(names.count) { $0 + $1.count }
     }
 
-    /// The number of entries, including released ones.
+    /// The number of entries for users and channels, including entries whose object no longer exists.
     var size: Int { count }
 
     /// Keeps memberships in memory for up to `life` after the last request.
@@ -105,7 +105,8 @@ struct ListenerIndex {
         if loads == 0 { recent = [] }
     }
 
-    /// Records a change for the viewers that are being loaded from the store. Does nothing when there is no load.
+    /// Records a change for the viewers whose memberships are being read from the store. Does nothing when no such read
+    /// is running.
     mutating func record(_ change: MembershipEvent) {
         if loads > 0 { recent.append(change) }
     }

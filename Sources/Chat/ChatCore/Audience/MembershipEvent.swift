@@ -51,8 +51,8 @@ struct MembershipEvent: Sendable {
         }
     }
 
-    /// Returns the change of an invitation. The event is stored on the channel, and again on the own channel of each
-    /// invited user. Only the event on the channel counts.
+    /// Returns the change of an invitation. The event is stored on the channel, and again on each invited user's own
+    /// channel. Only the event on the channel counts.
     private static func invitation(_ event: Event) -> Change? {
         step(.invited, event) { data in
             guard data["channel"]?["id"]?.string.map({ ExactText($0) }) == ExactText(event.channel.name) else {
@@ -82,7 +82,7 @@ struct MembershipEvent: Sendable {
         return .step(step, users: users)
     }
 
-    /// The ids of one user or of a list of users.
+    /// Returns the ids in an object with one user or in a list of users; nil for any other value.
     private static func users(_ value: JSONValue?) -> [ExactText]? {
         guard let value else { return nil }
         if let one = value["id"]?.string { return [ExactText(one)] }

@@ -13,7 +13,7 @@ public final class AuditLog: Sendable {
     private let clock: WallClock
     private let liveLimits: LiveLimits
     private let unauthenticatedRate = RateMeter(AuditLog.refusals)
-    /// The rate meters by app. A meter is created at the app's first rejected operation.
+    /// The meter of each app's rejected operations, created at the app's first rejected operation.
     private let callers = Lock<[AppID: RateMeter]>([:])
     private let lost = Atomic<UInt64>(0)
     /// The number of entries written since the last sweep.

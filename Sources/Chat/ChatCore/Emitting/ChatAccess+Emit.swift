@@ -2,8 +2,8 @@ public import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// Appends all the events to their channels, or none. When this returns, the events are durable; ephemeral events
-    /// are visible to readers.
+    /// Appends all the events to their channels, or none. When this method returns, the durable events are stored, and
+    /// the ephemeral events are visible to readers.
     ///
     /// - Parameters:
     ///   - drafts: the events as the sender wrote them. This method checks and completes them.
@@ -221,8 +221,8 @@ extension ChatAccess {
         return true
     }
 
-    /// Checks all drafts, or throws the first error. Validation runs on the event loop while it is little work, and
-    /// otherwise on another thread. The rules of the channels are applied later.
+    /// Checks all drafts, or throws the first error. A short validation runs on the event loop, and a longer one on
+    /// another thread. The rules of the channels are applied later.
     private nonisolated(nonsending) func checked(_ drafts: [EventDraft]) async throws(ChatError) -> [EventDraft] {
         var quick = ValidationBudget.onLoop
         if let checked = try checkedAll(drafts, within: &quick) { return checked }

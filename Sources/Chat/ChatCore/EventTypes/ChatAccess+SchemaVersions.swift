@@ -38,8 +38,8 @@ extension ChatAccess {
         return version
     }
 
-    /// Makes a schema the newest version of a type. When this returns, emits on this node are checked against it; on
-    /// other nodes, within a second.
+    /// Makes a schema the newest version of a type. When this method returns, emits on this node are checked against
+    /// the new version. On other nodes, this happens within a second.
     ///
     /// - Parameter isTrial: true to make all checks and change nothing. The returned version is the one that would be
     ///   added.
@@ -79,8 +79,8 @@ extension ChatAccess {
         }
     }
 
-    /// Returns the version that was added and `isNew` true. When `proposed` is nil, the newest version already has the
-    /// proposed schema; it is returned with `isNew` false.
+    /// Returns the added version, with `isNew` true. When `proposed` is nil, the newest version already has the
+    /// proposed schema, and is returned with `isNew` false.
     private func resolved(
         _ proposed: SchemaVersion?, of type: EventType
     ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {

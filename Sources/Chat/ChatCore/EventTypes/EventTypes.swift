@@ -184,8 +184,9 @@ public struct ValidationBudget: Sendable {
     /// True when a payload was postponed and must be validated again, away from the event loop.
     var isPutOff = false
 
-    /// Creates the full budget of one request: the steps and pattern steps for one value, ten more steps for each byte,
-    /// and about 40 ms for finding the reasons of violations.
+    /// Creates the full budget of one request: the evaluation steps and pattern steps that the limits allow for one
+    /// value, ten more evaluation steps for each byte of the payloads, and about 40 ms for finding the reasons of
+    /// violations.
     public init() {
         let limits = SchemaLimits()
         budget = EvaluationBudget(

@@ -46,7 +46,7 @@ public final class FilterSubject {
     private lazy var wireMeta: JSONValue? = shownMeta == nil ? meta : Self.parse(shownMeta)
 
     private var longTexts: [FilterSource: LongText] = [:]
-    /// A cache of the elements of arrays as index keys, by the source of the array.
+    /// The elements of each array that was read, as index keys (``IndexedValue``). A cache, by the source of the array.
     private var listFacts: [FilterSource: [IndexedValue]] = [:]
 
     /// The remaining steps of the current evaluation. An evaluation takes about one step for each byte that it reads,

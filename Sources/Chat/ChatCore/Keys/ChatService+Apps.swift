@@ -2,17 +2,17 @@ public import ChatModel
 
 /// A change of an app's settings. A property that is nil leaves its setting unchanged.
 public struct AppChange: Sendable {
-    /// ``AppRecord/name``; nil leaves it unchanged.
+    /// The new value of ``AppRecord/name``; nil leaves it unchanged.
     public var name: String?
-    /// ``AppRecord/requiresDeclaredTypes``; nil leaves it unchanged.
+    /// The new value of ``AppRecord/requiresDeclaredTypes``; nil leaves it unchanged.
     public var requiresDeclaredTypes: Bool?
-    /// ``AppRecord/requiresTokens``; nil leaves it unchanged.
+    /// The new value of ``AppRecord/requiresTokens``; nil leaves it unchanged.
     public var requiresTokens: Bool?
-    /// ``AppRecord/storesByDefault``; nil leaves it unchanged.
+    /// The new value of ``AppRecord/storesByDefault``; nil leaves it unchanged.
     public var storesByDefault: Bool?
-    /// ``AppRecord/publicUserFields``; nil leaves them unchanged.
+    /// The new value of ``AppRecord/publicUserFields``; nil leaves it unchanged.
     public var publicUserFields: PublicUserFields?
-    /// ``AppRecord/retention``; nil leaves it unchanged.
+    /// The new value of ``AppRecord/retention``; nil leaves it unchanged.
     public var retention: Retention?
 
     /// The time for which events are kept.
@@ -55,8 +55,8 @@ extension ChatService {
     /// meantime.
     public typealias RatesEdit = (RatePolicies) throws(ChatError) -> RatePolicies
 
-    /// Changes an app in one commit. When this returns, events older than a new retention are hidden. After a change to
-    /// a longer retention, events that were already hidden stay hidden.
+    /// Changes an app in one commit. When this method returns, events older than a new retention are hidden. After a
+    /// change to a longer retention, events that were already hidden stay hidden.
     ///
     /// - Throws: `.notFound` for another app, unless the caller is an operator of the gateway; `.forbidden` for a
     ///   caller without access to the whole app; `.forbidden` for rates, unless the caller is an operator, because the

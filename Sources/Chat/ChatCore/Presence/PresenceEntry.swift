@@ -76,8 +76,8 @@ struct PresenceGroup {
 }
 
 extension [ExactText] {
-    /// Returns the index of the first element above `name` in this sorted list; with `orAt`, of the first element that
-    /// is not below `name`.
+    /// Returns the index of the first element above `name` in this sorted list. If `orAt` is true, an element equal to
+    /// `name` also counts.
     fileprivate func firstIndex(above name: ExactText, orAt: Bool = false) -> Int {
         var (low, high) = (0, count)
         while low < high {

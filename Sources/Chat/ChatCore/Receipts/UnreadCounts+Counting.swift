@@ -100,8 +100,8 @@ extension UnreadCounts {
         holders[user]?.channels[ExactText(channel)]?.turns == turns[ExactText(channel)]
     }
 
-    /// Reads from the store, by channel, whether the channel counts for the user, and after which timetoken its
-    /// messages count. Channels of which the user is not a member are left out.
+    /// Reads from the store, for each channel, whether its messages count as unread for the user, and the timetoken
+    /// after which they count. Channels of which the user is not a member are left out.
     private func stored(
         of user: UserID, in channels: [String]
     ) async throws(ChatError) -> [ExactText: UnreadChannel] {

@@ -82,8 +82,8 @@ public struct RecordFields: Sendable {
     /// Creates the fields of a list.
     ///
     /// - Parameters:
-    ///   - names: the name of each field, and its name in `RecordFilter`.
-    ///   - objects: the name of each object field, and its name in `RecordFilter`.
+    ///   - names: the name of each field for clients, and its name in `RecordFilter`.
+    ///   - objects: the name of each object field for clients, and its name in `RecordFilter`.
     ///   - id: the name of the record's id for sorting.
     ///   - override: a field that has a fixed text for filters in some cases; nil for none.
     public init(

@@ -29,8 +29,8 @@ public final class StoredAnswers: Sendable {
 
     /// The state of an idempotency key when a request with it arrives.
     public enum Earlier: Sendable {
-        /// The key was not used before. The caller sets ``PendingAnswer/current`` to this value while it executes the
-        /// request, and then calls ``conclude(_:with:)``.
+        /// The key was not used before. The caller sets ``PendingAnswer/current`` to the associated value while it
+        /// executes the request, and then calls ``conclude(_:with:)``.
         case none(PendingAnswer)
         /// The key was used with a different request.
         case other

@@ -80,7 +80,7 @@ public struct ResumePosition: Sendable, Equatable {
 
     /// The position as the reader sent it.
     public var requested: String
-    /// The position from which the reader resumes. It receives the events after this position.
+    /// The position from which the reader resumes. The reader receives the events after this position.
     public var from: Timetoken
     /// The reason for a gap; nil when no event after the requested position is missing.
     public var gap: Gap?

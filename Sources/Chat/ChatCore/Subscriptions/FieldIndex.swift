@@ -33,24 +33,25 @@ struct NumberSet: Sendable {
     }
 }
 
-/// An index of the subscribers to one channel, by the values of event fields that their filters require. The cost of
-/// matching an event depends on the number of fields, not on the number of subscribers.
+/// An index of the subscribers to one channel, by the values of event fields that their filters require. Each
+/// subscriber is a member of the index, identified by a number. The cost of matching an event depends on the number of
+/// fields, not on the number of subscribers.
 ///
 /// A filter may have several requirements. A member is listed under the requirement under which the fewest other
 /// members are listed when the member is inserted. For example, when many members are listed under `data.live == true`,
 /// the filter `data.live == true && data.customer == 'c17'` is listed under the customer.
 struct FieldIndex: Sendable {
-    /// The number of members that are tested one after the other before the tables are used. For so few members, a
-    /// table would cost more than it saves.
+    /// The number of members (subscribers) that are tested one after the other before the tables are used. For so few
+    /// members, a table would cost more than it saves.
     private static let few = 4
     /// The maximum number of elements of a list in an event that are looked up. For an event with a longer list, all
     /// members are tested.
     private static let elementsMost = 1_000
 
     private var tables: [IndexedField.Place: [IndexedValue: NumberSet]] = [:]
-    /// The members that are tested for every event.
+    /// The members (subscribers) whose filters are tested for every event.
     private var others = NumberSet()
-    /// True when one event may find the same member more than once.
+    /// True when the lookup for one event may find the same member (subscriber) more than once.
     private var hasDetours = false
 
     var isEmpty: Bool { tables.isEmpty && others.isEmpty }

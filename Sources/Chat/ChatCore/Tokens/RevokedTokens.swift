@@ -34,7 +34,8 @@ final class RevokedTokens: Sendable {
     /// True when no single token is revoked. Revocations of all tokens of a user are not considered.
     var isEmpty: Bool { known.withLock { $0.tokens.isEmpty } }
 
-    /// Calls `body` with the app of each revocation, after it took effect. A revocation concerns one token or one user.
+    /// Calls `body` with the app of each revocation, after it took effect. A revocation affects one token, or all
+    /// tokens of one user.
     func observe(_ body: @escaping @Sendable (AppID) -> Void) { observers.withLock { $0.append(body) } }
 
     func write(_ changes: [RecordChange]) async throws(ChatError) { _ = try await mirror.write(changes, apply) }

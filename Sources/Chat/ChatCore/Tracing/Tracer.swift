@@ -144,7 +144,7 @@ public struct Span: Sendable {
     public var context: TraceContext
     /// The id of the parent span; nil for the first span of a trace.
     public var parent: UInt64?
-    /// The name of the kind of work, which is the same for all spans of this work.
+    /// The name of the kind of work. All spans of the same kind of work have the same name.
     public var name: String
     /// The kind of the span, which tracing tools display.
     public var kind: Kind

@@ -89,7 +89,7 @@ extension ChatAccess {
 }
 
 extension ChatAccess {
-    /// Returns the actor of a change that concerns one user and is announced on the user's own channel.
+    /// Returns the actor of a change that affects one user and is announced on the user's own channel.
     ///
     /// - Throws: `.forbidden` with the slug `not_self` for another user; `.forbidden` when the caller's patterns do not
     ///   cover the user's own channel.

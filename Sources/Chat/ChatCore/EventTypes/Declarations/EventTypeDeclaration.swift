@@ -140,7 +140,7 @@ public struct EventTypeDeclaration: Sendable {
 public struct DeclarationError: Error, CustomStringConvertible, Sendable {
     /// The name of the file.
     public let file: String
-    /// The location in the file as a JSON pointer; nil when the error concerns the whole file.
+    /// The location in the file as a JSON pointer; nil when the error is about the whole file.
     public let pointer: String?
     /// The message, without the name of the file.
     public let message: String
