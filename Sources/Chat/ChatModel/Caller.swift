@@ -12,7 +12,7 @@ public struct Scopes: OptionSet, Hashable, Sendable {
     /// Permits everything, including managing the app's keys.
     public static let admin = Scopes(rawValue: 8)
 
-    /// The four scopes with their names, in order.
+    /// The four scopes with their names, in the order `emit`, `read`, `manage`, `admin`.
     public static let words: [(word: String, scope: Scopes)] = [
         ("emit", .emit), ("read", .read), ("manage", .manage), ("admin", .admin),
     ]
@@ -52,8 +52,7 @@ public struct Caller: Sendable, Hashable {
     private var exactUser: ExactText?
     /// The time at which the credential expires; nil for a credential that does not expire.
     public var expires: Timetoken?
-    /// The values of a user's token or ticket from which the gateway determines whether the token or ticket was
-    /// revoked; nil for an API key.
+    /// The properties of a user's token or ticket that show whether it was revoked; nil for an API key.
     public var proof: TokenProof?
     /// True when the caller's user may also read the channel that has the user's name. Emitting on this channel
     /// requires a match in `channels`.

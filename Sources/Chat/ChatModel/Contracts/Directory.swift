@@ -178,7 +178,7 @@ public struct RecordSnapshot: Sendable {
     /// The timetoken of the decision's first new event. Event data and records may contain it.
     public let next: Timetoken
     /// The timetoken of the decision's event with this index, counted from 0. The events of a decision have consecutive
-    /// timetokens. Only an event that repeats an earlier event has the earlier timetoken instead.
+    /// timetokens. The exception is an event that repeats an earlier event: it has the timetoken of the earlier event.
     public func place(of event: Int) -> Timetoken { Timetoken(next.rawValue + UInt64(event)) }
     /// The new etag of every record that the decision creates or changes.
     public let etag: String

@@ -242,9 +242,10 @@ public struct ChannelSet: Sendable, Hashable {
     public var app: AppID
     /// The exact names.
     public var names: Set<ExactText>
-    /// The prefixes: of each pattern `a.b.*` the text before the `*`, including the last dot.
+    /// The prefixes of channel names. The prefix of a pattern `a.b.*` is the text before the `*`, including the last
+    /// dot: `a.b.`.
     public var prefixes: Set<ExactText>
-    /// True for every channel except `$system`.
+    /// True when the set contains every channel except `$system`.
     public var isAll: Bool
     /// True when the set also contains events of other channels that PubNub clients receive on one of its channels
     /// (``EventDraft/echoes``).

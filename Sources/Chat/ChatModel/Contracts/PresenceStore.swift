@@ -16,8 +16,8 @@ public import JSON
 /// node uses `MemoryPresenceStore` in `ChatCore`. `EngineConformance` tests any implementation.
 public protocol PresenceStore: Sendable {
     /// Adds presence keys that a connection holds until `disconnect` or `release`. Keys that the connection already
-    /// holds do not change. An empty list only registers the connection. From then on, the user's participant keys last
-    /// as long as the user has a connection.
+    /// holds do not change. An empty list only registers the connection. From then on, the user's keys of the kind
+    /// `participant` last as long as the user has a connection.
     /// - Throws: `.overloaded` when the gateway's limit of presence keys is exceeded; then nothing changes.
     func hold(
         _ presenceKeys: [PresenceKey], of user: UserID, by holder: HolderID

@@ -414,7 +414,8 @@ public struct ValidationErrors: Sendable {
             : error.faults
     }
 
-    /// Calls `read` and returns its result. If it throws an error, adds the error and returns nil.
+    /// Calls `read` and returns its result. If `read` throws an error, adds the error to the collection and returns
+    /// nil.
     @discardableResult
     public mutating func reading<Value>(_ read: () throws(ChatError) -> Value) -> Value? {
         do throws(ChatError) {

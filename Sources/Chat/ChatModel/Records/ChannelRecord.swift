@@ -11,9 +11,9 @@ public enum ChannelKind: String, Sendable, CaseIterable {
     /// A channel that users enter and exit. It has no memberships and no unread counts.
     case open
 
-    /// True when the channel has memberships.
+    /// True when channels of this kind have memberships.
     public var hasMembers: Bool { self != .open }
-    /// True when only members receive its events on their devices.
+    /// True when only members receive the events of a channel of this kind on their devices.
     public var isPrivate: Bool { self == .direct || self == .group }
 }
 

@@ -3,7 +3,7 @@ public import JSON
 /// The state of a membership.
 public enum MemberState: String, Sendable, CaseIterable { case invited, joined }
 
-/// The role of a member in its channel.
+/// The role of a member in a channel.
 public enum MemberRole: String, Sendable, CaseIterable { case member = "none", `operator` }
 
 /// The messages of a channel for which a member wants push notifications. The gateway sends no push notifications. It
