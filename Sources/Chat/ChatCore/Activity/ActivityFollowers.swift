@@ -6,8 +6,8 @@ import ChatModel
 /// A stream or poll that has ended still counts as a follower for ``grace``, because its client may return and read
 /// missed events. Between two polls, a polling client is not attached to the hub.
 struct ActivityFollowers {
-    /// The time for which a follower counts after its end. It covers the time for which ephemeral events can be read
-    /// again, and the maximum time of a poll.
+    /// The time for which a stream or poll still counts as a follower after it has ended. This time covers the lifetime
+    /// of ephemeral events in memory, and the maximum duration of a poll.
     static let grace: Duration = .seconds(150)
 
     private struct Follower {

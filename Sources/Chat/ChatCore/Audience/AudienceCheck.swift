@@ -52,7 +52,7 @@ extension Selection {
         return audienceCheck(viewer, channel).admits(event)
     }
 
-    /// Returns the check for a viewer and a channel. The check uses the viewer's relations to channels after the last
+    /// Returns the check for a viewer and a channel. The check uses the viewer's relations to channels as of the last
     /// event that the hub has distributed.
     func audienceCheck(_ viewer: Viewer, _ channel: ExactText) -> AudienceCheck {
         AudienceCheck(

@@ -1,7 +1,7 @@
 public import ChatModel
 
-/// The rules that decide which past events a device's stream may receive, copied from the hub at one moment. With a
-/// copy, missed events can be read away from the hub's executor.
+/// The rules that decide which past events a device's stream may receive, copied from the hub at one moment. With the
+/// copy, missed events can be read outside the hub's executor.
 ///
 /// The snapshot applies the user's current relations to past events, and covers the channels of
 /// ``Selection/heardNames``. For events before a relation began (``ChannelPosition/since``), the relation does not

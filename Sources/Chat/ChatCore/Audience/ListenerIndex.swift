@@ -112,7 +112,7 @@ struct ListenerIndex {
     }
 }
 
-/// A channel that users' streams select by name, in its state after the last event that the hub has distributed. All
+/// A channel that users' streams select by name, in its state as of the last event that the hub has distributed. All
 /// streams that name the channel share one object, so a change of the channel is stored once.
 ///
 /// Safe to share between tasks, because it is read and changed on the hub's executor only.

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// One user's relations to all channels, after the last event that the hub has distributed. The object exists while a
+/// One user's relations to all channels, as of the last event that the hub has distributed. The object exists while a
 /// stream receives events for the user, and for up to a minute after the last request for such a stream.
 ///
 /// The relations are read from the store once. Afterwards, each distributed event updates them, in the order of the
@@ -121,7 +121,7 @@ extension UserMemberships {
 /// A user's relation to one channel, and the time at which it began.
 struct ChannelPosition: Sendable {
     var access: UserAccess
-    /// The time at which the user joined, entered or was invited to the channel; zero when the time is unknown. Older
-    /// events are not for the user as a member or participant.
+    /// The time at which the user joined, entered or was invited to the channel; zero when the time is unknown. For
+    /// older events, the user does not count as a member or participant.
     var since: Timetoken
 }

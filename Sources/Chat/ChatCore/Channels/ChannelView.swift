@@ -95,7 +95,7 @@ extension ChannelRecord {
 
     /// Returns the record changes to add to a commit that replaces the channel by `next`, or deletes the channel when
     /// `next` is nil. If the commit makes the channel no longer distinct, the changes remove the record that maps the
-    /// channel's first members to its id. Otherwise there are none.
+    /// channel's first members to its id. Otherwise the result is empty.
     func endingDistinct(before next: ChannelRecord?, in app: AppID) -> [RecordChange] {
         guard isDistinct, next?.isDistinct != true, let distinctKey else { return [] }
         return [RecordChange(DistinctChannelRecord.key(distinctKey, in: app), body: nil)]

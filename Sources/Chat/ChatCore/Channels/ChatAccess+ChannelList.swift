@@ -5,8 +5,8 @@ extension ChatAccess {
     /// have fewer channels than its limit. The total is returned only to callers whose patterns cover all channels.
     ///
     /// - Parameters:
-    ///   - isForUsers: true to leave out private channels even for a credential without a user. Used when the
-    ///     credential represents a token that users have.
+    ///   - isForUsers: true to leave out private channels even for a credential without a user. Used for a request with
+    ///     a PubNub access token, because users have such tokens.
     ///   - user: the user that this token names. The private channels of which the user is a member are included.
     /// - Throws: `.forbidden` without the scope `read`; `.malformed` for a bad query; the errors of the store.
     public func channels(

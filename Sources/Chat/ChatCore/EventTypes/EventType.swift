@@ -90,7 +90,7 @@ public struct CompatibilityRule: Sendable, Hashable {
         case backward
         /// The old version accepts every value that the new one accepts.
         case forward
-        /// Both `backward` and `forward`.
+        /// Requires both `backward` and `forward` compatibility.
         case full
     }
 

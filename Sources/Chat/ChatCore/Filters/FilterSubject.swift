@@ -46,7 +46,8 @@ public final class FilterSubject {
     private lazy var wireMeta: JSONValue? = shownMeta == nil ? meta : Self.parse(shownMeta)
 
     private var longTexts: [FilterSource: LongText] = [:]
-    /// The elements of each array that was read, as index keys (``IndexedValue``). A cache, by the source of the array.
+    /// A cache of the elements of each array that was read, as index keys (``IndexedValue``). It is keyed by the source
+    /// of the array.
     private var listFacts: [FilterSource: [IndexedValue]] = [:]
 
     /// The remaining steps of the current evaluation. An evaluation takes about one step for each byte that it reads,

@@ -31,7 +31,7 @@ public struct APIKey: Sendable {
     public var expires: Timetoken?
     /// The time at which the key was created.
     public var created: Timetoken
-    /// The key's own rate limits, which apply in addition to its app's.
+    /// The key's own rate limits, which apply in addition to the rate limits of the app.
     public var rates = RatePolicies()
     /// The version of the key's record; empty before the key is stored.
     public internal(set) var etag = ""

@@ -14,10 +14,10 @@ struct ThreadReplyRemoval: Sendable {
         case reply(RecordKey, Timetoken)
     }
 
-    /// The error when the thread changed after it was read. The caller must read the thread again.
+    /// The error for a thread that changed after it was read. The caller must read the thread again.
     static let isOutdated = ChatError(
         .conflict, "another request changed the thread at the same time; send the request again")
-    /// The error when the thread changed in every attempt.
+    /// The error for a thread that changed in every attempt.
     static let isBusy = ChatError(
         .overloaded, "other requests are changing the same messages; send the request again", retryAfter: .seconds(1))
 

@@ -22,8 +22,8 @@ final class RestrictionExpiries: Sendable {
     }
 
     fileprivate struct State: Sendable {
-        /// The expiries in descending order of time. Most new expiries are far in the future, so an insertion near the
-        /// start moves few entries.
+        /// The expiries in descending order of time. The next expiry is the last element, so that its removal moves no
+        /// other element.
         var ends: [End] = []
         /// The expiries by the key of the restriction. Each restriction has at most one.
         var held: [RecordKey: End] = [:]

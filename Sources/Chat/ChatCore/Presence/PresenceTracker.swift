@@ -32,7 +32,7 @@ public final class PresenceTracker: Sendable {
     private let accessCache: ChannelAccessCache
     private let state = Lock(State())
     private let wakes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    /// Signals that a request has arrived, which resumes the check each second.
+    /// Signals that a request has arrived. The signal resumes the check for timeouts, which runs every second.
     private let stirs = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     init(

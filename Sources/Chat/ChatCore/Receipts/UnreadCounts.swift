@@ -222,19 +222,21 @@ public struct Unread: Sendable, Equatable {
 
 /// The unread state of one channel for one user.
 struct UnreadChannel: Sendable {
-    /// True when the channel's messages count: the user has joined the channel and has not hidden it permanently.
+    /// True when the channel's messages count as unread: the user has joined the channel and has not hidden it
+    /// permanently.
     var counts = false
     var customType: String?
-    /// The timetoken after which messages count.
+    /// The timetoken after which messages count as unread.
     var since = Timetoken.zero
-    /// The number of unread messages counted in the log (`counted`), and of messages that arrived since (`added`).
+    /// The number of unread messages that were counted in the log.
     var counted = 0
+    /// The number of messages that arrived after the count.
     var added = 0
     /// True when the messages of the channel must be counted again before the next notification.
     var isStale = true
-    /// The unread count in the last `channel.activity` event (`reported`), and the time from which the next event may
-    /// be sent (`due`).
+    /// The unread count in the last `channel.activity` event; nil when there was no such event.
     var reported: Int?
+    /// The earliest time of the next `channel.activity` event.
     var due = Timetoken.zero
     /// The number of times that the channel became stale. The result of a count is discarded if this number changed
     /// during the count.
