@@ -212,7 +212,8 @@ public final class Event: Sendable {
     public var weight: Int { draft.weight }
 }
 
-/// The readers of an event on streams that are opened as a user's device. Stored with the event, never printed.
+/// The readers that receive an event. Streams that are opened as a user's device check the whole audience. Stored with
+/// the event, never printed.
 ///
 /// Webhooks, and streams and history that are read with an API key, apply only ``webhooks`` and ``wire``. Reads with a
 /// user's own credential check the whole audience even without a device: see `Selection.isOfUser` and

@@ -71,9 +71,9 @@ public protocol DeliveryQueue: Sendable {
     /// that are already waiting.
     func set(_ settings: LaneSettings, of subscriber: SubscriberID) async throws(ChatError)
 
-    /// Limits a subscriber more strictly than its settings do, in memory, until the next call. At most `concurrency`
-    /// attempts run at the same time (none at zero), and no attempt begins before `notBefore`. A nil argument restores
-    /// the value of the settings.
+    /// Limits a subscriber more strictly than its settings do, in memory, until the next call of this method. At most
+    /// `concurrency` attempts run at the same time (none at zero), and no attempt begins before `notBefore`. A nil
+    /// argument restores the value of the settings.
     func pace(_ subscriber: SubscriberID, concurrency: Int?, notBefore: Timetoken?) async
 
     /// Lists deliveries, ordered by event and then by subscriber. The cost of a page does not depend on its position or

@@ -279,7 +279,7 @@ public struct RecordChange: Sendable {
     public var body: JSONText?
     /// The new value that groups the record in listings; nil for none.
     public var parent: String?
-    /// The required state of the record before the change. Otherwise the change fails.
+    /// The required state of the record before the change. If the record is in another state, the change fails.
     public var precondition: Precondition
 
     /// Creates a change of one record.

@@ -11,7 +11,7 @@ public protocol Engine: Sendable {
     var deliveries: any DeliveryQueue { get }
     /// The state of the engine. It is `ready` only when an append would be durable.
     func health() async -> EngineHealth
-    /// Statistics about the store. Collecting them may take seconds, so do not call this often.
+    /// Statistics about the store. Collecting them may take seconds, so do not call this method often.
     func statistics() async throws(ChatError) -> EngineStatistics
     /// Stops accepting work, finishes accepted work and gives back leases. The engine writes nothing after `close`
     /// returns.

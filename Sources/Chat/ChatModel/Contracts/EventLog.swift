@@ -221,7 +221,7 @@ public struct Claim: Sendable {
     /// The hash of the request's content. If a repeat of the request has the same key but another fingerprint, it fails
     /// with `.conflict`.
     public var fingerprint: [UInt8]
-    /// The data that, together with the timetokens, is needed to print the same response.
+    /// The data for printing the same response to a repeated request, in addition to the timetokens of the events.
     public var note: JSONText
     /// The time until which a repeat is recognized.
     public var until: Timetoken

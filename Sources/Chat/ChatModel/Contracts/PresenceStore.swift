@@ -23,13 +23,13 @@ public protocol PresenceStore: Sendable {
         _ presenceKeys: [PresenceKey], of user: UserID, by holder: HolderID
     ) async throws(ChatError) -> [PresenceChange]
 
-    /// Records a heartbeat: the keys expire after `duration` from now, which replaces any earlier expiry. Participant
-    /// keys of a user with a connection do not expire while the connection lasts.
+    /// Records a heartbeat: the keys expire after `duration` from now, which replaces any earlier expiry. Keys of the
+    /// kind `participant` do not expire while the user has a connection.
     /// - Throws: the errors of `hold`.
     func renew(_ presenceKeys: [PresenceKey], for duration: Duration) async throws(ChatError) -> [PresenceChange]
 
-    /// Marks a connection as broken. The user of the connection counts as present until `grace` has passed. If the
-    /// connection calls `hold` again before, the user stays present.
+    /// Marks a connection as broken. The user of the connection counts as present until `grace` has passed. If `hold`
+    /// is called for the connection before that time, the user stays present.
     func disconnect(_ holder: HolderID, grace: Duration) async throws(ChatError)
 
     /// Ends a connection that finished normally and whose user may reconnect. The keys of the connection expire after
