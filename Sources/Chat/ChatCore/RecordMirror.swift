@@ -51,7 +51,8 @@ public final class RecordMirror: Sendable {
     ///
     /// - Parameters:
     ///   - isUnreadable: called once for a record whose first read fails.
-    ///   - afterwards: called after each changed record was applied. The next record is applied when this call returns.
+    ///   - afterwards: called after each changed record was applied. The next record is applied when `afterwards`
+    ///     returns.
     public func follow(
         from revision: Revision, _ apply: Apply, isUnreadable: (RecordKey, ChatError) -> Void = { _, _ in },
         afterwards: (RecordKey) async -> Void = { _ in }

@@ -101,8 +101,8 @@ extension Hub {
         return heard.map(\.text)
     }
 
-    /// Returns a snapshot of the events that a selection's viewer may receive now; nil for a selection without a
-    /// viewer.
+    /// Returns a snapshot of the rules that decide which past events a selection's viewer may receive; nil for a
+    /// selection without a viewer.
     public func audienceSnapshot(of selection: Selection) -> AudienceSnapshot? {
         selection.viewer.map { AudienceSnapshot(selection, $0) }
     }

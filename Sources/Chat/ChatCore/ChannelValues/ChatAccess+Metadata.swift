@@ -17,7 +17,7 @@ extension ChatAccess {
         return (texts, etag)
     }
 
-    /// Creates texts. Requires an operator of the channel.
+    /// Creates metadata texts. Requires an operator of the channel.
     ///
     /// - Throws: `.conflict` when a key already exists; `.malformed` for a bad key or text, or too many keys in one
     ///   call; `.tooMany` when the channel would have too many keys; `.stale` when the version of the metadata is not
@@ -30,7 +30,7 @@ extension ChatAccess {
         return try await change(context) { values throws(ChatError) in try values.create(texts, most: most) }.touched
     }
 
-    /// Changes texts. Requires an operator of the channel.
+    /// Changes metadata texts. Requires an operator of the channel.
     ///
     /// - Parameters:
     ///   - adding: true to create keys that do not exist; false to ignore them.
@@ -51,7 +51,7 @@ extension ChatAccess {
         return (change.touched, Set(change.created.keys))
     }
 
-    /// Removes texts. Requires an operator of the channel. Keys that do not exist are ignored.
+    /// Removes metadata texts. Requires an operator of the channel. Keys that do not exist are ignored.
     ///
     /// - Parameter keys: the keys to remove; nil removes all.
     /// - Returns: the keys that were removed.

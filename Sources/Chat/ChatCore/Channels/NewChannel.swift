@@ -14,8 +14,8 @@ public struct NewChannel: Sendable {
     /// The first members besides the creator. For a direct channel: both users, or only the user other than the
     /// creator.
     public var users: [String] = []
-    /// True to return the distinct channel of these users, in any order, if it exists. Otherwise it is created. Only
-    /// for the kind `group`.
+    /// True to return the distinct channel of these users, in any order. If there is no such channel, it is created.
+    /// Only for the kind `group`.
     public var isDistinct = false
 
     /// Creates a request for a channel without fields and members.

@@ -71,7 +71,7 @@ final class PendingDeletions: Sendable {
 
     var pending: [ChannelID] { state.withLock { Array($0.pending.keys) } }
 
-    /// Removes a channel from the pending ones. Does nothing when it is not pending.
+    /// Removes a channel from the pending deletions. Does nothing when the deletion of the channel is not pending.
     func complete(_ channel: ChannelID) { state.withLock { $0.complete(channel) } }
 }
 

@@ -38,7 +38,8 @@ public struct Validation: Sendable {
         }
     }
 
-    /// Prints the output format `basic` of JSON Schema 2020-12 (core, 12.4.2) as the next value of `writer`.
+    /// Prints the result as the next value of `writer`, in the output format `basic` of JSON Schema 2020-12 (core,
+    /// 12.4.2).
     public func printBasic(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("valid", isValid)

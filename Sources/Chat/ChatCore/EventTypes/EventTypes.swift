@@ -12,7 +12,8 @@ import Locking
 public final class EventTypes: Sendable {
     struct Entry {
         var type: EventType
-        /// The newest compiled version. After a declaration on another node, this is the previous version for a moment.
+        /// The newest compiled version. After a declaration on another node, the value is the previous version for a
+        /// moment.
         var compiled: CompiledVersion?
         /// The validator of the type's payloads; nil when they are not validated.
         var validator: SchemaValidator?

@@ -90,7 +90,7 @@ extension Filter: CustomStringConvertible {
 public enum FilterStatistics {
     private static let exhausted = Atomic<UInt64>(0)
 
-    /// The number of evaluations that needed too many steps. In these, the filter did not match.
+    /// The number of evaluations that needed too many steps. In such an evaluation, the filter does not match.
     public static var exhaustedCount: UInt64 { exhausted.load(ordering: .relaxed) }
 
     static func countExhausted() { exhausted.add(1, ordering: .relaxed) }

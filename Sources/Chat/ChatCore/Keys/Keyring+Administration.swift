@@ -232,7 +232,8 @@ extension Keyring {
         }
     }
 
-    /// Stores a new app and its first admin key. The first start of the gateway creates the first app with it.
+    /// Stores a new app and its first admin key. At its first start, the gateway calls this method to create the first
+    /// app.
     ///
     /// - Parameter keyText: the text of the key from the configuration; nil to generate a random one.
     /// - Throws: `.conflict` when the app exists.

@@ -172,7 +172,7 @@ public final class Keyring: Sendable {
     public static let secretCredential = "secret_key"
 
     /// Returns the caller of the key with this id, for credentials derived from a key; nil when the key does not exist
-    /// or has expired. The id ``secretCredential`` stands for the app's secret.
+    /// or has expired. The id ``secretCredential`` means the app's secret.
     public func caller(key id: String, in app: AppID) -> Caller? {
         let now = clock.now
         return contents.withLock { contents in

@@ -46,7 +46,7 @@ extension ChatAccess {
         return count
     }
 
-    /// Removes these events of a deletion by range, and everything that depends on them, in one commit.
+    /// Removes the given events in a deletion by range, and everything that depends on them, in one commit.
     private func remove(
         _ events: [Event], after: Timetoken, before: Timetoken, in name: String
     ) async throws(ChatError) {

@@ -17,7 +17,7 @@ extension ChatAccess {
     }
 
     /// Returns the bans of a user that are in force, in all channels. The user may not read these channels. In an app
-    /// without restrictions, this reads nothing from the store.
+    /// without restrictions, this method reads nothing from the store.
     ///
     /// - Throws: the errors of the store.
     public func bans(of user: String) async throws(ChatError) -> [RestrictionRecord] {

@@ -234,7 +234,8 @@ struct UnreadChannel: Sendable {
     var added = 0
     /// True when the messages of the channel must be counted again before the next notification.
     var isStale = true
-    /// The unread count in the last `channel.activity` event; nil when there was no such event.
+    /// The unread count in the last `channel.activity` event; nil before the first event, and after such events were
+    /// stopped.
     var reported: Int?
     /// The earliest time of the next `channel.activity` event.
     var due = Timetoken.zero

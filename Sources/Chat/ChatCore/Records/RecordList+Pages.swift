@@ -3,10 +3,11 @@ public import JSON
 import Locking
 
 extension RecordList {
-    /// The limits of one page with a filter or a range of time: the number of records examined, and the time. A page
-    /// that reaches a limit is partial, and the next request continues at its cursor
+    /// The maximum number of records that are examined for one page with a filter or a range of time. A page that
+    /// reaches this limit or ``examinedTime`` is partial, and the next request continues at its cursor
     /// (docs/decisions/0017-pages-examine-at-most-10000.md).
     static let examinedMost = 10_000
+    /// The maximum time for which records are examined for one page.
     private static let examinedTime: Duration = .seconds(2)
     /// The number of records in one read of the store.
     private static let pageSize = 500

@@ -109,7 +109,7 @@ public struct RecordFields: Sendable {
         ends = all.ends.filter(isVisible)
     }
 
-    /// Creates fields that have the same names as in the store, and further members of the REST API.
+    /// Creates the fields of the REST API. The fields in `names` and `objects` have the same names in the store.
     ///
     /// - Parameter end: for memberships, `user` or `channel`: the record whose fields can also be used to sort; nil for
     ///   none.
@@ -199,8 +199,8 @@ extension RecordFields.Override {
 }
 
 extension ChatAccess {
-    /// Checks the filter and the sort order of a list with its own `fields`. For operations that write before they
-    /// list.
+    /// Checks the filter and the sort order of a list against the `fields` of the list. Does nothing when `fields` is
+    /// nil. Used by operations that write before they list.
     ///
     /// - Throws: `.malformed` with the slug `bad_filter` or `bad_sort` for an invalid filter or sort order.
     public func check(_ list: RecordList) throws(ChatError) {

@@ -40,7 +40,7 @@ public struct CatchUp: Sendable {
     /// Reads the next page. Examines at most `limit` events of the selection's channels.
     ///
     /// Returns the selected events of the page, oldest first. A page may be empty although more events follow, so that
-    /// a filter with few matches costs no more per page than any other.
+    /// a filter with few matches costs no more per page than any other filter.
     ///
     /// - Throws: the errors of the store.
     public mutating func nextPage(limit: Int) async throws(ChatError) -> [Event] {
@@ -63,7 +63,7 @@ public struct CatchUp: Sendable {
     }
 }
 
-/// The position from which a reader resumes, and whether events before it were lost.
+/// The position from which a reader resumes, and whether events before this position were lost.
 public struct ResumePosition: Sendable, Equatable {
     /// The reason why a reader misses events.
     public enum Gap: String, Sendable {

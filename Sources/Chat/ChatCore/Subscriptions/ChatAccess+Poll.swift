@@ -72,8 +72,8 @@ extension ChatAccess {
 }
 
 extension ChatError {
-    /// The error while the gateway starts or stops. During that time, the hub does not distribute events to
-    /// subscribers.
+    /// The error of operations that need the hub, while the gateway starts or stops. During that time, the hub does not
+    /// distribute events to subscribers.
     public static let notListening = ChatError(
         .unavailable, "streams are not available now, because the gateway is starting or stopping; try again",
         retryAfter: .seconds(1))

@@ -87,7 +87,7 @@ public struct Selection: Sendable {
         Selection(channels: channels, types: types, filter: filter, viewer: viewer, isOfUser: false)
     }
 
-    /// Returns true when the event matches the selection. Events for webhooks only never match.
+    /// Returns true when the event matches the selection. An event that is only for webhooks never matches.
     public func admits(_ subject: FilterSubject) -> Bool {
         guard let event = subject.event else { return false }
         return channels.find(event) && admitsBesideChannel(subject)

@@ -55,8 +55,8 @@ extension ChatAccess {
         return decided.value
     }
 
-    /// Returns the change that revokes a user's tokens, and the time that is in force. For a decision with other
-    /// changes.
+    /// Returns the change that revokes a user's tokens, and the time that is in force. Used in a decision that also
+    /// makes other changes.
     func revocation(
         of user: String, before: Timetoken, in snapshot: RecordSnapshot
     ) -> (moment: Timetoken, change: RecordChange) {

@@ -8,9 +8,9 @@ import JSON
 public struct BuiltInType: Sendable {
     /// The name of the type, for example `message.created`.
     public let name: String
-    /// One sentence that describes what happened when such an event is emitted.
+    /// One sentence that describes what happened when an event of this type is emitted.
     public let description: String
-    /// The retention of such events unless the sender requests another retention.
+    /// The retention of events of this type, unless the sender requests another retention.
     public let retention: Retention
     /// The JSON Schema 2020-12 of the event's `data`. It has no `$id` and refers only to its own `$defs`. Its objects
     /// accept additional members, so adding a member in a later release violates no schema.
