@@ -252,8 +252,8 @@ extension Keyring {
         return revision
     }
 
-    /// Updates the keyring after each change of a stored app or key, beginning after `revision`. Returns when the
-    /// engine closes.
+    /// Updates the keyring after each change of a stored app or key, beginning after `revision`. Returns when the task
+    /// is cancelled or the engine closes.
     func follow(from revision: Revision) async { await mirror.follow(from: revision, apply) }
 
     /// Updates the keyring from the record of one app or key. `record` is nil when the record was removed.

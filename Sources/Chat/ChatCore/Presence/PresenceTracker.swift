@@ -52,8 +52,8 @@ extension PresenceTracker {
     /// Registers a stream or poll of a user's device. Also call this when channels are added to a stream.
     ///
     /// Call this for the streams and polls of every device: a user stays inside the open channels that the user has
-    /// entered while the user has at least one connection. Like all methods of this extension, it returns immediately.
-    /// The calls are processed in order.
+    /// entered while the user has at least one connection. This method returns immediately, as do `narrowed`,
+    /// `disconnected`, `concluded` and `closed`. Their calls are processed in order.
     ///
     /// - Parameter channels: the names of the channels on which the connection makes the user present; empty for a
     ///   stream without presence.

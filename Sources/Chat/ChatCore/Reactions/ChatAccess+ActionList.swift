@@ -62,7 +62,8 @@ extension ChatAccess {
     }
 
     /// Returns the actions on each of the messages, by the message's timetoken. The actions are ordered oldest first;
-    /// for each message, at most the newest 1000 are returned.
+    /// for each message, at most the newest 1000 stored actions are returned, and also the latest edit and the
+    /// deletion.
     ///
     /// - Throws: the errors of the store.
     public func actions(of events: [Event]) async throws(ChatError) -> [Timetoken: [MessageActionRecord]] {
@@ -82,7 +83,7 @@ extension ChatAccess {
         return all
     }
 
-    /// The maximum number of actions returned with one message.
+    /// The maximum number of stored actions returned with one message, besides the latest edit and the deletion.
     private static let shownMost = 1000
 
     /// Returns an action of a message by the action's timetoken; nil when there is none.

@@ -58,8 +58,8 @@ public final class StoredAnswers: Sendable {
         self.window = window
     }
 
-    /// The number of responses that were not stored, because they were larger than 256 KiB or the store rejected them.
-    /// Repeats of these requests get status 409.
+    /// The number of responses that were not stored, because they were larger than 256 KiB, their body was not
+    /// available, or the store rejected them. Repeats of these requests get status 409.
     public var lostAnswers: UInt64 { lost.load(ordering: .relaxed) }
 
     /// Looks up the idempotency key of a request.

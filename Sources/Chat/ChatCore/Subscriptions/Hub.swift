@@ -111,7 +111,8 @@ extension Hub {
     }
 
     /// Returns the position up to which all events of an app were distributed to the feeds. It is the timetoken of one
-    /// of the app's own events, so clients of the app may see it.
+    /// of the app's own events, so clients of the app may see it. For an app without an event since the hub's start, it
+    /// is the position at which the hub started.
     public func position(of app: AppID) -> Timetoken { positions[app] ?? start }
 
     /// The number of feeds, which is the number of different selections. Streams with equal selections share a feed.

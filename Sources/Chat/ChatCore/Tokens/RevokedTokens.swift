@@ -54,7 +54,7 @@ final class RevokedTokens: Sendable {
     }
 
     /// Updates the revoked tokens in memory after each change of a stored revocation, beginning after `revision`.
-    /// Returns when the engine closes.
+    /// Returns when the task is cancelled or the engine closes.
     func follow(from revision: Revision) async { await mirror.follow(from: revision, apply) }
 
     private func apply(_ key: RecordKey, _ record: Record?) {
