@@ -116,7 +116,7 @@ extension ChatAccess {
         /// The mark did not move, because it was already at or after the message, or because the receipt names no
         /// message of the channel.
         case unmoved
-        /// The user is not a member of the channel, and so has no mark.
+        /// The user has not joined the channel, and so has no mark.
         case noMember
     }
 
