@@ -15,7 +15,8 @@ enum IdempotentRoute {
     /// The response is stored, so that a repeat gets the same response. The `Idempotency-Key` is stored in the same
     /// commit as the first records of the request. Requests with PUT, DELETE and GET can be repeated without a key.
     case remembered
-    /// As `remembered`, for a request that stores no records. The `Idempotency-Key` is stored before the request runs.
+    /// Like `remembered`, but for a request that stores no records. The `Idempotency-Key` is stored before the request
+    /// runs.
     case recordedFirst
     /// The request stores nothing, so the key is ignored.
     case storesNothing

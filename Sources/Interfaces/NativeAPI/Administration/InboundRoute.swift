@@ -22,7 +22,8 @@ extension NativeAPI {
             in: request.parameters["app"])
     }
 
-    /// `GET` and `OPTIONS` of the same addresses: responds to a provider's check whether it may post to the address.
+    /// `GET` and `OPTIONS` of `/in/{source}` and `/in/{app}/{source}`: responds to a provider that checks whether it
+    /// may post to this address.
     func answerInboundChallenge(_ request: Request) async throws -> Response {
         let (source, app) = (request.name("source"), request.parameters["app"])
         if let answer = try inbound.receiver.answerChallenge(post(request), for: source, in: app) {

@@ -168,7 +168,8 @@ extension NativeAPI {
 }
 
 extension ChatError {
-    /// Returns the error with the location of one event of the body. Errors about the event's data remain listed.
+    /// Returns the error with the location of one event in the body. If the error lists faults of the event's data,
+    /// each fault gets its location in the body.
     func placed(at pointer: String) -> ChatError {
         var error = self
         if faults.isEmpty, let field {

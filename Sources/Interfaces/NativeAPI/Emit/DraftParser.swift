@@ -101,7 +101,7 @@ enum DraftParser {
         var draft = EventDraft.event(
             channel: channel, type: try fields.string("type") ?? BuiltInTypes.custom,
             data: try fields.required("data", fields.raw("data")), user: try fields.string("user"), meta: meta(fields))
-        // Nil where the request has one event, because its body was parsed without `data`.
+        // The parsed data is nil if the request has only one event, because the body was then parsed without `data`.
         draft.parsedData = fields.value["data"]
         return draft
     }

@@ -6,9 +6,9 @@ enum EmbeddedSchema {
     /// Returns the text of the schema for a location such as `#/components/schemas/order.paid.v3/schema`. The text is
     /// unchanged except for its references and the identifier of its root, which is removed.
     ///
-    /// - Returns: nil when a reference would change its meaning at the new location. This concerns references to an
-    ///   anchor or to another document, references below a schema with an identifier of its own, and a member `$ref` of
-    ///   a plain value.
+    /// - Returns: nil when a reference would change its meaning at the new location. Such a reference names an anchor
+    ///   or another document, or is inside a schema with its own identifier. A member `$ref` of a plain value also
+    ///   gives nil.
     static func text(_ schema: JSONText, at place: String) -> JSONText? { text(schema, as: .root, place) }
 
     /// Returns true when a value has a member `$ref`, which tools would resolve as a reference.

@@ -3,11 +3,11 @@ import HTTPServer
 import JSON
 
 /// Finds the member of a request's body to which an error of another module refers. The error names a field. The member
-/// has the same name, or the name that the route uses for the field, or is an array of such values. In an array, the
+/// has the name of the field, or another name that the route uses for it. If the member is an array of such values, the
 /// location is the first invalid element.
 struct ErrorLocation {
-    /// For each field name in an error, the other names under which routes accept that field. A field without an entry
-    /// can also have its plural as the name.
+    /// For each field name in an error, the other names under which routes accept that field. For a field without an
+    /// entry, the other name is the plural of the field name.
     private static let names = [
         "channel": ["channels", "add", "remove"], "channels": ["add"], "user": ["users", "mentions", "by"],
         "by": ["user"], "cursor": ["Last-Event-ID"],

@@ -40,9 +40,9 @@ extension NativeAPI {
     static let typeRemedies = ["latest_version": "use POST /v1/event-types/{type}/versions"]
 
     /// Wraps an action that writes a resource, so that clients can send back an object that `read` has returned.
-    /// Read-only members are accepted if they have their current values, and are removed before `write` runs. `etag`
-    /// and `updated_at` require the version that was read, as `If-Match` does. Members of ``measured`` may have any
-    /// value.
+    /// Read-only members are accepted if they have their current values, and are removed before `write` runs. If the
+    /// body contains `etag` or `updated_at`, the write fails unless the resource still has this version, as with
+    /// `If-Match`. Members of ``measured`` may have any value.
     ///
     /// `read` runs only if the body has read-only members. A member that the resource does not have stays in the body,
     /// and `write` rejects it.

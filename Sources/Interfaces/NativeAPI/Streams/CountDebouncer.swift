@@ -10,7 +10,8 @@ struct CountDebouncer {
         var newest: Event
         /// The objects included with the event `newest`; nil when its feed includes none.
         var included: RenderedIncludes?
-        /// The latest element of each channel in the event's data, in the order of their latest changes.
+        /// For each channel, the newest element about the channel in the data of the held-back events, in the order of
+        /// arrival.
         var channels: [(name: ExactText, text: JSONText)] = []
 
         mutating func receive(_ event: Event, _ included: RenderedIncludes?) {
@@ -37,8 +38,9 @@ struct CountDebouncer {
         }
     }
 
-    /// For each type, the second in which an event was last sent, and the counts that were held back since then.
+    /// For each type, the second in which an event was last sent.
     private var reported: [String: UInt64] = [:]
+    /// For each type, the counts that are held back until the next second.
     private var held: [String: Held] = [:]
 
     var isEmpty: Bool { held.isEmpty }

@@ -5,11 +5,11 @@ import HTTPServer
 import JSON
 
 /// Ends streams and polls, or removes channels from them, when their user loses access to a channel. The user loses
-/// access by a ban, by leaving a members-only channel, or when a channel becomes members-only. This concerns streams
-/// with a user's credential that are not a device's streams. They share feeds with other streams, and a feed checks no
-/// users.
+/// access by a ban, by leaving a members-only channel, or when a channel becomes members-only. Only streams with a
+/// user's credential that are not a device's streams need this: they share feeds with other streams, and a feed checks
+/// no users.
 extension LiveStreams {
-    /// Applies an event that may take a user's access to a channel away. Called after the event was distributed to the
+    /// Handles an event by which users may lose access to a channel. Called after the event was distributed to the
     /// feeds and before the next event is distributed.
     func audienceChanged(by event: Event) {
         let isPoll = polls.assumeIsolated { !$0.isEmpty }

@@ -80,9 +80,9 @@ extension LiveStreams {
     private func read(
         _ feed: StreamFeed, for stream: LiveStream, limit: Int
     ) async throws(ChatError) -> PageCache.Entry {
-        // These values must be read in one iteration of the loop: the position up to which the log is read, and the end
-        // of the feed's own log (the mark). A held-back event is flushed first: it is part of this read and must not
-        // appear after the mark too. An event that waits for its included objects appears after the mark.
+        // Two values must be read in the same iteration of the loop: the position up to which the store is read, and
+        // the end of the feed's byte log (the mark). Held-back events are flushed first, so that they are before the
+        // mark: the store returns them. An event that waits for its included objects is appended after the mark.
         feed.flush()
         let mark = feed.log.head
         let losses = feed.losses
@@ -119,8 +119,8 @@ extension LiveStreams {
     private func goLive(_ stream: LiveStream, at mark: UInt64) -> Bool {
         let log = stream.feed.log
         guard stream.connection.join(log, at: mark) else {
-            // The log has already discarded the mark, so the next page reads the events from the store. The log is
-            // enlarged, so that it keeps events longer and the catch-up ends at any rate of writes.
+            // The feed's byte log has already discarded the bytes at the mark, so the next page is read from the store.
+            // The log is enlarged, so that it keeps events longer and the catch-up ends at any rate of writes.
             log.reserve(4 * log.allocatedBytes)
             return false
         }

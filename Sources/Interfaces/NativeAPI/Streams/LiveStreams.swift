@@ -41,24 +41,28 @@ actor LiveStreams {
     /// The feeds, in buckets by the second of their next heartbeat check, modulo the number of buckets.
     private var wheel: [[StreamFeed]]
     var catchingUp: [UInt64: LiveStream] = [:]
-    /// The semaphore that limits concurrent catch-up reads, and the cache of the pages that other streams may need.
+    /// The semaphore that limits concurrent catch-up reads.
     let turns = AsyncSemaphore(width: 4)
+    /// The cache of catch-up pages that other streams may need.
     var pageCache = PageCache()
     private(set) var isDraining = false
     var pollPrint = PollPrinter()
     var counters = StreamMetrics()
-    /// Streams closed because of slow readers that were not yet reported to operators, and the task that reports them.
+    /// For each app, the report about streams closed because of slow readers that operators have not received yet.
     var lagged: [AppID: SlowReaderReport] = [:]
+    /// The task that reports slow readers to operators; nil when it does not run.
     var reporting: Task<Void, Never>?
     /// The streams that follow channel groups.
     var groupStreams: Set<UInt64> = []
-    /// The sessions of devices, the events about sessions that were not yet appended to the log, and the task that
-    /// appends the events.
+    /// The sessions of devices.
     var sessions = DeviceSessions()
+    /// The events about sessions that were not yet appended to the log.
     var reports: [EventDraft] = []
+    /// The task that appends the events in `reports`; nil when it does not run.
     var reportTask: Task<Void, Never>?
-    /// Pending starts and ends of watching a user's unread messages, and the task that applies them.
+    /// Pending starts and ends of watching a user's unread messages.
     var watches: [(user: UserID, isOn: Bool)] = []
+    /// The task that applies the changes in `watches`; nil when it does not run.
     var watching: Task<Void, Never>?
     /// The users of recent polls, each with the second until which the user counts as connected.
     var pollWatches: [UserID: UInt64] = [:]
@@ -248,7 +252,7 @@ extension LiveStreams {
 
 extension LiveStreams {
     /// Adds a stream to the feed of a selection, and returns the feed. The feed is created if it does not exist. From
-    /// now on it receives every event after the hub's position.
+    /// now on the feed receives every event after the hub's position.
     ///
     /// - Parameter sequence: the stream's number.
     func enterFeed(
@@ -264,7 +268,7 @@ extension LiveStreams {
         return feed
     }
 
-    /// Adds `change` to the number of users' feeds of each channel that the selection names.
+    /// Adds `change` to the entry of ``namedByUsers`` for each channel that the selection names.
     private func countNames(of selection: Selection, _ change: Int) {
         guard selection.isOfUser else { return }
         for name in selection.channels.names {

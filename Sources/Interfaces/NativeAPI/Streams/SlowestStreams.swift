@@ -146,9 +146,9 @@ extension LiveStreams {
     /// The open streams of a user.
     func streams(of user: UserID) -> [LiveStream] { (userStreams[user] ?? []).compactMap { roll[$0] } }
 
-    /// Starts or stops watching the unread messages of a user. They are watched while the user has a stream, and
-    /// changes are sent to the user's devices. Starts and stops are applied in order; otherwise a user could be watched
-    /// permanently.
+    /// Starts or stops watching the number of a user's unread messages. The number is watched while the user has a
+    /// stream, and changes are sent to the user's devices. Starts and stops are applied in order; otherwise a user
+    /// could be watched permanently.
     private func watchUnread(of user: UserID, isOn: Bool) {
         watches.append((user: user, isOn: isOn))
         if watching == nil { watching = Task { await updateWatches() } }
@@ -162,8 +162,8 @@ extension LiveStreams {
         watching = nil
     }
 
-    /// Treats a user who polls as connected until no poll has arrived for `pollWatchBeats`. Each poll therefore returns
-    /// the changes of unread messages since the last poll.
+    /// Treats a user who polls as connected until `pollWatchBeats` seconds after the last poll. Each poll therefore
+    /// returns the changes of unread messages since the last poll.
     func pollCame(_ selection: Selection) {
         guard let viewer = selection.viewer else { return }
         let user = UserID(viewer.user, in: selection.channels.app)

@@ -10,9 +10,9 @@ struct StreamMetrics: Sendable, Equatable {
     var feeds = 0
     /// The bytes that the logs of all feeds use. Their limit is `limits.all_feeds_bytes`.
     var logBytes = 0
-    /// The number of streams that catch up (read missed events from the log), and the number of those that wait for
-    /// their turn to read.
+    /// The number of streams that catch up (read missed events from the log).
     var catchUpsNow = 0
+    /// The number of streams that wait until they may read a catch-up page from the log.
     var catchUpsWaiting = 0
     /// The number of polls that wait for an event.
     var pollsWaiting = 0
@@ -30,7 +30,7 @@ struct StreamMetrics: Sendable, Equatable {
     var appended: UInt64 = 0
     /// Heartbeats appended, counted once per feed.
     var heartbeats: UInt64 = 0
-    /// Streams and polls that were sent a gap because they may have missed events.
+    /// Gaps reported to streams and polls because their clients may have missed events.
     var gaps: UInt64 = 0
     /// Polls that had to wait for events, since the start.
     var pollsHeld: UInt64 = 0

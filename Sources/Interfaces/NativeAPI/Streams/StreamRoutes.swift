@@ -60,7 +60,8 @@ extension NativeAPI {
                 try await wanted.resumption(in: chat, at: wanted.cursor ?? "latest")
             }
         guard await service.hub.reach(resumption.from) else { throw ChatError.notListening }
-        // The client of a ticket does not see the end of the log, because other people may know positions near the end.
+        // With a ticket, the shown start is the ticket's start, which also counts as a valid last id (see
+        // `StreamTickets`). The end of the log is not shown, because other people may know positions near the end.
         let shownStart = resumption.gap != nil ? resumption.from : opening?.start ?? resumption.from
         let headers = format.headers + [("Gateway-Cursor", shownStart.description)]
         guard request.method != .head else { return .empty(status: 200, headers: headers) }
@@ -103,7 +104,7 @@ extension NativeAPI {
     }
 
     /// Checks the start position of a ticket's stream. The cursor must not be before the ticket's start. The last id of
-    /// a reconnecting client must be an id that the ticket's stream was sent.
+    /// a reconnecting client must be an id that was sent on the ticket's stream.
     private func requirePlace(
         _ request: Request, _ parameters: Parameters, _ ticket: StreamTicket, _ chat: ChatAccess
     ) async throws {
@@ -234,7 +235,7 @@ extension HolderID {
 extension LiveStreams {
     func countGap() { counters.gaps += 1 }
 
-    /// Returns true when the id is among the newest ids that the ticket's open stream was sent.
+    /// Returns true when the id is among the newest ids that were sent on the ticket's open stream.
     func hasSent(_ id: Timetoken, by ticket: StreamTicket.Nonce) -> Bool {
         tickets.stream(of: ticket).flatMap { roll[$0] }?.feed.newestIDs.contains(id) ?? false
     }

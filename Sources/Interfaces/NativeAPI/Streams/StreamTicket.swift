@@ -32,14 +32,15 @@ struct StreamTicket: Sendable, Equatable {
     var user: String?
     /// The expiry of the token with which the ticket was created; nil when it was created with a key.
     var until: Timetoken?
-    /// The properties by which a revocation of the token or ticket with which this ticket was created is detected; nil
-    /// when it was created with a key.
+    /// The properties of the token or ticket with which this ticket was created; they show whether it was revoked. Nil
+    /// when this ticket was created with a key.
     var proof: TokenProof?
     /// The start of the ticket's stream. Events before this position are never sent.
     var position: Timetoken
-    /// The start that the client sees instead of `position`. The start equals `position` if the request for the
-    /// ticket set a position; otherwise the start is a random time shortly before the ticket was created. A client that
-    /// sends the start back as its last id has received no event.
+    /// The start that the client sees instead of `position`. The start equals `position` if the request for the ticket
+    /// set a position. For the earliest position, the start is a random time in about the year 2001. Without a
+    /// position, it is a random time shortly before the ticket was created. A client that sends the start back as its
+    /// last id has received no event.
     var start: Timetoken
     var nonce: Nonce
     var expires: Timetoken

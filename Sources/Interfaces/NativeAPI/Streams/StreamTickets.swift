@@ -11,12 +11,12 @@ import Signing
 /// - With `Last-Event-ID`, a ticket resumes the stream that it opened. This is the reconnect of a browser. It is
 ///   possible while the stream is open, because the client's network may have failed silently, and for 120 s after the
 ///   stream broke. One hour after its creation, a ticket resumes no stream. A stream that is open then stays open.
-/// - The last id must be an id that the stream was sent. A person who saw only the URL knows no such id. The ticket's
-///   start also counts as such an id, and cannot be read from the ticket. The newest ids are stored. An older id is
-///   looked up in the log, in the range that the stream covered. Five wrong ids invalidate the ticket.
-/// - After a restart, an earlier ticket opens no new stream. With `Last-Event-ID` it is accepted within 120 s of the
-///   start, because its stream broke with the restart. The gateway then does not know whether the ticket had opened a
-///   stream. The current rights of the ticket's key apply in any case.
+/// - The last id must be an id that was sent on the stream. A person who saw only the URL knows no such id. The
+///   ticket's start also counts as such an id, and cannot be read from the ticket. The newest ids are stored. An older
+///   id is looked up in the log, in the range that the stream covered. Five wrong ids invalidate the ticket.
+/// - After a restart, an earlier ticket opens no new stream. With `Last-Event-ID`, it is accepted within 120 s of the
+///   gateway's start, because its stream broke with the restart. The gateway then does not know whether the ticket had
+///   opened a stream. The current rights of the ticket's key apply in any case.
 /// - At most `capacity` uses are stored. Above this limit, tickets are rejected; no use is removed early.
 final class StreamTickets: Sendable {
     static let resumeWindow: Duration = .seconds(120)
@@ -41,7 +41,7 @@ final class StreamTickets: Sendable {
         var began: Timetoken?
         /// The selection of the ticket's last stream; nil when the ticket has opened no stream.
         var selection: Selection?
-        /// The newest ids that the ticket's last stream was sent before it broke.
+        /// The newest ids that were sent on the ticket's last stream before it broke.
         var sent: [Timetoken] = []
         /// The number of ids sent with the ticket that were wrong or are still being checked.
         var doubts = 0
@@ -118,10 +118,11 @@ final class StreamTickets: Sendable {
 
     // MARK: - Ids
 
-    /// Checks that an id was sent to the ticket's stream. Each check counts as a wrong id until it succeeds, so that
+    /// Checks that an id was sent on the ticket's stream. Each check counts as a wrong id until it succeeds, so that
     /// concurrent requests get no more attempts than sequential requests.
     ///
-    /// - Parameter isSent: returns whether the stream was sent the id. Called when the stored ids do not decide.
+    /// - Parameter isSent: returns true when the id was sent on the stream. Called when the id is not among the stored
+    ///   ids.
     /// - Throws: `.unauthorized` for a wrong id, and for a ticket that five wrong ids have invalidated.
     func requireSent(
         _ id: String, to ticket: StreamTicket, _ isSent: (Timetoken) async throws -> Bool
@@ -198,8 +199,8 @@ final class StreamTickets: Sendable {
         "the ticket is unknown, was already used, or has expired; get a new ticket from POST /v1/stream-tickets",
         slug: "ticket_invalid")
 
-    /// Returns true when the ticket's stream may have been sent an event: the event matches the stream's selection and
-    /// is between the stream's beginning and its end. Also true for a ticket from before the gateway's start, whose
+    /// Returns true when an event may have been sent on the ticket's stream: the event matches the stream's selection
+    /// and is between the stream's beginning and its end. Also true for a ticket from before the gateway's start, whose
     /// stream is unknown.
     func covers(_ event: Event, by ticket: StreamTicket) -> Bool {
         state.withLock { state in
@@ -249,7 +250,7 @@ final class StreamTickets: Sendable {
 
     /// Records that the stream has ended. The ticket can resume the stream for `resumeWindow`.
     ///
-    /// - Parameter sent: the newest ids that the stream was sent.
+    /// - Parameter sent: the newest ids that were sent on the stream.
     func disconnected(_ nonce: StreamTicket.Nonce, _ stream: UInt64, sent: [Timetoken]) {
         let now = service.clock.now
         state.withLock { state in

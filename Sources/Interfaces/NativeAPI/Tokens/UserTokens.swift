@@ -22,8 +22,9 @@ final class UserTokens: Sendable {
 
     private static let remembered = 10_000
     private static let rememberedBytes = 2048
-    /// The maximum and the default lifetime of a token created here.
+    /// The maximum lifetime of a token that the gateway creates.
     static let longestLife: Duration = .seconds(30 * 24 * 3600)
+    /// The default lifetime of a token that the gateway creates.
     static let usualLife: Duration = .seconds(3600)
 
     private let service: ChatService
