@@ -93,9 +93,9 @@ final class DeliveryCounters: Sendable {
         var attempts: [String: UInt64] = [:]
         var planned: UInt64 = 0
         var dead: UInt64 = 0
-        /// For each app, the newest reported commit, and the position in the event log up to which deliveries are
-        /// planned.
+        /// For each app, the position of the newest reported commit.
         var newest: [AppID: Timetoken] = [:]
+        /// For each app, the position in the event log up to which deliveries are planned.
         var reached: [AppID: Timetoken] = [:]
     }
 

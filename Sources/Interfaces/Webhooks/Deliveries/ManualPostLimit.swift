@@ -2,9 +2,9 @@ import ChatModel
 import Locking
 
 /// Limits the posts that users request directly, such as tests. These posts use the same connections as deliveries, but
-/// the queue does not divide the connections between them.
+/// they are not in the queue, which divides the connections fairly.
 final class ManualPostLimit: Sendable {
-    /// The maximum number of simultaneous posts of one app. Each post must be to another webhook.
+    /// The maximum number of simultaneous posts of one app. Each of these posts must be to a different webhook.
     static let most = 4
 
     /// The webhooks to which a post is in progress, by app.

@@ -5,7 +5,7 @@ public import ChatModel
 public struct DeliveryJob: Sendable {
     /// The kind of work.
     public enum Kind: String, Sendable {
-        /// Sends deliveries again.
+        /// `replay` sends the deliveries of one webhook again. `redrive` retries failed or dead deliveries.
         case replay, redrive
         /// Removes dead deliveries.
         case purge
@@ -42,7 +42,7 @@ public struct DeliveryJob: Sendable {
     /// The number of deliveries that the job has made due or removed.
     public var done = 0
     /// The number of selected deliveries that the job left unchanged. These are deliveries in progress or already due,
-    /// deliveries of a closed webhook, and deliveries of a webhook whose queue is full.
+    /// deliveries of a deleted webhook, and deliveries of a webhook whose queue is full.
     public var skipped = 0
     /// The position of the next step: a cursor of the delivery queue, or for a replay of logged events the timetoken of
     /// an event. Nil before the first step.

@@ -29,7 +29,7 @@ public struct DeliveryScope: Sendable {
     /// A filter on the events; nil for any event.
     public var filter: Filter?
     /// The channels and types of events that the job's creator may read; nil for all. Older deliveries of a webhook may
-    /// have been created under wider settings. Those that the creator may not read are not selected.
+    /// have been created under wider settings. Deliveries of events that the creator may not read are not selected.
     var reach: Reach?
 
     /// The channels and types that a credential covers.

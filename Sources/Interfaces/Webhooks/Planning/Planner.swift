@@ -191,7 +191,7 @@ final class Planner: Sendable {
         do throws(ChatError) {
             try await service.report("webhook.overflowing", data: data, in: subscriber.app)
         } catch {
-            // The loss is in the log, and the next event about it includes this count.
+            // The operators get no event about this loss, but the loss was logged above.
             logger.warning(
                 "cannot emit webhook.overflowing",
                 metadata: ["webhook": "\(subscriber)", "error": "\(error.message)"])

@@ -33,7 +33,7 @@ struct WebhookMatcher: Sendable {
     }
 
     let entries: [Entry]
-    /// An index that finds the entries of a selection by their positions in `entries`.
+    /// An index that finds the entries whose selections may match an event. It contains their positions in `entries`.
     private var index = SelectionIndex()
 
     init(_ webhooks: some Collection<Webhook>, _ subscriptions: some Collection<Subscription> = []) {
@@ -53,7 +53,8 @@ struct WebhookMatcher: Sendable {
 
     /// Calls `body` once with the id of each webhook and subscription that matches the event.
     func visit(_ event: Event, _ body: (String) -> Void) {
-        // Such an event is for PubNub readers only. The same change also has another event, which webhooks receive.
+        // An event with the audience `.wire` is for PubNub readers only. The same change also has another event, which
+        // webhooks receive.
         guard event.audience != .wire else { return }
         let subject = FilterSubject(event)
         let channel = event.channel.name

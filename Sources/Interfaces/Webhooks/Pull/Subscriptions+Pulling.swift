@@ -5,7 +5,7 @@ import Locking
 
 /// A delivery in the form in which a consumer receives it.
 public struct PulledEvent: Sendable {
-    /// The id of this pull. Each pull of a delivery has another id.
+    /// The id of this pull. Each pull of the same delivery has a different id.
     public var ackID: String
     /// The number of pulls of the delivery, including this one: 1 for the first pull.
     public var attempt: Int

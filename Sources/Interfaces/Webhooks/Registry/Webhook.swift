@@ -10,7 +10,8 @@ public struct Webhook: Sendable {
         case enabled, disabled
         /// The receiver has not consented yet (``WebhookVerification``).
         case pendingVerification = "pending_verification"
-        /// The record exists, but this version cannot read it, or the key that encrypted it is missing. Never stored.
+        /// The record exists, but this release of the gateway cannot read it, or the key that encrypted it is missing.
+        /// This status is never stored.
         case unreadable
     }
 

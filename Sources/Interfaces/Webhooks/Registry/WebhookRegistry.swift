@@ -12,7 +12,7 @@ import Signing
 /// this registry takes effect immediately. A change by another process takes effect within a second. Every method
 /// requires the scope `manage`. A webhook of another app is `.notFound`.
 public final class WebhookRegistry: Sendable {
-    /// The maximum time for which both secrets sign after a rotation.
+    /// The maximum time for which the previous secret also signs after a rotation.
     static let longestOverlap: Duration = .seconds(7 * 24 * 3600)
     /// The maximum number of secrets that sign at the same time. A further rotation ends the oldest secret, because
     /// each secret costs an HMAC per attempt.
@@ -262,6 +262,6 @@ public struct WebhookMatch: Sendable {
     public var webhook: String
     /// True when the webhook matches the event.
     public var matches: Bool
-    /// One sentence with the patterns that matched, or the first condition that did not hold.
+    /// One sentence with the patterns that matched, or the first condition that was not met.
     public var why: String
 }

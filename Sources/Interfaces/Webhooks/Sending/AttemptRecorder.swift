@@ -55,7 +55,7 @@ struct AttemptRecorder: Sendable {
         do throws(ChatError) {
             _ = try await service.engine.deliveries.renew(leases, for: registry.options.shortagePause)
         } catch {
-            // The leases then end at their usual time instead.
+            // The leases were not shortened, so they end at their usual time.
             logger.warning(
                 "cannot schedule an early repeat of attempts; the attempts are repeated when their leases end",
                 metadata: ["error": "\(error.message)"])
@@ -170,7 +170,8 @@ struct AttemptRecorder: Sendable {
             do throws(ChatError) {
                 try await perform(effect, attempt, runtime, decision)
             } catch {
-                // The next attempt returns the same effect again.
+                // The effect is not lost: the recording of the next attempt returns it again. A deleted webhook needs
+                // no effects.
                 guard error.code != .notFound else { return }
                 logger.warning(
                     "cannot update or report the webhook's state; the next attempt tries again",

@@ -20,8 +20,9 @@ final class AttemptsInFlight: Sendable {
     private struct State {
         var attempts: [UInt64: Attempt] = [:]
         var leases = 0
-        /// The bytes that can still be reserved. The next property has the bytes that each app has reserved.
+        /// The bytes that can still be reserved.
         var freeBytes: Int
+        /// The bytes that each app has reserved.
         var bytes: [AppID: Int] = [:]
         var isDraining = false
         var sleepers: [CheckedContinuation<Void, Never>] = []

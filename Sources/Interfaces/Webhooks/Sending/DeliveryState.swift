@@ -38,10 +38,12 @@ struct DeliveryState {
         case unknown
     }
 
-    /// The reasons stored with dead deliveries: these constants, and `held_too_many` and `skipped`, which only the queue
-    /// uses.
+    /// The stored reason of a delivery that became dead after its last attempt. Only the queue uses the further reasons
+    /// `held_too_many`, `held_too_long` and `skipped`.
     static let exhausted = "attempts_exhausted"
+    /// The stored reason of a delivery that became dead because its event is no longer stored.
     static let eventGone = "event_not_kept"
+    /// The stored reason of a delivery that became dead because its webhook was deleted.
     static let webhookDeleted = "webhook_deleted"
 
     let table: RetryTable
@@ -83,7 +85,7 @@ struct DeliveryState {
     }
 
     /// Returns true for a status that does not depend on the event: the receiver would respond with it to every event.
-    /// The other 4xx statuses may concern the content of the post.
+    /// Other 4xx statuses may depend on the content of the post.
     private static func isAbsence(_ status: Int) -> Bool {
         status >= 500 || [401, 403, 404, 405, 407, 429].contains(status)
     }

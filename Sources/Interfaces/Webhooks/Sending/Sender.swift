@@ -212,7 +212,7 @@ final class Sender: Sendable {
         do throws(ChatError) {
             _ = try await queue.renew(Array(leases), for: pause)
         } catch {
-            // The leases then end at their usual time instead.
+            // The leases were not shortened, so they end at their usual time.
             logger.warning(
                 "cannot return deliveries to the queue; they wait until their leases end",
                 metadata: ["error": "\(error.message)"])
