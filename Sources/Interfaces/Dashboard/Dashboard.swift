@@ -24,7 +24,8 @@ public enum Dashboard {
         var options = RouteOptions()
         options.isPage = true
         for guide in Guide.all {
-            // A guide is converted by its first request, because converting all guides would delay the start.
+            // The first request for a guide converts it to HTML. Converting all guides at the start would take too
+            // long.
             let page = Lock<Answer?>(nil)
             router.add(.get, RoutePattern(guide.path), options: options) { request in
                 let answer = page.withLock { page in

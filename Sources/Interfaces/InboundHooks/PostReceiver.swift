@@ -338,8 +338,8 @@ extension PostReceiver {
     }
 }
 
-/// Limits the messages about each name: a burst, then one message per interval. Strangers therefore cannot fill the
-/// log. A message states how many messages were suppressed before it.
+/// Limits the rate of messages separately for each name, such as the path of a source: a burst, then one message per
+/// interval. Strangers therefore cannot fill the log. A message states how many messages were suppressed before it.
 final class LogRateLimit: Sendable {
     private struct Bucket {
         /// The state of the name's rate limit. Its meaning is defined by ``GenericCellRate``.
@@ -347,7 +347,8 @@ final class LogRateLimit: Sendable {
         var suppressed = 0
     }
 
-    /// The maximum number of names. When there are more, all names are removed, which permits a few more messages.
+    /// The maximum number of names in memory. Before another name is added, all names are removed, and their limits
+    /// start again.
     private static let mostNames = 4096
 
     private let buckets = Lock<[String: Bucket]>([:])

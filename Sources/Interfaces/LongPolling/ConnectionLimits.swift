@@ -172,7 +172,7 @@ public final class ConnectionLimits: Sendable {
         }
     }
 
-    /// Records the end of an app secret that has signed tokens.
+    /// Records the time at which an app secret ends. The tokens that it has signed end at that time at the latest.
     func recordEnd(of secretPrint: String, in app: AppID, _ end: Timetoken) {
         table.withLock { table in
             for (caller, var entry) in table.entries
@@ -200,7 +200,8 @@ public final class ConnectionLimits: Sendable {
     public func ended(at now: Timetoken) -> [ConnectionOwner] {
         table.withLock { table in
             while let (owner, expires) = table.expiries.removeFirst(upTo: now) {
-                // The entry may be outdated: the owner has left, has returned as another object, or ends later.
+                // The entry may be outdated: the owner has left, has returned as another object, or has a credential
+                // that now ends later.
                 guard let entry = table.entries[owner.caller], entry.owner === owner, entry.expires == expires
                 else { continue }
                 table.ended[owner.caller] = owner
@@ -232,7 +233,8 @@ struct Expiries {
         }
     }
 
-    /// Removes and returns the earliest entry. Returns nil and removes nothing when there is no entry up to `end`.
+    /// Removes and returns the earliest entry. Returns nil and removes nothing when the earliest entry is later than
+    /// `end`, or when there is none.
     mutating func removeFirst(upTo end: Timetoken) -> (owner: ConnectionOwner, expires: Timetoken)? {
         guard let first = heap.first, first.expires <= end else { return nil }
         heap.swapAt(0, heap.count - 1)

@@ -12,9 +12,9 @@ public actor GroupObserver {
     private let service: ChatService
     private let observers = Lock<[@Sendable (Set<RecordKey>) async -> Void]>([])
     private var task: Task<Void, Never>?
-    /// The number of changes since the first call of `version()`.
+    /// The number of group changes since the first call of `version()`.
     public private(set) var changes: UInt64 = 0
-    /// The revision of the store of records up to which the observers know every change.
+    /// The revision of the store of records up to which the observers have processed all changes.
     private var seen: Revision = 0
     private let waiters = PositionWaiters<Revision>()
 
@@ -31,7 +31,7 @@ public actor GroupObserver {
         observers.withLock { $0.append(body) }
     }
 
-    /// The number of changes so far. The first call begins to observe the records of groups.
+    /// The number of group changes so far. The first call begins to observe the records of groups.
     ///
     /// - Throws: the errors of the store at the first call.
     public func version() async throws(ChatError) -> UInt64 {

@@ -167,8 +167,8 @@ extension LongPollTable {
             })
     }
 
-    /// The events that were already in the log. A long range, or a filter, is read off the loop, because the read may
-    /// take long and the loop serves all connections.
+    /// The events that were already in the log. For a long range or with a filter, the log is read off the loop,
+    /// because the read may take long and the loop serves all connections.
     private nonisolated func missed(
         _ order: PollRequest, _ chat: ChatAccess, at place: Place
     ) async throws(ChatError) -> (events: [Event], reached: Timetoken) {
@@ -230,8 +230,8 @@ extension LongPollTable {
         isDraining ? ChatError.notListening : owners.refusal(of: caller, from: address)
     }
 
-    /// Begins to wait with the response of the poll's client. The checks are repeated, because their results may have
-    /// changed while the log was read.
+    /// Holds the response to the poll's client until events arrive. The checks of the poll are repeated, because their
+    /// results may have changed while the log was read.
     private func hold(_ poll: LongPoll, _ reply: DeferredResponse) {
         guard !isOutdated(poll.order) else { return poll.assumeIsolated { $0.sendAgain(with: reply) } }
         guard poll.assumeIsolated({ $0.wait(with: reply) }) else { return }

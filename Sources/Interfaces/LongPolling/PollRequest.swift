@@ -38,7 +38,8 @@ public struct PollRequest: Sendable {
 
 /// Formats poll responses for one interface. All methods are called on the loop, so they must not block.
 public protocol PollFormatter: Sendable {
-    /// Returns true when readers of the interface see the event. Other events do not end the poll.
+    /// Returns true when the event ends the poll: the client receives the event, or must send another request because
+    /// of it.
     func shows(_ event: Event) -> Bool
     /// True when `shows` may take long. The events of many polls are then examined in several iterations of the loop.
     var hasFilter: Bool { get }

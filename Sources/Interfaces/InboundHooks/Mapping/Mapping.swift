@@ -42,8 +42,8 @@ public struct Mapping: Sendable {
     /// Compiles a mapping.
     ///
     /// - Parameter pointer: the JSON Pointer of the mapping in the request body, for the errors.
-    /// - Throws: `.malformed` with the pointer of each error. Names without references are also checked against the
-    ///   rules for names.
+    /// - Throws: `.malformed` with the pointer of each error. A channel or type that contains no reference is also
+    ///   checked against the rules for names.
     public init(_ mapping: JSONText, at pointer: String = "#") throws(ChatError) {
         var compiler = MappingCompiler()
         let node = compiler.mapping(mapping)

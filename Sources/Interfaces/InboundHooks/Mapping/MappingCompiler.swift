@@ -106,7 +106,7 @@ struct MappingCompiler {
         return templates.template(value, at: "\(pointer)/\(name)")
     }
 
-    /// Checks the text of a member that has no references, so that the text is the same for every post.
+    /// Checks the text of a member if the text contains no references and is therefore the same for every post.
     private static func checkConstant(
         _ templates: inout TemplateCompiler, _ template: Template?, _ pointer: String,
         _ check: (String) throws(ChatError) -> Void

@@ -29,7 +29,7 @@ public struct InboundRequest: Sendable {
     public var method: String
     /// The headers, at most 64, with secrets masked and values truncated to 1024 bytes.
     public var headers: [InboundPost.Field]
-    /// The query parameters, masked and truncated in the same way.
+    /// The query parameters, at most 64, with secrets masked and values truncated to 1024 bytes.
     public var query: [InboundPost.Field]
     /// The body of the request. It is complete for a verified post that was not accepted; otherwise it is the first 16
     /// KiB.

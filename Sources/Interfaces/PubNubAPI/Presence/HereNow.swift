@@ -34,6 +34,8 @@ extension PubNubAPI {
 
     private static let channelsMost = 1000
 
+    /// Returns the response for several channels. Channels without occupants are left out.
+    ///
     /// - Parameter others: the number of occupants of each channel that is counted without listing its users.
     private func describeChannels(
         of channels: [String], beside others: [Int] = [], _ wanted: HereNowRequest, _ chat: ChatAccess

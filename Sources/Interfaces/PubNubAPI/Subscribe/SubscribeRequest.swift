@@ -20,6 +20,8 @@ struct SubscribeRequest: Sendable {
     /// The position from which to continue; zero for a handshake.
     let cursor: Timetoken
 
+    /// Parses a subscribe call, and reads the channels of its groups and the bans of its user.
+    ///
     /// - Throws: `WireError.unreadable` for an invalid name or cursor, and unless there are 1 to
     ///   `Limits.streamChannels` names; `.malformed` for an invalid filter.
     init(
@@ -56,7 +58,7 @@ struct SubscribeRequest: Sendable {
             app: keyset.app, subscribeKey: keyset.record.subscribeKey, match: match, filter: filter)
         place = try PresenceTarget(names, held, chat.limits)
         states = place.states(request["state"], chat.limits)
-        // Last, so that a request with a fault does not change the timeout of its user.
+        // This is the last step, so that an invalid request does not change the timeout of its user.
         duration =
             user.map { timeouts.duration(request.heartbeat, of: UserID($0, in: chat.app), chat.limits) }
             ?? chat.limits.presenceAge
