@@ -187,7 +187,7 @@ extension Chat {
     /// - Parameters:
     ///   - type: one of the library's payload types, or your own `Decodable` type. Custom events that cannot be decoded
     ///     as that type are skipped.
-    ///   - customMethod: only custom events that were sent in this way are received.
+    ///   - customMethod: the method by which the custom events were sent. Other custom events are skipped.
     @available(*, deprecated, message: "use the methods on… of Channel, User, Message and Membership")
     public func listenForEvents<Content: EventContent>(
         type: Content.Type = Content.self, channelId: String, customMethod: EmitEventMethod = .publish,

@@ -58,8 +58,8 @@ public struct ReceiptEvent: Sendable {
     public let user: User
     /// The timetoken of the newest message that the member read or received.
     public let timetoken: Timetoken
-    /// The number of joined members who have not read or received this message; nil in channels with more than 100
-    /// members.
+    /// The number of joined members who have not read or received the message with this timetoken; nil in channels with
+    /// more than 100 members.
     public let missingMemberCount: Int?
 
     /// Creates an event, for example in a test.

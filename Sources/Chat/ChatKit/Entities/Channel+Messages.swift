@@ -31,7 +31,7 @@ extension Channel {
     }
 
     /// Returns the newest `count` messages between the bounds, oldest first. `isMore` is true when there are more
-    /// between them.
+    /// messages between the bounds.
     ///
     /// - Parameters:
     ///   - startTimetoken: the upper bound, exclusive; nil for no bound.

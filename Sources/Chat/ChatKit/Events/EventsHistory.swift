@@ -15,8 +15,8 @@ extension Chat {
     ///   - types: names and patterns (`order.*`, `*`) of event types. Nil selects the events that users and programs
     ///     send: messages, custom events, reports, mentions, invitations (on the invited user's own channel) and
     ///     restrictions. An event of another type, such as a record change, is returned as a ``CustomEvent``.
-    /// - Returns: the events; `isMore` is true when there are more between the bounds. Without `types`, a call examines
-    ///   at most 10,000 events and returns the selected ones among them, possibly fewer than `count`.
+    /// - Returns: the events; `isMore` is true when there are more events between the bounds. Without `types`, a call
+    ///   examines at most 10,000 events and returns those that it selects, possibly fewer than `count`.
     /// - Throws: `.malformed` for a count or type that the gateway rejects; `.forbidden` when the user may not read the
     ///   channel; `.tooMany` when none of 10,000 examined events is selected. The message of this error contains the
     ///   position from which to continue.
@@ -236,8 +236,8 @@ extension Event {
         case BuiltInTypes.messageCreated, "report.created", "user.mentioned", "user.banned", "user.unbanned",
             "user.muted", "user.unmuted":
             true
-        // The copy on the channel is for the members and does not count. The invitation itself is on the invited user's
-        // channel.
+        // An invitation has two events. The event on the invited user's channel counts; its copy on the channel, which
+        // is for the members, does not count.
         case "member.invited": AnyJSON(data)["channel"]?.text("id") != channel.name
         default: isCustom
         }

@@ -20,9 +20,9 @@ public enum ConnectionState: Sendable {
 final class ConnectionStates: Sendable {
     private struct State {
         var last = 0
-        /// The numbers of the listeners that are connected or were connected before, and the numbers of the listeners
-        /// whose connection is broken.
+        /// The numbers of the listeners that have reported a connection or an interruption and have not ended.
         var listeners: Set<Int> = []
+        /// The numbers of the listeners whose connection is interrupted.
         var broken: Set<Int> = []
         /// True when the last reported state was `connected`.
         var isConnected = false

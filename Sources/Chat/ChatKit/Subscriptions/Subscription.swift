@@ -202,8 +202,8 @@ extension Subscription {
 
     private func isCurrent(_ generation: Int) -> Bool { state.withLock { $0.generation == generation } }
 
-    /// Stores the timetoken of the event for which the closures will be called next as the position of the
-    /// subscription. Returns false, without storing the timetoken, when the listener with this number was replaced.
+    /// Sets the position of the subscription to the timetoken of the event for which the closures will be called next.
+    /// Returns false and sets nothing when the listener with the number `generation` was replaced.
     private func advance(to timetoken: Timetoken, _ generation: Int) -> Bool {
         state.withLock { state in
             guard state.generation == generation else { return false }

@@ -192,7 +192,7 @@ public struct MembershipStream: Sendable {
     public func deletions() -> AsyncStream<Void> { .following { yield in membership.onDeleted { yield(()) } } }
 }
 
-// MARK: - Records of both ends
+// MARK: - Channels and users of memberships
 
 extension ChatImpl {
     /// Reads the channels of a user's memberships.

@@ -330,7 +330,7 @@ extension MessageImpl {
     /// unless all replies are the user's own.
     ///
     /// - Throws: `forbidden` for another user's reply without a moderator; the errors common to all calls (see
-    ///   ``ChatImpl``). An error can leave a part of the replies.
+    ///   ``ChatImpl``). After an error, some replies may remain.
     public func removeThread() async throws {
         try await chat.call { _ in
             let thread = self.message.createThread()

@@ -108,6 +108,6 @@ extension PubNub {
 }
 
 extension ChatModel.Timetoken {
-    /// The same timetoken when it has 17 digits; otherwise nil.
+    /// This timetoken as a `ChatModel` timetoken if it has 17 digits; otherwise nil.
     var ifOfSeventeenDigits: ChatModel.Timetoken? { ChatModel.Timetoken(exactly: "\(rawValue)") }
 }

@@ -3,8 +3,8 @@ import ChatModel
 import ChatRemote
 
 extension PubNub {
-    /// Adds an action to a message. An action of the type `reactions` is a reaction, and one of the type `edited` is an
-    /// edit. The type `deleted` with the value `deleted` marks the message as deleted, which can be undone.
+    /// Adds an action to a message. An action of the type `reactions` is a reaction, and an action of the type `edited`
+    /// is an edit. The type `deleted` with the value `deleted` marks the message as deleted, which can be undone.
     public func addMessageAction(
         channel: String, type actionType: String, value: String, messageTimetoken: Timetoken,
         custom requestConfig: RequestConfiguration = RequestConfiguration(),

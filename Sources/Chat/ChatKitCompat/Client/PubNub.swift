@@ -5,7 +5,7 @@ public import Dispatch
 public import FoundationEssentials
 import Locking
 
-/// A client with calls on one object and completion closures, over the same code as `ChatKit`.
+/// A client whose calls are methods of one object and have completion closures. It uses the same code as `ChatKit`.
 ///
 /// ```swift
 /// let pubnub = PubNub(

@@ -67,7 +67,7 @@ struct ReceivedEvent {
 
 extension PubNubMessageActionEvent {
     /// Converts a change of a message to the addition or removal of a message action. An edit becomes an action of the
-    /// type `edited`, and a deletion one of the type `deleted`. Returns nil for a reply.
+    /// type `edited`, and a deletion becomes an action of the type `deleted`. Returns nil for a reply.
     fileprivate init?(_ event: MessageActionEvent) {
         func action(_ type: String, _ value: String) -> PubNubMessageActionBase {
             Self.base(
@@ -98,7 +98,7 @@ extension PubNubMessageActionEvent {
 }
 
 extension PubNubAppContextEvent {
-    /// Converts a change of a record. Returns nil when the change concerns only fields that the records of this library
+    /// Converts a change of a record. Returns nil when the change affects only fields that the records of this library
     /// do not have, such as the moderators of a channel.
     fileprivate init?(_ event: AppContextEvent) {
         switch event {

@@ -75,7 +75,7 @@ final class SubscriptionSession: Sendable {
         core.subscribe(with: timetoken.map { ChatModel.Timetoken($0) })
     }
 
-    /// Reports that the gateway's address is invalid, so that the subscription has no connection.
+    /// Reports to the listeners that the gateway's address is invalid. The subscription therefore has no connection.
     private func fail(_ subscription: Subscription) {
         let error = PubNubError(
             .invalidArguments, details: ["the `url` of the configuration is not a valid http or https URL"])

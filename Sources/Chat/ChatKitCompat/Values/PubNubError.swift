@@ -9,7 +9,7 @@ public struct PubNubError: LocalizedError, Hashable, Sendable {
         case missingRequiredParameter, invalidArguments
         /// A value cannot be encoded as JSON, or JSON does not have the form of a type.
         case jsonDataEncodingFailure, jsonDataDecodingFailure
-        /// The gateway cannot be reached, or it did not answer in time.
+        /// The gateway cannot be reached, or it did not respond in time.
         case connectionFailure, timedOut
         /// The client was closed.
         case clientCancelled
