@@ -37,7 +37,8 @@ struct HubSelection: Sendable {
         var selection = try chat.selection(
             channels: eventSelection.channels, types: eventSelection.types, filter: filter)
         if !eventSelection.groups.isEmpty {
-            // Groups without channels select no channel, and not all channels.
+            // An empty list of channels would select all channels. If only groups are named and they are empty, no
+            // channel is selected.
             var channels = eventSelection.channels.isEmpty ? ChannelSet(app: chat.app) : selection.channels
             channels.names.formUnion(try await chat.groupChannels(eventSelection.groups).map { ExactText($0) })
             selection = Selection(

@@ -63,7 +63,7 @@ public struct GatewayBackend: ChatBackend {
     /// Returns the path with the backend's user in the query, as the acting user of a request without a body.
     func by(_ path: RequestPath) -> RequestPath { path.adding("by", user) }
 
-    /// Returns a call in the name of the backend's user. If the call has a body, the body names the user.
+    /// Returns a call on behalf of the backend's user. If the call has a body, the body names the user.
     func call(_ method: String, _ path: RequestPath) -> Call {
         method == "DELETE" ? Call(method, by(path)) : Call(method, path, body: .object("by", user))
     }

@@ -30,7 +30,7 @@ package struct Problem: Sendable {
 }
 
 extension OutboundFailure {
-    /// Returns the reason why this address did not respond, as a sentence without a full stop.
+    /// Returns the reason why there was no response from the address `url`, as a sentence without a full stop.
     package func sentence(url: String) -> String {
         switch reason {
         case .connectRefused: "no server accepts connections at \(url)"

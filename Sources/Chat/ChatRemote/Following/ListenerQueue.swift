@@ -59,8 +59,8 @@ final class ListenerQueue: Sendable {
             }
         }
 
-        /// Adds a connection state to the queue. When there are too many, an older state that reports no lost events is
-        /// dropped. The listener needs only the current state, and must learn of lost events.
+        /// Adds a connection state to the queue. When the queue has too many items, the oldest state that reports no
+        /// lost events is dropped: the listener needs only the current state and every report of lost events.
         mutating func record(_ state: LiveUpdate) {
             if items.count > ListenerQueue.mostStates, let old = items.firstIndex(where: \.isPlainState) {
                 items.remove(at: old)
@@ -91,8 +91,8 @@ final class ListenerQueue: Sendable {
 
     private let state = Lock(State())
 
-    /// Adds those of the listener's events that have arrived on the shared stream. Events at or below the position of
-    /// the listener's admission (``admit(at:since:)``) are skipped.
+    /// Adds events for the listener that have arrived on the shared stream. Events at or below the position of the
+    /// listener's admission (``admit(at:since:)``) are skipped.
     func offer(_ events: [LiveEvent]) {
         change { state in
             guard let floor = state.floor else {
@@ -139,8 +139,8 @@ final class ListenerQueue: Sendable {
             guard state.floor != nil else { return nil }
             state.floor = nil
             state.lost = nil
-            // If events were to be read separately, drops them and all later items: the listener reads them again after
-            // its position.
+            // If the queue has an item for events to be read separately (`behind`), drops this item and all later
+            // items. The listener reads all of these events again from the position before them.
             let missed = state.items.firstIndex { if case .behind = $0 { true } else { false } }
             guard let missed, case .behind(let after, _) = state.items[missed] else { return state.position }
             for case .update(.events(let dropped, _)) in state.items[missed...] {

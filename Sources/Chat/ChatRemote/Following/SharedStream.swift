@@ -18,7 +18,8 @@ final class SharedStream: Sendable {
     /// The time without data after which a connection is considered dead, until the gateway has sent its heartbeat
     /// interval.
     static let silence = Duration.seconds(45)
-    /// The maximum `Retry-After` of a gateway for which the stream waits. With a longer one, the error is final.
+    /// The maximum `Retry-After` of a gateway for which the stream waits. An error with a longer `Retry-After` is
+    /// final.
     private static let longestWait = Duration.seconds(300)
     /// The maximum number of consecutive reconnections after the gateway ended the stream because of its credential.
     private static let mostExpulsions = 3

@@ -15,7 +15,7 @@ struct ListenerSelection: Sendable {
         types = selection.types.isEmpty ? [.all] : selection.types.compactMap { NamePattern($0) }
     }
 
-    /// Returns true when these patterns of the stream cover every channel of the listener.
+    /// Returns true when the patterns `followed` of the stream cover every channel of the listener.
     func isCovered(by followed: [NamePattern]) -> Bool {
         followed.coversAll(channels ?? [])
     }

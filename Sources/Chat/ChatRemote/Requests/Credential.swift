@@ -38,7 +38,7 @@ actor Credential {
         self.clock = clock
     }
 
-    /// Uses this key or token from now on, also instead of the token that the token supplier returned.
+    /// Uses the given key or token from now on. It also replaces a token that the token supplier returned.
     func replace(with key: String) { token = Token(text: key, renewal: .distantFuture) }
 
     /// Returns the key, or a token that does not have to be replaced yet. If necessary, requests a token from the token
