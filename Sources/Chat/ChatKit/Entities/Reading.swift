@@ -61,7 +61,8 @@ extension Chat {
     @discardableResult
     public func markAllMessagesAsRead() async throws(ChatError) -> [String] { try await backend.markAllRead() }
 
-    /// Returns the number of messages that the user has not read in all channels.
+    /// Returns the number of unread messages of the user over all channels, in total and by the custom type of the
+    /// channels.
     ///
     /// - Throws: the errors common to all calls.
     public func getTotalUnreadMessageCount() async throws(ChatError) -> UnreadCount { try await backend.unread() }

@@ -5,8 +5,8 @@ import Locking
 ///
 /// An error names the listener (`error.listener`) and, if there is one, the failed request (`error.request`).
 public enum ConnectionState: Sendable {
-    /// Every listener is connected. When `hasGap` is true, a listener has lost events: read data again that depends on
-    /// all events.
+    /// Every listener is connected. When `hasGap` is true, a listener has lost events: read all data again that you
+    /// derive from events.
     case connected(hasGap: Bool)
     /// A listener has lost its connection and tries to reconnect.
     case reconnecting(ChatError)

@@ -25,7 +25,7 @@ public protocol PubNubMessage {
     var metadata: (any JSONCodable)? { get set }
     /// The kind of the message.
     var messageType: PubNubMessageType { get set }
-    /// The label with which the message was sent, or the type of an event whose type is the app's own; nil for none.
+    /// The label with which the message was sent; for an event with a type of the app, this type; nil for none.
     var customMessageType: String? { get set }
 }
 
