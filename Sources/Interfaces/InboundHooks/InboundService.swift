@@ -57,7 +57,8 @@ extension PostReceiver {
     /// Processes a logged request again and stores nothing. The signature is not verified again. The caller must have
     /// the right to change the source.
     ///
-    /// - Throws: also `.invalid` with the slug `not_replayable` when the log contains only a part of the body.
+    /// - Throws: the errors of the test of a post; `.invalid` with the slug `not_replayable` when the log contains only
+    ///   a part of the body.
     public func test(
         request: InboundRequest, for id: String, mapping draft: JSONText?, by caller: Caller
     ) async throws(ChatError) -> MappingTestResult {

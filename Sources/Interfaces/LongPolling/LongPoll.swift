@@ -42,7 +42,7 @@ actor LongPoll: FeedSink {
         if unseen.count > Self.unseenMost { conclude() }
     }
 
-    /// Asks the formatter about the arrived events one by one until the deadline.
+    /// Examines the arrived events with the formatter, one by one, until the deadline.
     ///
     /// - Returns: true when unexamined events remain.
     func poll(until deadline: ContinuousClock.Instant) -> Bool {

@@ -134,7 +134,8 @@ extension NativeAPI {
         return EmitRequest(route: .anyChannel, drafts: drafts, shape: .list)
     }
 
-    /// Emits events, and responds once they are durable, or visible if they are ephemeral. With `?dry_run=true`, only predicts the result.
+    /// Emits events. Responds once they are durable or, if they are ephemeral, once they are visible. With
+    /// `?dry_run=true`, only predicts the result.
     nonisolated(nonsending) func answer(
         _ emitRequest: EmitRequest, to request: Request, _ caller: Caller, also known: [String] = []
     ) async throws -> Response {

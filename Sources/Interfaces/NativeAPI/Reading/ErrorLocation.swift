@@ -3,8 +3,8 @@ import HTTPServer
 import JSON
 
 /// Finds the member of a request's body to which an error of another module refers. The error names a field. The member
-/// has the name of the field, or another name that the route uses for it. If the member is an array of such values, the
-/// location is the first invalid element.
+/// has the name of the field, or another name that the route uses for it. If the member is an array, the location is
+/// its first invalid element.
 struct ErrorLocation {
     /// For each field name in an error, the other names under which routes accept that field. For a field without an
     /// entry, the other name is the plural of the field name.

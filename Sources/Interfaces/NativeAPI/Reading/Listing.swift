@@ -131,7 +131,7 @@ struct ListCursorCodec: Equatable {
 
     /// Returns the list's own cursor from a sealed text.
     ///
-    /// - Throws: `.malformed`, slug `bad_cursor`, for a text that was not created here, or that belongs to another
+    /// - Throws: `.malformed`, slug `bad_cursor`, for a text that is not a sealed cursor, or that belongs to another
     ///   list.
     func opened(_ text: String) throws(ChatError) -> String {
         guard Self.hasForm(text) else { throw ChatError.foreignCursor(text) }

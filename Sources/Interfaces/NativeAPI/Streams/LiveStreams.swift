@@ -328,12 +328,12 @@ extension LiveStreams {
 // MARK: - Closing
 
 extension LiveStreams {
-    /// The time that a client gets to read pending data, including the reason, after it has lost the right to its
+    /// The time that a client gets to read pending data and the closing block, after it has lost the right to its
     /// stream.
     private static let lastWords: Duration = .seconds(1)
 
-    /// Sends the reason and closes the connection once the reason is sent. A client that does not read is disconnected
-    /// after the stall timeout, or after ``lastWords`` when the reason is final.
+    /// Sends a closing block with the reason, and closes the connection once the block is sent. A client that does not
+    /// read is disconnected after the stall timeout, or after ``lastWords`` when the reason is final.
     ///
     /// - Parameter count: the number of clients that reconnect at the same time; nil to use the number of open streams.
     func close(_ stream: LiveStream, _ reason: ClosingReason, among count: Int? = nil) {

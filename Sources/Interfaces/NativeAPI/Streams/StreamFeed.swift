@@ -4,8 +4,8 @@ import LongPolling
 import HTTPServer
 import Synchronization
 
-/// The streams with the same selection, format and included objects. An event is printed once and appended once to the
-/// byte log that these streams share.
+/// A feed: the streams with the same selection, format and included objects. An event is printed once and appended once
+/// to the byte log that these streams share.
 ///
 /// If objects are included, an event waits until its objects have been read. Until then the log is complete only up to
 /// the event before (``position(_:)``). Runs on the loop, on which the hub passes events to the feed.

@@ -3,7 +3,7 @@ import JSON
 
 /// The claims of a signed token: one user, and the user's rights until a given time.
 ///
-/// Claims of RFC 7519: `sub` is the user, `exp`, `nbf`, `iat`, `aud`. Further claims: `scope` (words separated by
+/// Claims of RFC 7519: `sub` (the user), `exp`, `nbf`, `iat` and `aud`. Further claims: `scope` (words separated by
 /// spaces, RFC 8693, 4.2), `channels` and `types` (patterns), `key` (the API key with which the gateway created the
 /// token).
 struct UserToken: Sendable, Equatable {

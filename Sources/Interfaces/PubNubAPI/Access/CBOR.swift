@@ -94,8 +94,8 @@ extension CBOR {
 // MARK: - Reading
 
 extension CBOR {
-    /// Decodes exactly one value. Returns nil for a nesting of more than 8 levels, for other bytes, and for types
-    /// outside this subset.
+    /// Decodes exactly one value. Returns nil for bytes that are not exactly one value, for more than 8 levels of
+    /// nesting, and for types outside this subset.
     init?(_ bytes: [UInt8]) {
         var reader = Reader(bytes: bytes)
         guard let value = reader.value(depth: 8), reader.at == bytes.count else { return nil }

@@ -134,11 +134,11 @@ struct FetchRequest {
         return request
     }
 
-    /// The kinds of events in PubNub's history. It contains no signals, presence events, or changes of records and
-    /// messages.
+    /// The kinds of events in PubNub's history. The history contains no signals, presence events, or changes of records
+    /// and messages.
     static let kinds: Set<EventKind> = [.message, .file]
-    /// The types of native events that Chat SDKs publish as messages. The history includes these events, because the SDKs
-    /// expect them there.
+    /// The types of built-in events that Chat SDKs publish as messages, such as reports and mentions. The SDKs expect
+    /// these events in the history.
     private static let chatTypes: Set<String> = [
         "user.mentioned", "member.invited", "report.created", "user.banned", "user.muted", "user.unbanned",
         "user.unmuted",

@@ -15,7 +15,7 @@ extension MembershipRecord {
     var wireStatus: String? { state == .invited ? WireMembership.pending : status }
 
     /// The `custom` object of the PubNub format: the app's own members, followed by the read mark if there is one. Nil
-    /// without both.
+    /// when there are no members and no read mark.
     var wireCustom: JSONText? {
         guard custom != nil || read > .zero else { return nil }
         let own = (custom?.rawMembers() ?? []).filter { $0.name != WireMembership.readMark || read == .zero }

@@ -48,7 +48,7 @@ struct PresencePayload {
         "presence.joined": "join", "presence.left": "leave", "presence.timed_out": "timeout",
         "presence.state_changed": "state-change", "presence.interval": "interval",
     ]
-    /// The names that SDKs use for the lists of users, by the member of the stored event. Some of PubNub's
+    /// The lists of users: the name of each list in the stored event, and the name that SDKs use. Some of PubNub's
     /// documentation uses other names.
     private static let lists = [("joined", "join"), ("left", "leave"), ("timed_out", "timeout")]
 

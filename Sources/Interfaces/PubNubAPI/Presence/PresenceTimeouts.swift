@@ -12,7 +12,7 @@ final class PresenceTimeouts: Sendable {
     private let timeouts = Lock(GenerationCache<UserID, Duration>(capacity: capacity))
 
     /// Returns the duration for which a user stays present after a request, and records a timeout that the request
-    /// announces. `Limits.presenceAge` when the user has announced none.
+    /// announces. The duration is `Limits.presenceAge` when the user has announced no timeout.
     func duration(_ announced: Duration?, of user: UserID, _ limits: Limits) -> Duration {
         timeouts.withLock { timeouts in
             guard let announced else { return timeouts.value(of: user) ?? limits.presenceAge }

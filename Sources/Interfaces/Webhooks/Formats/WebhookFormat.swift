@@ -4,7 +4,7 @@ import JSON
 /// Converts events into the bodies of posts.
 ///
 /// An interface with a format of its own registers the format under a name (``WebhookOptions/formats``). A format has
-/// no access to the queue, to retries and to signatures.
+/// no access to the queue, to retries or to signatures.
 public protocol WebhookFormat: Sendable {
     /// True when one post may contain several events, as a JSON array of their bodies.
     var isBatchable: Bool { get }

@@ -26,8 +26,8 @@ struct CircuitBreaker: Sendable {
     static let failuresTolerated = 10
     static let shortestPause: Duration = .seconds(10)
     static let longestPause: Duration = .seconds(300)
-    /// The minimum pause after `Retry-After`. A receiver may request a short pause, but a pause of zero would cause a
-    /// burst of requests.
+    /// The minimum pause after a response with `Retry-After`. A receiver may request a short pause, but a pause of zero
+    /// would cause a burst of requests.
     static let shortestRetryAfter: Duration = .seconds(1)
     /// The share of a pause by which the pause is randomly lengthened or shortened.
     static let spread = 0.2

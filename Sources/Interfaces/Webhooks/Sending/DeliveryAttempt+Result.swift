@@ -66,8 +66,8 @@ extension DeliveryAttempt {
         return name.hasPrefix("webhook-") || name.hasPrefix("ce-") || shown.contains(name)
     }
 
-    /// Other names of fields that the gateway adds. An array, because hashing a name costs more than searching the
-    /// array.
+    /// The names of the fields that the gateway adds, except names that begin with `webhook-` or `ce-`. An array,
+    /// because hashing a name costs more than searching the array.
     private static let shown = [
         "content-type", "user-agent", "traceparent", "x-hub-signature-256", "stripe-signature", "signature",
         "signature-input", "content-digest",
