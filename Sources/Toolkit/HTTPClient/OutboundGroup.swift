@@ -44,7 +44,7 @@ public final class OutboundGroup: @unchecked Sendable {
     /// Records that the loop has received a request of this group.
     func began() { underWay += 1 }
 
-    /// Adds the result of a request to the collected results. Returns true if it is the first of them.
+    /// Adds the result of a request to the collected results. Returns true if there were no collected results before.
     func ended(_ number: UInt64, _ result: OutboundResult) -> Bool {
         underWay -= 1
         held.append((number, result))

@@ -13,10 +13,11 @@ final class EasyHandle {
     var transfer: Transfer?
     private let transferLoop: Unmanaged<TransferLoop>
     private let errorText: UnsafeMutablePointer<CChar>
-    /// The options of the last transfer that are still set in the handle: an identity, an explicit method, and a
-    /// deadline.
+    /// True when the identity of the last transfer is still set in the handle.
     private var hasIdentity = false
+    /// True when the explicit method of the last transfer is still set in the handle.
     private var hasOwnMethod = false
+    /// The deadline of the last transfer, which is still set in the handle; `nil` when it had none.
     private var totalTimeout: Duration?
     /// The system's directory of certificate authorities; `nil` when the options contain a file of authorities.
     private let authorityDirectory: String?
@@ -279,8 +280,8 @@ extension TransferLoop {
         case CURLE_COULDNT_RESOLVE_HOST: .dns
         case CURLE_COULDNT_CONNECT: connectReason(transfer, handle)
         case CURLE_OPERATION_TIMEDOUT:
-            // A numeric host needs no name lookup, so its timeout counts as a connect timeout even if nothing had
-            // begun.
+            // A host that is an IP address needs no name lookup. A timeout before the connection is ready is therefore
+            // a connect timeout.
             handle.hasConnected ? .timeout : handle.hasLookedUp || transfer.url.isNumeric ? .connectTimeout : .dns
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
             CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT,

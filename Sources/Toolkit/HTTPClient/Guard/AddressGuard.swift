@@ -6,8 +6,8 @@ public import Text
 ///
 /// There are two checks. ``check(_:)`` examines a URL, when a webhook is registered and before every transfer. Each
 /// time the client opens a connection, it calls ``permits(_:isPlain:)`` with the address that it connects to, so that a
-/// name that later resolves to another address is also checked. After the list was replaced, the client also makes this
-/// call before each request on a reused connection. See docs/decisions/0010-address-guard.md.
+/// name that later resolves to another address is also checked. After the list of allowed ranges was replaced, the
+/// client also makes this check before each request on a reused connection. See docs/decisions/0010-address-guard.md.
 public struct AddressGuard: Sendable {
     /// The address ranges that are allowed although ``BlockedRanges`` contains them. Plain `http` is also allowed for
     /// these ranges.
@@ -19,8 +19,8 @@ public struct AddressGuard: Sendable {
     /// All copies of a guard share one list, so a replacement takes effect in all copies. Requests that are already
     /// being sent are completed. No further request uses a connection to an address that is no longer permitted.
     public var allowed: [AddressBlock] { list.withLock { $0.allowed } }
-    /// The number of times that the list has been replaced. A result of ``check(_:)`` from an earlier generation may be
-    /// outdated.
+    /// The number of times that the list of allowed ranges has been replaced. A result of ``check(_:)`` from an earlier
+    /// generation may be outdated.
     var generation: UInt64 { list.withLock { $0.generation } }
     private let list: Lock<(allowed: [AddressBlock], generation: UInt64)>
     /// False for a guard that permits everything.

@@ -29,8 +29,8 @@ struct HostLimits<Item: AnyObject> {
     private var active = 0
     private var waiting = 0
     private var hostLimits: [String: Lane] = [:]
-    /// The lanes that have waiting items and may be below their limit, in the order in which they may start their next
-    /// item. Each lane occurs at most once.
+    /// The lanes (one for each host) that have waiting items and may be below their limit. They are in the order in
+    /// which they may start their next item. Each lane occurs at most once.
     private var turns = FIFOQueue<Lane>()
 
     init(limit: Int, hostLimit: Int, waitingLimit: Int) {
@@ -71,7 +71,7 @@ struct HostLimits<Item: AnyObject> {
         return nil
     }
 
-    /// Records that an active item of this lane has ended.
+    /// Records that an active item of the host with this lane has ended.
     mutating func release(_ lane: Lane) {
         active -= 1
         lane.active -= 1
@@ -79,7 +79,7 @@ struct HostLimits<Item: AnyObject> {
         closeIfUnused(lane)
     }
 
-    /// Removes a waiting item from its lane.
+    /// Removes a waiting item from the lane of its host.
     mutating func withdraw(_ item: Item, from lane: Lane) {
         guard lane.waiting.remove(where: { $0 === item }) else { return }
         waiting -= 1

@@ -149,9 +149,9 @@ extension Loop {
         runAfterTurn()
     }
 
-    /// Sends one slice of stream deliveries (``Delivery/slice``). If the rest of the iteration took longer, sends
-    /// further slices for the same time. Without this rule, streams would get only one slice for every few hundred
-    /// requests under heavy load.
+    /// Sends one slice of stream deliveries (``Delivery/slice``). If the rest of the iteration took longer than this
+    /// slice, sends further slices until they have taken about as long. Without this rule, streams would get only one
+    /// slice for every few hundred requests under heavy load.
     private func deliver() {
         delivery.run()
         guard !delivery.isIdle else { return }

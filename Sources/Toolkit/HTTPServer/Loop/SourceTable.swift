@@ -22,7 +22,7 @@ struct SourceTable {
         var generation: UInt32
     }
 
-    /// The tag of the loop's own eventfd.
+    /// The value that epoll reports for events of the loop's eventfd, which is not in the table.
     static let alarm = UInt64.max
 
     private let epoll: Int32

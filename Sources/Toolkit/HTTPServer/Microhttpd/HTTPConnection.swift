@@ -115,8 +115,9 @@ final class HTTPConnection {
 
     /// The number of bytes that were read from the socket; nil when it is unknown.
     var readBytes: UInt64? {
-        // Bytes that arrive between the two calls would make the difference wrong. The arrivals end soon, because nobody
-        // reads meanwhile and the kernel's buffer is bounded. The number of attempts bounds the time if they do not.
+        // The number of read bytes is the difference between the received and the unread bytes. If bytes arrive while
+        // the two numbers are read, the difference is wrong, and both are read again. Usually no more bytes arrive
+        // soon, because the kernel's buffer is limited and is not read here. The number of attempts is limited, too.
         for _ in 0..<1000 {
             let arrived = shim_tcp_bytes_received(descriptor)
             var unread: Int32 = 0

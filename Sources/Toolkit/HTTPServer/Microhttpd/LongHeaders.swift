@@ -13,14 +13,15 @@ import Glibc
 /// bytes first.
 ///
 /// A connection whose number of received bytes is unknown cannot be moved. The number is unknown after a chunked body,
-/// and when the client has sent a request before the response to the previous one. Such a connection gets 414 or 431
-/// for a header that does not fit.
+/// and when the client has sent a request before the response to the previous one. On such a connection, a request
+/// whose header does not fit is rejected with status 414 or 431.
 enum LongHeaders {
     /// The weight of a header above which its connection is moved. The weight is the number of bytes, plus 64 for each
-    /// line, semicolon and comma. The library needs 56 bytes of memory for each field and for each cookie, and copies the
-    /// field `Cookie`.
+    /// line, semicolon and comma. The library needs 56 bytes of memory for each field and for each cookie. It also
+    /// copies the field `Cookie`.
     static let weightLimit = 4 * 1024
-    /// The maximum weight of a header on a connection that cannot be moved. A heavier one gets 414 or 431.
+    /// The maximum weight of a header on a connection that cannot be moved. A request with a heavier header is rejected
+    /// with status 414 or 431.
     static let fixedWeightLimit = 6 * 1024
     /// True when libmicrohttpd calls the `recv` of this file. Otherwise all connections need memory for long headers.
     /// `Package.swift` determines whether the linker exports a program's `recv`.
@@ -29,8 +30,8 @@ enum LongHeaders {
         return dlsym(nil, "recv") == unsafeBitCast(own, to: UnsafeMutableRawPointer.self)
     }()
 
-    /// Returns the weight of the header that `bytes` begin with, and whether `bytes` contain the end of the header. Reads
-    /// at most ``fixedWeightLimit`` bytes and one more, so that a body costs little.
+    /// Returns the weight of the header that `bytes` begin with, and whether `bytes` contain the end of the header.
+    /// Reads no more than the first ``fixedWeightLimit`` + 1 bytes, so that a long body costs little time.
     static func weigh(_ bytes: UnsafeRawBufferPointer) -> (weight: Int, isComplete: Bool) {
         let bytes = UnsafeRawBufferPointer(rebasing: bytes.prefix(fixedWeightLimit + 1))
         var lines = 0
@@ -84,7 +85,7 @@ extension ServerCore {
         guard count > 0, flags & Socket.peek == 0, longHeaderDaemon != nil else { return count }
         let bytes = UnsafeRawBufferPointer(start: buffer, count: count)
         let header = LongHeaders.weigh(bytes)
-        // The beginning of the header of some connection may have been read before.
+        // If any connection has a partial header, these bytes may continue that header, although they look complete.
         if header.isComplete, header.weight <= LongHeaders.weightLimit, partialHeaders == 0 { return count }
         guard let peer = peers[descriptor], !peer.hasLongHeaders, peer.isReadingHeader else { return count }
         if peer.partialHeader.isEmpty { partialHeaders += 1 }

@@ -105,9 +105,9 @@ struct RequestHeadParser {
         fields.framingProblem = fields.framingProblem ?? .malformedRequest(detail)
     }
 
-    /// Checks the rules that concern several fields. The length of the body must be unambiguous, because a proxy and
-    /// this server could otherwise delimit the request differently (RFC 9112, 6.3 and 11.2). There must be exactly one
-    /// `Host` field (RFC 9112, 3.2).
+    /// Checks the rules about the combination of several fields. The length of the body must be unambiguous, because a
+    /// proxy and this server could otherwise delimit the request differently (RFC 9112, 6.3 and 11.2). There must be
+    /// exactly one `Host` field (RFC 9112, 3.2).
     ///
     /// - Parameter end: the end of the header according to the library. The library misreads three invalid inputs: it
     ///   treats a line that begins with a colon as the end of the header, it appends folded lines to names, and it

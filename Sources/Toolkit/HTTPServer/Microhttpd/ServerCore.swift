@@ -47,14 +47,15 @@ final class ServerCore: @unchecked Sendable {
 
     /// The suspended requests and bodies. None may be left when the library stops.
     var suspendables: [ObjectIdentifier: any Suspendable] = [:]
-    /// The clients that wait for deferred responses on duplicated sockets. `answeredSockets` contains the clients whose
-    /// responses are complete but not sent, in the order of completion.
+    /// The sockets of clients that wait for deferred responses, by the identity of each object.
     var deferredSockets: [ObjectIdentifier: DeferredSocket] = [:]
+    /// The sockets whose deferred responses are complete but not sent, in the order of completion.
     var answeredSockets: [DeferredSocket] = []
-    /// The connections whose responses the kernel delays during this run of the library. The two counters below are the
-    /// numbers of responses in this run and in the last run.
+    /// The connections whose responses the kernel delays during this run of the library.
     var heldAnswers: [HTTPConnection] = []
+    /// The number of responses in the current run of the library.
     var answersOfRun = 0
+    /// The number of responses in the previous run of the library.
     var answersOfLastRun = 0
     var streams: StreamRegistry
     var isDraining = false
