@@ -1,13 +1,14 @@
 import JSON
 
-/// A gap: a keyword of the wide side that the narrow side of an ``Inclusion`` does not imply.
+/// A gap in the proof of an ``Inclusion``: a keyword that some values may violate although they satisfy the rules of
+/// the narrow side.
 struct Gap {
     let pointer: String
     let text: String
     /// Values that satisfy the narrow side and may violate the keyword. They are complete values, or parts that must
     /// still be embedded in complete values.
     var samples: [JSONText]
-    /// True for a difference that is reported but counts as compatible (`isLenient`).
+    /// True when the option `isLenient` tolerates the difference. It is then reported but counts as compatible.
     var isTolerated = false
 
     static let sampleLimit = 12
@@ -35,8 +36,8 @@ extension Inclusion {
         if gaps.count < Self.gapLimit { gaps.append(gap) }
     }
 
-    /// Asks `question` about a member or element of the value, and returns the result. Uses `whole` to build complete
-    /// values from the sample values of new gaps.
+    /// Runs the proof `question` about a member or element of the value, and returns the result. Replaces each sample
+    /// value of a new gap with the complete value that `whole` builds around it.
     mutating func descend(
         _ question: (inout Inclusion) -> Bool, building whole: (inout Inclusion, JSONText) -> JSONText?
     ) -> Bool {

@@ -65,8 +65,8 @@ extension Inclusion {
     }
 
     /// Returns true when it is proved that all elements from the index `after` on satisfy the rule. Examines each
-    /// element for which the constraints have rules of its own, and the first of the further elements, to which the
-    /// same rules apply.
+    /// element to which the constraints apply special rules, and one of the remaining elements, which all have the same
+    /// rules.
     private mutating func impliesRemaining(
         _ part: ValueConstraints, _ rule: RuleRef, _ after: Int, _ keyword: String, _ wide: RuleRef
     ) -> Bool {
@@ -115,8 +115,8 @@ extension Inclusion {
         } && part.prefixLength < 100
     }
 
-    /// Returns true when it is proved that every element that satisfies `rule` also satisfies `counted`, so that an
-    /// upper limit on elements of the second kind is also an upper limit on elements of the first kind.
+    /// Returns true when it is proved that every element that satisfies `rule` also satisfies `counted`, so that a
+    /// limit on the number of elements that satisfy `counted` also limits the number of elements that satisfy `rule`.
     private mutating func covers(_ counted: RuleRef, _ rule: RuleRef) -> Bool {
         attempt { $0.includes([rule], in: counted) }.holds
     }

@@ -45,7 +45,8 @@ extension Inclusion {
         return holds
     }
 
-    /// Returns the constraints of objects that contain this member, including the consequences of its presence.
+    /// Returns the constraints of objects that contain this member. They include the requirements that apply only when
+    /// the member is present.
     mutating func having(_ name: Name, _ part: ValueConstraints) -> ValueConstraints {
         var facts = part
         facts.require([name])

@@ -103,7 +103,8 @@ extension Inclusion {
         }
     }
 
-    /// Returns the constraints on an object, with the consequences of the presence of its required members added.
+    /// Returns the constraints on an object, including the requirements that apply because its required members are
+    /// present.
     private mutating func having(_ part: ValueConstraints) -> ValueConstraints {
         part.required.first.map { having($0, part) } ?? part
     }

@@ -2,7 +2,7 @@ import JSON
 
 /// Compares rules of two versions for equality. Compares the keywords in any order and follows references.
 ///
-/// Keywords that ``Inclusion`` cannot compare, such as `not` or `unevaluatedItems`, are thus compatible at least if
+/// ``Inclusion`` cannot compare some keywords, such as `not` or `unevaluatedItems`. They count as compatible only if
 /// they are equal. A pair of rules that occurs again inside its own comparison is assumed to be equal. If the pair
 /// turns out to differ, the results that depend on this assumption are discarded.
 struct RuleEquality {

@@ -1,5 +1,5 @@
-/// A pattern in a form that schemas can be compared with. Simple patterns have a ``Form``, between which inclusion can
-/// be decided.
+/// A pattern of a schema, prepared for the comparison of schemas. For simple patterns, which have a ``Form``, the
+/// comparison can decide if every text of one pattern also matches another pattern.
 struct TextPattern {
     let source: Name
     private let pattern: Pattern
@@ -7,7 +7,8 @@ struct TextPattern {
     /// The syntax tree; nil for an invalid pattern, which the compiler has already rejected in practice.
     let root: Pattern.Node?
 
-    /// The simple forms of patterns, between which inclusion can be decided.
+    /// The simple forms of patterns, for which it can be decided if every text of one pattern also matches another
+    /// pattern.
     private enum Form: Equatable {
         case always
         case words([[UInt8]])

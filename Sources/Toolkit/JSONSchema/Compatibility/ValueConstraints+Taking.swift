@@ -1,8 +1,8 @@
 import JSON
 
 extension ValueConstraints {
-    /// Adds rules, and the rules to which they refer for the same value. This ends, because no rule applies itself to
-    /// the same value.
+    /// Adds rules, and the rules that they apply to the same value. The recursion ends, because no rule applies itself
+    /// to the same value.
     mutating func add(_ refs: [RuleRef], _ pair: VersionPair) {
         var waiting = refs
         while let ref = waiting.popLast() {

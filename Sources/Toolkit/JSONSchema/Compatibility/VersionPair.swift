@@ -35,7 +35,7 @@ struct VersionPair {
 
     func rule(_ ref: RuleRef) -> Rule { self[ref.side].rules[ref.id] }
 
-    /// Returns true when the rule's own keywords show that every value satisfies it.
+    /// Returns true when the rule has no keywords, so that every value satisfies it.
     func isTrivial(_ ref: RuleRef) -> Bool {
         let rule = rule(ref)
         return !rule.isFalse && rule.checks.isEmpty
@@ -52,8 +52,8 @@ struct VersionPair {
 struct VersionRules {
     let schema: Schema
     let texts: [TextPattern]
-    /// The members and elements that each rule evaluates; nil when no keyword of the schema needs them, or they cannot
-    /// be determined.
+    /// The members and elements that each rule evaluates; nil when the schema has no `unevaluated*` keyword, or when
+    /// the analysis failed.
     private let evaluated: Evaluated?
 
     var rules: [Rule] { schema.compiled.rules }
@@ -64,8 +64,8 @@ struct VersionRules {
         let compiled = schema.compiled
         texts = zip(compiled.patternSources, compiled.patterns).map(TextPattern.init)
         let asks = compiled.rules.contains { $0.checks.contains { $0.requirement.isUnevaluated } }
-        // Both steps have succeeded when the schema was compiled. If they exceed the time limit now, the result for
-        // these keywords is undecided.
+        // The compiler has already performed this analysis successfully. If the analysis exceeds the time limit now,
+        // the result for the `unevaluated*` keywords is undecided.
         evaluated =
             asks
             ? (try? Cycles.order(of: compiled.rules, compiled.index)).flatMap {

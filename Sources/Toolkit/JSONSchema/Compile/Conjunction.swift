@@ -32,8 +32,9 @@ struct Conjunction {
     var contains: [ContainsPart] = []
 
     var choices: [Choice] = []
-    /// Rules that are not merged but called, because they are too large or are evaluated with marks of evaluated parts.
+    /// The rules that are called as separate programs and not merged, because they are too large or nested too deeply.
     var calls: [Rule.ID] = []
+    /// The rules whose `unevaluated*` keyword needs marks of the evaluated members and elements.
     var regions: [Rule.ID] = []
 
     /// The keywords `properties`, `patternProperties` and `additionalProperties` of one schema.

@@ -1,6 +1,6 @@
-/// The members and elements of a value that each rule evaluates, as `unevaluatedProperties` and `unevaluatedItems`
-/// define it. There are two sets for each rule: the parts that the rule certainly evaluates when it passes, and the
-/// parts that it may evaluate.
+/// The members and elements of a value that each rule evaluates, in the sense of `unevaluatedProperties` and
+/// `unevaluatedItems`. There are two sets for each rule: the parts that the rule certainly evaluates when it passes,
+/// and the parts that it may evaluate.
 ///
 /// If both sets are the same for the keywords beside an `unevaluated*` keyword, that keyword can be compiled like
 /// `additionalProperties`. Otherwise, the evaluated parts must be marked at run time.
@@ -30,9 +30,11 @@ struct Evaluated {
 
     /// The parts that each rule certainly evaluates when it passes, without its own `unevaluated*` keyword.
     private(set) var certain: [Reach]
+    /// The parts that each rule may evaluate, without its own `unevaluated*` keyword.
     private(set) var possible: [Reach]
     /// The parts that each rule certainly evaluates when it passes, including its own `unevaluated*` keyword.
     private var certainOutside: [Reach]
+    /// The parts that each rule may evaluate, including its own `unevaluated*` keyword.
     private var possibleOutside: [Reach]
     /// The rules with an `unevaluated*` keyword for which the evaluated parts depend on the value.
     private(set) var needsMarks: Set<Rule.ID> = []

@@ -113,7 +113,7 @@ struct Discriminator {
 }
 
 extension Conjunction {
-    /// True when a string passes if and only if it is listed.
+    /// True when these requirements accept a string if and only if `enum` or `const` lists it.
     fileprivate var onlyListsStrings: Bool {
         enums.count == 1 && kinds.contains(.string) && !isFalse && minLength == 0 && maxLength == .max
             && patterns.isEmpty && formats.isEmpty && contents.isEmpty && choices.isEmpty && calls.isEmpty

@@ -1,10 +1,10 @@
 extension Planner {
-    /// Returns the instructions of a rule inside an `unevaluated*` keyword. They mark the members and elements that
-    /// they evaluate.
+    /// Returns the instructions of a rule that is evaluated for an enclosing `unevaluated*` keyword. They mark the
+    /// members and elements that they evaluate.
     mutating func marked(_ rule: Rule.ID) throws(SchemaError) -> [Instruction] {
         if rules[rule].checks.contains(where: { $0.requirement.isUnevaluated }) {
-            // The rule's own `unevaluated*` keyword considers only marks that are set inside the rule. The parts that
-            // it accepts are also marked outside.
+            // The `unevaluated*` keyword of the rule considers only the marks that are set inside the rule. If the rule
+            // passes, these marks are also set for the enclosing rule.
             return [Instruction(.region, a: Int(program(.body(rule))), b: 1)]
         }
         return try checked(rule)

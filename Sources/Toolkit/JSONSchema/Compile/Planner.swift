@@ -25,9 +25,10 @@ struct Planner {
     enum Request: Hashable {
         /// The program that checks all of these rules, which are in ascending order.
         case all([Rule.ID])
-        /// The program of the rule that also marks evaluated parts.
+        /// The program of the rule that also marks the members and elements that the rule evaluates.
         case marked(Rule.ID)
-        /// The program of the rule with its `unevaluated*` keywords last. It runs with new marks.
+        /// The program of a rule with `unevaluated*` keywords, which are checked last. It runs with an empty set of
+        /// marks.
         case body(Rule.ID)
         /// The program of the rule for a value whose member with this name is already known to be one of the strings
         /// that the rule lists.

@@ -52,7 +52,8 @@ enum Operation: UInt8 {
     case conditional
 
     // The following operations set or check the marks of evaluated members and elements.
-    /// Runs program `a` with new marks. `b`: 1 when the marks are also set outside.
+    /// Runs program `a` with an empty set of marks. `b`: 1 to add these marks afterwards to the marks of the enclosing
+    /// rule.
     case region
     case markObject
     case markArray

@@ -101,7 +101,8 @@ extension Schema {
         report.violations.isEmpty ? Report(violations: [Self.unplaced], isTruncated: true) : report
     }
 
-    /// Returns the violations according to the rules, without evaluating the plan. Tests compare both results.
+    /// Returns the violations according to the rules, without evaluating the plan. Tests compare the violations with
+    /// the verdict of the plan.
     package func collected(
         on value: JSONValue, bytes: Int? = nil, options: ReportOptions = ReportOptions()
     ) -> Report {

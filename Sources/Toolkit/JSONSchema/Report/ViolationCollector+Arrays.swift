@@ -1,7 +1,7 @@
 import JSON
 
 extension ViolationCollector {
-    /// Checks a keyword that concerns the elements of an array. Returns nil for other keywords.
+    /// Checks a keyword that restricts arrays or their elements. Returns nil for other keywords.
     mutating func validateArray(
         _ check: Check, of rule: Rule, _ value: JSONValue, _ place: Place, _ parts: EvaluatedParts
     ) -> Outcome? {

@@ -1,7 +1,7 @@
 import JSON
 
 extension ViolationCollector {
-    /// Checks a keyword that concerns the members of an object. Returns nil for other keywords.
+    /// Checks a keyword that restricts objects or their members. Returns nil for other keywords.
     mutating func validateObject(
         _ check: Check, of rule: Rule, _ value: JSONValue, _ place: Place, _ parts: EvaluatedParts
     ) -> Outcome? {

@@ -8,8 +8,9 @@ extension Pattern {
         private let alphabet: Alphabet
         private let inside: Int
 
-        /// The entries of the table: not in the class, or an ASCII character in the class.
+        /// The entry for bytes that do not begin a character of the class.
         private static let no: UInt8 = 0
+        /// The entry for ASCII characters of the class.
         private static let ascii: UInt8 = 1
         /// The entry for bytes outside ASCII if all characters outside ASCII are in the class.
         private static let beyond: UInt8 = 2

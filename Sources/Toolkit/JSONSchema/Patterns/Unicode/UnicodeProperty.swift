@@ -88,9 +88,9 @@ enum UnicodeProperty: Hashable, Sendable {
 }
 
 extension UnicodeProperty {
-    /// Returns true for a code point that can start the name of a group (ID_Start). `isIdentifierPart` is true for the
-    /// following ones (ID_Continue).
+    /// Returns true for a code point that can be the first of a group name (ID_Start).
     static func isIdentifierStart(_ scalar: UInt32) -> Bool { has(scalar, identifierStart) }
+    /// Returns true for a code point that can follow the first in a group name (ID_Continue).
     static func isIdentifierPart(_ scalar: UInt32) -> Bool { has(scalar, identifierPart) }
 
     private static let identifierStart = bit("IDS")
