@@ -7,9 +7,9 @@ import SQLite
 final class CommitReader: Sendable {
     /// The maximum number of events per read from the database.
     private static let stride = 1000
-    /// The limits for joining small commits into one: at most `commitsTogether` commits and about `eventsTogether`
-    /// events.
+    /// The maximum number of commits that are joined into one.
     private static let commitsTogether = 64
+    /// The maximum number of events in a joined commit, unless its first commit alone has more.
     private static let eventsTogether = 256
 
     private let engineState: EngineState

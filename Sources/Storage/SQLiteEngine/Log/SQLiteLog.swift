@@ -29,7 +29,8 @@ struct SQLiteLog: EventLog {
     }
 
     private func pass(_ drafts: [EventDraft], unlessChangedSince revision: Revision?) -> [Appended]? {
-        // The check is safe, because the writer publishes record changes before it releases the allocator.
+        // The closure sees every earlier record change, because the writer publishes record changes before it releases
+        // the allocator.
         engineState.allocator.pass(drafts, now: engineState.clock.now) {
             revision.map { engineState.changes.end <= $0 } ?? true
         }

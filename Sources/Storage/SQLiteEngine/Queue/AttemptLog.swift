@@ -8,10 +8,11 @@ import JSON
 /// length-prefixed bytes, in the order of ``append(_:)``.
 struct AttemptLog {
     private static let version: UInt8 = 1
-    /// The limits of the log: the maximum number of attempts, the maximum bytes of the latest response, and the maximum
-    /// bytes of each earlier response.
+    /// The maximum number of attempts in the log.
     private static let attemptsMost = 20
+    /// The maximum number of bytes that are stored of the latest response.
     private static let latestBytes = 16 * 1024
+    /// The maximum number of bytes that are stored of each earlier response.
     private static let earlierBytes = 1024
 
     private(set) var attempts: [DeliveryAttempt] = []

@@ -168,8 +168,8 @@ final class DeliveryScheduler: Sendable {
     func replace(_ number: Int64, with fetched: [DueItem], isComplete: Bool) {
         change { state in
             let free = fetched.filter { state.leases[DeliveryKey(event: $0.event, subscriber: number)] == nil }
-            // The bound is the due time of the last fetched row, even if that row is leased, because further rows may
-            // follow it.
+            // The database may contain further rows after the last fetched row, even if that row is leased. The due
+            // time of that row is therefore passed as `beyond`.
             state.lanes[number]?.replace(with: free, beyond: isComplete ? nil : fetched.last?.due)
             state.schedule(number)
         }

@@ -33,9 +33,9 @@ final class Lane: @unchecked Sendable, Scheduled {
     private(set) var settings: LaneSettings
     /// True while the deliveries are being reordered. No delivery is leased during that time.
     var isReordering: Bool
-    /// The limits that a caller has set in addition to the settings: the concurrency and the earliest time of the next
-    /// attempt.
+    /// The maximum concurrency that a caller has set in addition to the settings; nil when no caller has set one.
     private var paceConcurrency: Int?
+    /// The earliest time of the next attempt, which a caller has set, in ticks.
     private var notBefore: UInt64 = 0
     private var rateLimit: LanePace?
     /// The number of attempts whose outcome has not been reported yet.

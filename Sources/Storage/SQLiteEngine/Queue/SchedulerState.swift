@@ -18,9 +18,9 @@ struct ExpiredLease: Sendable {
 
 /// The state of an attempt that consists of several deliveries.
 struct SharedAttempt: Sendable {
-    /// `running` is the number of leases whose outcome has not been reported. `leases` is the number of leases whose
-    /// outcome has not been recorded.
+    /// The number of leases whose outcome has not been reported.
     var running: Int
+    /// The number of leases whose outcome has not been recorded in the database.
     var leases: Int
 }
 

@@ -17,19 +17,20 @@ struct EventsQuery: Sendable {
 
 extension Reader {
     /// The number of rows of all channels that are scanned before the requested channels are looked up one by one.
-    /// `scanMost` is the maximum number of rows scanned for one page.
     private static let firstScanLimit = 500
+    /// The maximum number of rows that are scanned for one page.
     private static let scanMost = 20_000
-    /// Up to this number of channels are looked up one by one without a scan before. This costs less than scanning a
-    /// few hundred events of all channels.
+    /// The maximum number of channels that are looked up one by one without a scan before. Looking up so few channels
+    /// costs less than scanning a few hundred events of all channels.
     private static let seekAtOnce = 16
     /// The maximum number of channels that are looked up one by one. For more channels, the events of all channels are
     /// scanned.
     private static let separateMost = 500
 
-    /// Returns the matching stored events in the requested order. For recent events, one scan of the events of all
-    /// channels is the cheapest method. For older events, each channel is looked up in the index. If there are too many
-    /// channels, the scan continues up to a limit.
+    /// Returns the matching stored events in the requested order. A few named channels are looked up in the index one
+    /// by one. For any other selection, the events of all channels are scanned first, which costs least for recent
+    /// events. If the scan does not complete the page, the channels are then looked up one by one. If they are too
+    /// many, the scan continues up to a limit.
     func events(_ question: EventsQuery) throws(SQLiteFailure) -> Page<Event> {
         let isForFew = question.channels.prefixes.isEmpty && question.channels.names.count <= Self.seekAtOnce
         if isForFew, let channels = try separate(question.channels) { return try merge(channels, question) }

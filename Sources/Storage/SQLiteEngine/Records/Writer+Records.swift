@@ -110,7 +110,7 @@ extension Writer {
         let etag = ETag.text(tag)
         var results: [Record] = []
         var steps: [Step] = []
-        // The records after the earlier changes of this call.
+        // The records that earlier changes of this call create or replace; nil for records that they remove.
         var made: [RecordKey: Record?] = [:]
         for change in changes {
             let current: Record? =

@@ -5,9 +5,10 @@ import Locking
 /// batch, at most 2,000 drafts or 4 MiB. The queue has limits. A request above a limit is rejected immediately, because otherwise all callers would
 /// wait too long.
 final class WriteQueue: Sendable {
-    /// The limits of one transaction in drafts (events to append) and bytes, so that the callers of a batch do not wait
+    /// The maximum number of drafts (events to append) in one transaction, so that the callers of a batch do not wait
     /// long.
     fileprivate static let batchDrafts = 2000
+    /// The maximum number of bytes in one transaction.
     fileprivate static let batchBytes = 4 * 1024 * 1024
     /// The maximum time that the writer waits for more requests before it begins a batch (200 µs). After a batch, many
     /// of its callers immediately send their next request. If the writer committed only the first of these requests,

@@ -10,7 +10,7 @@ extension Writer {
         var next: Timetoken?
     }
 
-    /// The maximum number of rows changed in one transaction, because other requests wait meanwhile.
+    /// The maximum number of rows changed in one transaction, because other requests wait until the transaction ends.
     static let turnRows = 2000
 
     /// Removes the first batch of a channel's stored events between the bounds, both exclusive. The rows are deleted

@@ -304,8 +304,9 @@ final class Writer {
             defer { if isTooLong { database.busyTimeout = engineState.limits.storeDeadline } }
             try database.checkpoint(isTooLong ? .restart : .passive)
         } catch  where error.kind == .busy {
-            // A reader uses an old snapshot. A read of the engine ends within its deadline, and a backup when it is
-            // complete. The next attempt is made when the log is twice as long, so that not every batch waits.
+            // Another connection still uses an old snapshot: a read of the engine, which ends within its deadline, or a
+            // backup, which may take longer. The next attempt is made when the log is twice as long, so that not every
+            // batch waits.
             if isTooLong { pagesWhenBusy = pages }
         } catch {
             report(TurnFailure(error))
