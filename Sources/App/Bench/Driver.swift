@@ -20,10 +20,11 @@ final class Driver {
 
     private let poller: Poller
     private let alarm: Int32
-    /// True while events are published. The next two properties are the time of the next event at a fixed rate, in
-    /// nanoseconds, and the channel of the next event.
+    /// True while events are published.
     private var isPublishing = false
+    /// The time of the next event at a fixed rate, in nanoseconds of the monotonic clock.
     private var dueAt: UInt64 = 0
+    /// The channel of the next event.
     private var channel = 0
     /// The number of outstanding deliveries above which publishers wait.
     private let window: Int

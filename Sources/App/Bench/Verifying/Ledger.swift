@@ -24,9 +24,9 @@ final class Ledger {
 
     private let readers: Int
     private let channels: Int
-    /// The next expected sequence number of each pair of reader and publisher, and the next sequence number of each
-    /// pair of channel and publisher.
+    /// The next expected sequence number of each pair of reader and publisher.
     private let expected: UnsafeMutablePointer<UInt32>
+    /// The next sequence number of each pair of channel and publisher.
     private let published: UnsafeMutablePointer<UInt32>
     private let readersOfChannel: UnsafeMutablePointer<UInt32>
     /// The lowest permitted id of each reader's next event.

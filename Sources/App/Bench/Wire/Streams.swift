@@ -301,7 +301,7 @@ struct ChunkDecoder {
     private var left = 0
     private(set) var isOver = false
 
-    /// Decodes bytes in place: moves the bytes of the body together.
+    /// Decodes bytes in place: removes the chunk framing, and moves the bytes of the body to the start of the memory.
     ///
     /// - Returns: the number of body bytes.
     mutating func decode(_ bytes: UnsafeMutableRawPointer, _ count: Int) -> Int {

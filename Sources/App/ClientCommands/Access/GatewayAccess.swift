@@ -128,7 +128,8 @@ package final class GatewayAccess: Sendable {
     }
 
     /// Returns true when a request may be sent again although it is unknown whether the first request was executed.
-    /// False for `PUT` and `DELETE`, because the user would see the result of the second request.
+    /// False for `PUT` and `DELETE`: their second execution can have another result than the first, and the user would
+    /// see only the second result.
     private static func mayRepeat(_ call: Call) -> Bool {
         call.method == "GET" || call.idempotencyKey != nil || call.isHarmless
     }

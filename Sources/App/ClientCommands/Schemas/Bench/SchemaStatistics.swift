@@ -100,9 +100,10 @@ private struct Workload {
     private let schema: Schema
     private let lines: [[UInt8]]
     private let reading: SchemaInputOptions
-    /// The documents that the parser accepted. `positions` contains their line numbers.
+    /// The documents that the parser accepted.
     private let values: [Held]
     private let borrowed: [Unmanaged<Held>]
+    /// The index of the line of each document in `values`.
     private let positions: [Int]
     /// For each document that the parser rejected, the character of this verdict; zero for all other documents.
     let noVerdicts: [UInt8]
