@@ -1,7 +1,7 @@
-// The files that are part of the program: those of the dashboard, the guides, and the description of the API.
+// The files that are embedded in the program: the dashboard, the guides, and the description of the API.
 #include "assets.h"
 
-// `#embed` is C23; this compiler has it in every mode.
+// `#embed` is a feature of C23. Clang supports it in older language modes too, but warns about it.
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 static const unsigned char api_js[] = {

@@ -1,7 +1,7 @@
-// libcrypto of OpenSSL 3.
+// Imports libcrypto (OpenSSL 3).
 #pragma once
-// For SHA1_Init and its kin, which OpenSSL 3 marks as deprecated: their state is a plain value, so a keyed HMAC is
-// copied for each message. EVP allocates a context for each copy.
+// Allows `SHA1_Init` and similar functions, which OpenSSL 3 marks as deprecated. Their state is a plain struct, so an
+// HMAC state with a hashed key can be copied for each message. With EVP, each copy would allocate a context.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/bn.h>
 #include <openssl/core_names.h>

@@ -1,8 +1,8 @@
-// The door to libcurl. Wrappers stand here only for what Swift cannot express.
+// Imports libcurl. Contains wrappers only for functions and constants that Swift cannot use directly.
 #pragma once
 #include <curl/curl.h>
 
-// Variadic functions: one wrapper for each kind of argument.
+// Wrappers for variadic functions, one for each type of argument.
 static inline CURLcode shim_easy_set_long(CURL *easy, CURLoption option, long value) {
     return curl_easy_setopt(easy, option, value);
 }
@@ -18,7 +18,7 @@ static inline CURLcode shim_easy_set_pointer(CURL *easy, CURLoption option, void
 static inline CURLcode shim_easy_set_headers(CURL *easy, struct curl_slist *value) {
     return curl_easy_setopt(easy, CURLOPT_HTTPHEADER, value);
 }
-// Copies the bytes; none are set without a pointer.
+// Sets an option to bytes, which libcurl copies. If `bytes` is NULL, clears the option.
 static inline CURLcode shim_easy_set_bytes(CURL *easy, CURLoption option, const void *bytes, size_t count) {
     struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
     return curl_easy_setopt(easy, option, bytes == NULL ? NULL : &blob);
@@ -63,14 +63,14 @@ static inline CURLMcode shim_multi_on_timer(CURLM *multi, curl_multi_timer_callb
     return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, value);
 }
 
-// The address is longer than the member Swift sees: `addr` is a `struct sockaddr`, an IPv6 address follows into the
-// memory behind it.
+// Returns a pointer to the address. An IPv6 address is longer than the member `addr` (a `struct sockaddr`) and
+// continues in the memory after it, so a copy of the member would be incomplete.
 static inline const struct sockaddr *shim_sockaddr(const struct curl_sockaddr *address) { return &address->addr; }
 
-// The result of a finished transfer is in an anonymous union.
+// Returns the result of a finished transfer, which is in a union without a type name.
 static inline CURLcode shim_message_result(const CURLMsg *message) { return message->data.result; }
 
-// Macros with casts.
+// Constants that libcurl defines as macros with casts, which Swift cannot import.
 static const size_t shim_pause_writing = CURL_WRITEFUNC_PAUSE;
 static const curl_socket_t shim_bad_socket = CURL_SOCKET_BAD;
 static const curl_socket_t shim_socket_timeout = CURL_SOCKET_TIMEOUT;

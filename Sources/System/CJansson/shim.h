@@ -1,3 +1,3 @@
-// The door to jansson.
+// Imports jansson.
 #pragma once
 #include <jansson.h>

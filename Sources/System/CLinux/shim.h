@@ -1,4 +1,4 @@
-// The door to Linux calls that the Glibc module leaves out.
+// Imports Linux functions that Swift's module Glibc does not contain.
 #pragma once
 #include <netinet/in.h>
 #include <stdint.h>
@@ -9,20 +9,22 @@
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 
-// `prctl` is variadic. Names the calling thread; the kernel keeps the first 15 bytes.
+// Sets the name of the calling thread. The kernel stores only the first 15 bytes. `prctl` is variadic, so Swift cannot
+// call it.
 static inline int shim_name_thread(const char *name) {
     return prctl(PR_SET_NAME, name, 0, 0, 0);
 }
 
-// `accept4` is hidden without _GNU_SOURCE, which a module cannot set for those who import it.
+// The system's header declares `accept4` only if _GNU_SOURCE is defined, which a module cannot do for its importers.
 extern int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
 
 static inline int shim_accept(int descriptor, struct sockaddr *address, socklen_t *length) {
     return accept4(descriptor, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-// glibc's `struct tcp_info` ends before these members, and the kernel's header clashes with glibc's. Option 11 is
-// TCP_INFO; the offsets are those of include/uapi/linux/tcp.h (Linux 4.6).
+// Reads a member of the kernel's `struct tcp_info`; returns -1 if the kernel does not provide the member. glibc's
+// `struct tcp_info` lacks the members that are read below, and the kernel's header conflicts with glibc's headers.
+// Option 11 is TCP_INFO. The offsets are from include/uapi/linux/tcp.h (Linux 4.6).
 
 static inline int shim_tcp_info(int descriptor, socklen_t offset, void *member, size_t size) {
     unsigned char info[256] = {0};
@@ -33,21 +35,21 @@ static inline int shim_tcp_info(int descriptor, socklen_t offset, void *member, 
     return 0;
 }
 
-// `tcpi_bytes_acked`; 0 where it is not known.
+// Returns `tcpi_bytes_acked`, or 0 if it is unknown.
 static inline uint64_t shim_tcp_bytes_acked(int descriptor) {
     uint64_t count = 0;
     shim_tcp_info(descriptor, 120, &count, sizeof count);
     return count;
 }
 
-// `tcpi_bytes_received`; 0 where it is not known.
+// Returns `tcpi_bytes_received`, or 0 if it is unknown.
 static inline uint64_t shim_tcp_bytes_received(int descriptor) {
     uint64_t count = 0;
     shim_tcp_info(descriptor, 128, &count, sizeof count);
     return count;
 }
 
-// `tcpi_data_segs_out`, whether it is zero; no where it is not known.
+// Returns 1 if `tcpi_data_segs_out` is zero (no data was sent); 0 otherwise, and if it is unknown.
 static inline int shim_tcp_has_said_nothing(int descriptor) {
     uint32_t count = 0;
     return shim_tcp_info(descriptor, 156, &count, sizeof count) == 0 && count == 0;

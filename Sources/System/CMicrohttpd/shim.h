@@ -1,4 +1,5 @@
-// The door to GNU libmicrohttpd, and to GnuTLS, which it encrypts by. Wrappers stand here only for what Swift cannot express.
+// Imports GNU libmicrohttpd, and GnuTLS, which it uses for encryption. Contains wrappers only for functions that Swift
+// cannot use directly.
 #pragma once
 #include <dlfcn.h>
 #include <gnutls/abstract.h>
@@ -6,7 +7,7 @@
 #include <microhttpd.h>
 #include <stdio.h>
 
-// `MHD_get_connection_info` and `MHD_get_daemon_info` are variadic.
+// Wrappers for `MHD_get_connection_info` and `MHD_get_daemon_info`, which are variadic.
 
 static inline int shim_connection_descriptor(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -29,18 +30,19 @@ static inline int shim_daemon_epoll_descriptor(struct MHD_Daemon *daemon) {
     return info == NULL ? -1 : info->epoll_fd;
 }
 
-// `MHD_start_daemon` is variadic, and what follows the handler is a list of options anyway.
+// Starts a daemon with an array of options. `MHD_start_daemon` is variadic, so Swift cannot call it.
 static inline struct MHD_Daemon *shim_start_daemon(
     unsigned int flags, MHD_AccessHandlerCallback handler, void *context, struct MHD_OptionItem *options) {
     return MHD_start_daemon(flags, 0, NULL, NULL, handler, context, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 }
 
-// `MHD_set_response_options` is variadic.
+// Sets a flag of a response. `MHD_set_response_options` is variadic, so Swift cannot call it.
 static inline void shim_set_http10_strict(struct MHD_Response *response) {
     MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
 }
 
-// Swift cannot be called with a `va_list`: the message is printed here and handed on as text.
+// Receives a log message of the library. A Swift function cannot have a `va_list` parameter, so the message is
+// formatted here and passed to Swift as text.
 
 struct shim_log_sink {
     void *context;
@@ -59,9 +61,10 @@ static inline struct MHD_OptionItem shim_logger_option(struct shim_log_sink *sin
     return option;
 }
 
-// `MHD_create_response_from_buffer` is taken over by the program (see HTTPServer/Microhttpd/LibraryRefusals.swift), so
-// answers are made with the library's own, which is the next of that name. No other function would do: 0.9 makes this
-// one's answers with an older function, and 1.0 the older function's with this one.
+// Creates responses with the library's `MHD_create_response_from_buffer`. The program exports a replacement of that
+// function (see HTTPServer/Microhttpd/MHDErrorPages.swift), so the original is the next function with the same name. No
+// other function of the library can be used: in version 0.9, this function calls an older function, and in version 1.0,
+// the older function calls this one.
 
 typedef struct MHD_Response *(*shim_maker)(size_t size, void *data, enum MHD_ResponseMemoryMode mode);
 
@@ -69,7 +72,7 @@ static inline struct MHD_Response *shim_library_make(size_t size, void *data, en
     static shim_maker known;
     shim_maker maker = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (maker == NULL) {
-        // RTLD_NEXT, which dlfcn.h shows to GNU sources alone.
+        // -1 is the value of RTLD_NEXT, which dlfcn.h defines only if _GNU_SOURCE is defined.
         maker = (shim_maker)dlsym((void *)-1L, "MHD_create_response_from_buffer");
         __atomic_store_n(&known, maker, __ATOMIC_RELAXED);
     }
@@ -80,7 +83,7 @@ static inline struct MHD_Response *shim_make_response(size_t size, const void *d
     return shim_library_make(size, (void *)data, is_copied ? MHD_RESPMEM_MUST_COPY : MHD_RESPMEM_PERSISTENT);
 }
 
-// The library frees `data`.
+// Creates a response from `data`, which the library frees.
 static inline struct MHD_Response *shim_adopt_response(size_t size, void *data) {
     return shim_library_make(size, data, MHD_RESPMEM_MUST_FREE);
 }

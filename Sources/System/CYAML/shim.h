@@ -1,3 +1,3 @@
-// libyaml.
+// Imports libyaml.
 #pragma once
 #include <yaml.h>

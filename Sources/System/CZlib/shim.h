@@ -1,8 +1,8 @@
-// The door to zlib.
+// Imports zlib.
 #pragma once
 #include <zlib.h>
 
-// `inflateInit2` and `deflateInit2` are macros.
+// Wrappers for `inflateInit2` and `deflateInit2`, which are macros.
 static inline int shim_inflate_init(z_stream *stream, int window_bits) {
     return inflateInit2(stream, window_bits);
 }

@@ -1,25 +1,25 @@
-// Files that are part of the program, as they lie in the source tree. `assets.c` lists them.
+// Files of the source tree that are embedded in the program. `assets.c` lists them.
 #pragma once
 #include <stddef.h>
 
-/// A file: its name, and its bytes for as long as the process lives.
+/// An embedded file. The name and the bytes are valid until the process ends.
 typedef struct {
     const char *_Nonnull name;
     const unsigned char *_Nonnull bytes;
     size_t length;
 } Asset;
 
-/// The number of files of the dashboard.
+/// Returns the number of files of the dashboard.
 size_t site_file_count(void);
 
-/// A file of the dashboard, named by its path below `Site`. The index must be below the count.
+/// Returns a file of the dashboard. Its name is its path below `Site`. `index` must be below `site_file_count()`.
 Asset site_file(size_t index);
 
-/// The number of guides.
+/// Returns the number of guides.
 size_t guide_count(void);
 
-/// A guide of the folder `docs`, named without `.md`. The index must be below the count.
+/// Returns a guide from the folder `docs`. Its name does not contain `.md`. `index` must be below `guide_count()`.
 Asset guide(size_t index);
 
-/// `openapi.yaml`.
+/// Returns the file `openapi.yaml`.
 Asset openapi_description(void);
