@@ -123,7 +123,7 @@ extension Schema {
     /// for reports. All parts except the plan take about thirty times the size of the text (measured with schemas of 20
     /// members).
     public var keptBytes: Int { planBytes + 32 * textBytes }
-    /// The access method for values in use: `layout` or `public`.
+    /// The access method that evaluations use: `layout` or `public`.
     public var access: NodeAccessChoice { readsLayout ? .layout : .public }
     /// The dialect of the root schema.
     public var dialect: Dialect { compiled.index.resources[0].scope.dialect }

@@ -79,8 +79,8 @@ extension Inclusion {
 
     // MARK: - The wide side
 
-    /// Returns true when it is proved that all values that satisfy the constraints satisfy the same one of the rules
-    /// (the branches of `anyOf`). Otherwise adds a gap.
+    /// Returns true when it is proved that one of the rules (the branches of `anyOf`) accepts all values that satisfy
+    /// the constraints. Otherwise adds a gap.
     mutating func impliesAny(_ part: ValueConstraints, _ rules: [Rule.ID], _ keyword: String, _ wide: RuleRef) -> Bool {
         var samples: [JSONText] = []
         for rule in rules {

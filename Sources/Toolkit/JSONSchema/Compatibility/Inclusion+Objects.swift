@@ -69,7 +69,7 @@ extension Inclusion {
 
     // MARK: - Members
 
-    /// Returns true when the member with this name satisfies the rule if it is present.
+    /// Returns true when it is proved that the member with this name, if present, satisfies the rule.
     private mutating func impliesMember(_ part: ValueConstraints, _ name: Name, _ rule: RuleRef) -> Bool {
         let children = part.children(named: name)
         if pair.isTrivial(rule) { return true }
@@ -125,8 +125,8 @@ extension Inclusion {
 
     static let inventedNames = ["other", "another", "x", "X-1", "_", "0"].map { Name($0) }
 
-    /// Returns true when the constraints also reject all members that the rule `false` of the wide side rejects. Adds a
-    /// gap for each member that they accept. Used by `impliesOtherMembers`.
+    /// Returns true when the constraints reject every member to which the wide side applies the rule `false`. Adds a
+    /// gap for each such member that the constraints accept. Used by `impliesOtherMembers`.
     private mutating func refuses(
         _ part: ValueConstraints, _ known: [Name], _ invented: [Name], _ patterns: [TextPattern], _ rule: RuleRef,
         _ keyword: String, _ wide: RuleRef

@@ -21,11 +21,11 @@ struct Inclusion {
     private var depth = 0
     private var trials = 0
     private var steps = Self.stepLimit
-    /// The current nesting depth of sample creation.
+    /// The number of nested calls of ``samples(of:breadth:)`` that are running.
     var samplingDepth = 0
 
-    /// The maximum number of steps for one direction. Steps are used for rules that are merged, compared or evaluated
-    /// on a value.
+    /// The maximum number of steps for comparing the versions in one direction. Steps are used for rules that are
+    /// merged, compared or evaluated on a value.
     private static let stepLimit = 400_000
     /// The maximum nesting of questions, which keeps the stack below 512 KiB.
     private static let depthLimit = 80
@@ -139,8 +139,8 @@ struct Inclusion {
         return holds
     }
 
-    /// Returns true when all listed values satisfy one keyword of the rule `wide`, or cannot occur. Otherwise adds a
-    /// gap with the values that violate the keyword.
+    /// Returns true when each listed value satisfies one keyword of the rule `wide`, or is rejected by a rule of the
+    /// narrow side. Otherwise adds a gap with the values that violate the keyword.
     private mutating func lists(
         _ values: [JSONValue], _ part: ValueConstraints, _ check: Check, _ wide: RuleRef
     ) -> Bool {

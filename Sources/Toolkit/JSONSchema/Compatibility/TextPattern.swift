@@ -4,7 +4,8 @@ struct TextPattern {
     let source: Name
     private let pattern: Pattern
     private let form: Form
-    /// The syntax tree; nil for an invalid pattern, which the compiler has already rejected in practice.
+    /// The syntax tree; nil for an invalid pattern. Invalid patterns do not occur in practice, because the compiler has
+    /// rejected them.
     let root: Pattern.Node?
 
     /// The simple forms of patterns, for which it can be decided if every text of one pattern also matches another

@@ -18,7 +18,8 @@ extension ValueConstraints {
         if kinds.isEmpty || values?.isEmpty == true { isNothing = true }
     }
 
-    /// Moves the ends of the range of integers to integers, and to multiples of the divisor.
+    /// Narrows the range if only integers are possible: moves its ends to integers, and to multiples of the integer
+    /// divisors.
     private mutating func tightenRange() {
         guard !kinds.contains(.fraction) else { return }
         if range.low.isFinite { range.require(atLeast: .real(range.low.rounded(.up))) }

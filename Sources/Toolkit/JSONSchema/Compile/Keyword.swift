@@ -29,7 +29,7 @@ extension Keyword {
         case map
         /// A schema or a list of schemas (`items` before 2020-12).
         case schemaOrList
-        /// A map whose values are schemas or lists of names (`dependencies`).
+        /// An object whose values are schemas or lists of names (`dependencies`).
         case schemasOrNames
     }
 

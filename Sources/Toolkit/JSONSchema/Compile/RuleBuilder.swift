@@ -26,7 +26,8 @@ struct RuleBuilder {
         self.clock = clock
     }
 
-    /// Builds the rule of `root`, which has the number 0, and all rules to which it leads.
+    /// Builds the rule of `root`, which gets the number 0, and all rules that it applies or refers to, directly or
+    /// indirectly.
     mutating func build(_ root: SchemaIndex.SubschemaID) throws(SchemaError) {
         try followEveryReference()
         _ = rule(for: root, from: DynamicScope.empty)
@@ -39,7 +40,7 @@ struct RuleBuilder {
     }
 
     /// Resolves every reference of the schema, including references that no evaluation uses. Also collects the names
-    /// that dynamic references use, because the first binding needs them.
+    /// that dynamic references use, because they are needed to create the first binding (``DynamicScope``).
     private mutating func followEveryReference() throws(SchemaError) {
         var next = 0
         while next < index.subschemas.count {
@@ -85,7 +86,7 @@ struct RuleBuilder {
 
     // MARK: - Rules
 
-    /// Returns the rule of a subschema that is entered with this binding. Creates the rule at the first use.
+    /// Returns the rule of a subschema for this binding of dynamic references. Creates the rule at the first use.
     mutating func rule(for subschema: SchemaIndex.SubschemaID, from binding: DynamicScope.ID) -> Rule.ID {
         let entered = bindings.entering(index.subschemas[subschema].resource, of: index, from: binding)
         let key = Key(subschema: subschema, binding: entered)
@@ -226,7 +227,8 @@ struct DynamicScope {
 
     func resource(for name: Name, in binding: ID) -> SchemaIndex.ResourceID? { known[binding][name] }
 
-    /// Returns the binding after entering a resource. Names that are already bound keep their resource.
+    /// Returns the binding of dynamic references inside a resource that is entered with `binding`. Names that are
+    /// already bound keep their resource.
     mutating func entering(_ resource: SchemaIndex.ResourceID, of index: SchemaIndex, from binding: ID) -> ID {
         guard !wanted.isEmpty else { return binding }
         var bound = known[binding]

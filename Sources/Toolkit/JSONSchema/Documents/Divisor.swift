@@ -60,8 +60,8 @@ struct Divisor: Sendable {
         return decimals == 0 ? rest == 0 : Modular.product(rest, scale, modulo: modulus) == 0
     }
 
-    /// Returns true if `real`, interpreted as `significand * 2^exponent`, is a multiple. This is exact for doubles of
-    /// any size.
+    /// Returns true if `real`, interpreted as `significand * 2^exponent`, is a multiple of the divisor. This is exact
+    /// for doubles of any size.
     private func divides(huge real: Double) -> Bool {
         if modulus == 0 { return fmod(real, value) == 0 }
         let significand = UInt64(real.significand * 0x1p52)

@@ -8,11 +8,12 @@ import Glibc
 /// on a 64-bit machine (`json_object_t`, `json_array_t`, `json_string_t` in jansson_private.h, `hashtable_t` and
 /// `hashtable_pair` in hashtable.h). They are used only if `isTrusted` is true.
 enum LayoutAccess: NodeAccess {
-    /// Offsets in bytes from the start of the structure.
+    /// Offsets in bytes from the start of jansson's structure for a value.
     private enum Offset {
         static let objectSize = 16
-        /// The head of the linked list of members, which are in the order of the text, and the `next` of the head.
+        /// The head of the linked list of members, which are in the order of the text.
         static let objectOrder = 56
+        /// The pointer to the next link in the head of the list of members.
         static let objectOrderNext = 64
         static let arrayCount = 24
         static let arrayTable = 32

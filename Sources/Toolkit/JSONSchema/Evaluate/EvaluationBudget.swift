@@ -3,7 +3,7 @@
 public struct EvaluationBudget: Sendable, Equatable {
     /// The number of evaluation steps that each byte of a value's text adds to the budget.
     private static let stepsPerByte = 10
-    /// The number of report steps that each byte of a value's text adds.
+    /// The number of report steps that each byte of a value's text adds to the maximum for the report on the value.
     private static let reportStepsPerByte = 2
 
     /// The remaining steps of evaluations, which are loops and calls.

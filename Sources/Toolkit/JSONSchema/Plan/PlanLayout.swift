@@ -19,8 +19,8 @@ struct PlanLayout {
         }
     }
 
-    /// The table of instructions is at the start of the block. Therefore the program that accepts every value has the
-    /// number 0 and the offset 0.
+    /// The location of the instructions. They are at the start of the block, so that the program that accepts every
+    /// value has both the number 0 and the offset 0.
     let code: Place<Instruction>
     let slots: Place<Slot>
     let objects: Place<ObjectTable>

@@ -92,7 +92,7 @@ struct ObjectTable: BitwiseCopyable {
     var names = Programs.pass
     /// True when there is a schema for other members, even a schema that accepts every value.
     var hasAdditional = false
-    /// True when members whose names are not in the table are not restricted.
+    /// True when every member whose name is not in the table is accepted without a check.
     var isOpen = true
 }
 

@@ -137,7 +137,7 @@ extension URIReference {
     }
 }
 
-/// Functions on references in the form of texts, which the compiler uses.
+/// Functions that the schema compiler uses for references in the form of text.
 enum URIText {
     /// Resolves a reference in a document with the URI `base`. Returns the URI in normal form and the unchanged
     /// fragment. Returns nil for an invalid reference, which contains a control character or a `%` that does not begin

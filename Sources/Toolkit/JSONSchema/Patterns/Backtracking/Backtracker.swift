@@ -82,7 +82,7 @@ struct BacktrackStack {
 
     mutating func replaceTop(_ attempt: Pattern.Attempt) { base[count - 1] = attempt }
 
-    /// The index of the innermost active lookaround, which must exist.
+    /// The index of the entry of the innermost active lookaround. There must be such an entry.
     var indexOfLookaround: Int {
         var index = count - 1
         while base[index].kind != .lookaround, base[index].kind != .negativeLookaround { index -= 1 }

@@ -6,8 +6,9 @@ extension Pattern {
         private let end: UnsafePointer<UInt8>
         private let slots: UnsafeMutableBufferPointer<Int32>
         var attempts: BacktrackStack
-        /// The index of the next instruction. `place` is the current position in the text.
+        /// The index of the next instruction.
         private var next = 0
+        /// The current position in the text.
         private var place: UnsafePointer<UInt8>
 
         init(_ machine: Machine, _ text: Text, _ slots: UnsafeMutableBufferPointer<Int32>, _ attempts: BacktrackStack) {

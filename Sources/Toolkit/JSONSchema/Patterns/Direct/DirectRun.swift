@@ -3,7 +3,7 @@ extension Pattern {
     struct Run {
         let least: Int
         let most: Int
-        /// For each value of the first byte of a character, one of the constants below.
+        /// The entry for each value of the first byte of a character: `no`, `ascii`, `beyond` or `perhaps`.
         private let table: UnsafePointer<UInt8>
         private let alphabet: Alphabet
         private let inside: Int

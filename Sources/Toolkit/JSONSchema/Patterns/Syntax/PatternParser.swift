@@ -8,8 +8,9 @@ extension Pattern {
         /// An open group. The first open group is the whole pattern.
         fileprivate struct Level {
             var kind = Kind.plain
-            /// The position of the opening parenthesis. `groupsBefore` is the number of preceding capturing groups.
+            /// The position of the opening parenthesis in the pattern.
             var start = 0
+            /// The number of capturing groups before this group.
             var groupsBefore = 0
             var branches: [Node] = []
             var terms: [Node] = []
