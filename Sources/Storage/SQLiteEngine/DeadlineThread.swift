@@ -13,7 +13,7 @@ final class DeadlineThread: Sendable {
     }
 
     /// The interval between checks while requests wait (0.5 s). A caller receives the error for a missed deadline at
-    /// most this late.
+    /// most this time after the deadline.
     private static let tick: UInt64 = 500_000_000
 
     private let monitor = Monitor(State())

@@ -7,8 +7,8 @@ enum Schema {
     /// `migrations[n]` migrates a file from version n to version n + 1. Never edit a migration after its release.
     static let migrations = [version1]
 
-    /// The settings of every connection. `synchronous=FULL` makes each commit wait for the disk, so that an event that
-    /// was answered with 201 survives a power failure.
+    /// The settings of every connection. `synchronous=FULL` makes each commit wait for the disk, so that an event
+    /// survives a power failure if its sender has received status 201.
     static let connectionPragmas = """
         PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF; PRAGMA temp_store=MEMORY;
         """

@@ -243,7 +243,7 @@ final class DeliveryScheduler: Sendable {
         if let callAt { writerHandle.deadlineThread.call(at: callAt) }
     }
 
-    /// Writes all collected attempts now.
+    /// Writes all collected attempts to the database without waiting for further attempts.
     func flush() { write(batcher.due(at: .max)) }
 
     private func write(_ finished: [FinishedAttempts]) {

@@ -90,8 +90,8 @@ extension Reader {
         return count
     }
 
-    /// Returns the keys of the page, and one further key if it exists. Reads the deliveries of one subscriber in one
-    /// state after the other, and of each only those that can still belong to the page.
+    /// Returns the keys of the page, and one further key if it exists. Reads one combination of subscriber and state
+    /// after the other. From each combination, reads only the deliveries that can still belong to the page.
     private func keys(_ listing: DeliveryListing) throws(SQLiteFailure) -> [DeliveryKey] {
         let wanted = listing.query.limit + 1
         var keys: [DeliveryKey] = []

@@ -53,7 +53,8 @@ extension Reader {
         return min(Int((try statements.count.firstInteger() ?? 0) - expired), request.countMost)
     }
 
-    /// Counts the events outside threads: all events minus the replies, which are few and have an index.
+    /// Counts the events that are not replies in threads: subtracts the number of replies from the number of all
+    /// events. Replies are few and have an index.
     private func countBesideThreads(
         _ request: HistoryRequest, now: Timetoken, cutoff: Timetoken
     ) throws(SQLiteFailure) -> Int {

@@ -134,8 +134,9 @@ struct HousekeepingStatements {
         ]
     }
 
-    /// Marks waiting deliveries as dead in two cases: their subscriber is closed, and a crash has interrupted its
-    /// closing; or they have waited too long, because the subscriber is paused or its consumer has not pulled them.
+    /// Marks two kinds of waiting deliveries as dead: deliveries of a closed subscriber that are left because a crash
+    /// has interrupted its closing, and deliveries that have waited too long because the subscriber is paused or its
+    /// consumer has not pulled them.
     ///
     /// - Returns: true when there may be more such deliveries.
     func markHeldDead(_ writer: Writer) throws(SQLiteFailure) -> Bool {

@@ -3,7 +3,8 @@ import Locking
 import SQLite
 import Synchronization
 
-/// A request to the writer. After adding the request to the queue, the caller must not access it until it is answered.
+/// A request to the writer. After adding the request to the queue, the caller must not access the request until it is
+/// completed.
 protocol WriteRequest: AnyObject, Sendable {
     /// The number of events to append. Together with `bytes`, it counts against the limits of the write queue and of a
     /// batch.

@@ -4,8 +4,8 @@ import SQLite
 
 extension Writer {
     /// Assigns timetokens to all drafts and stores them as events. Stores none if the idempotency key of `claim` was
-    /// already used; the result is then the earlier one or a conflict. Also stores none if a record that determines who
-    /// may write has changed after `revision`.
+    /// already used; the result is then the result that is stored for the key, or a conflict. Also stores none if a
+    /// record that determines who may write has changed after `revision`.
     func append(
         _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision? = nil
     ) throws(SQLiteFailure) -> Result<AppendOutcome, ChatError> {

@@ -41,7 +41,8 @@ final class Writer {
     /// The record changes of this batch, in order. They are published after the commit, before the batch's events
     /// become visible.
     var changed: [RecordChanges] = []
-    /// The changes of state in memory, which run in order after the commit and before any caller is answered.
+    /// The closures that change the state in memory. They run in order after the commit, before any caller receives its
+    /// result.
     var effects: [() -> Void] = []
     /// The closures that return the results to the callers. They run last, after the commit.
     var answers: [() -> Void] = []
@@ -181,8 +182,8 @@ final class Writer {
 
     private func publish() {
         for change in changed { engineState.publish(change) }
-        // The allocator is released before any caller is answered, so that a caller that immediately emits again can
-        // use it.
+        // The allocator is released before any caller receives its result, so that a caller that immediately emits
+        // again can use the allocator.
         releaseAllocator(showing: events, evenNone: showsEnd)
         for effect in effects { effect() }
         for answer in answers { answer() }
