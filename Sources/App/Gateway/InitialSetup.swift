@@ -11,8 +11,9 @@ struct InitialSetup {
     /// True when stderr is a terminal. The new key is then printed; otherwise the key is written to a file.
     let isWatched: Bool
 
-    /// The id and name of the app in dev mode. `demoKey` is the app's admin key.
+    /// The id and name of the app in dev mode.
     static let demoApp = "demo"
+    /// The admin key of the app in dev mode.
     static let demoKey = "dev"
 
     /// Creates the first app. Returns the app and the location of its key; nil when an app already exists.

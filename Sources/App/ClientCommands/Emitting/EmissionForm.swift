@@ -31,7 +31,8 @@ struct EnvelopeEvent: Sendable {
     var text: JSONText
 }
 
-/// The fields that the options of `emit` set for every event. Prints the JSON objects of requests.
+/// The fields that the options of `emit` set for every event. Creates the JSON objects of the requests, which contain
+/// these fields.
 struct EmissionForm: Sendable {
     var channel: String
     var type: String?

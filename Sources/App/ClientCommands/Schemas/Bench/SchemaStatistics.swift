@@ -105,7 +105,8 @@ private struct Workload {
     private let borrowed: [Unmanaged<Held>]
     /// The index of the line of each document in `values`.
     private let positions: [Int]
-    /// For each document that the parser rejected, the character of this verdict; zero for all other documents.
+    /// For each document that the parser rejected, the character that represents the verdict; zero for all other
+    /// documents.
     let noVerdicts: [UInt8]
 
     init(_ schema: Schema, _ lines: [[UInt8]], _ reading: SchemaInputOptions) {
