@@ -18,7 +18,7 @@ public struct MediaType: Hashable, Sendable {
         }
     }
 
-    /// The text without blanks, with ASCII letters in lower case.
+    /// Returns the text without spaces and tabs, with ASCII letters in lower case.
     private static func bare(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> String {
         String(unsafeUninitializedCapacity: bytes.count) { text in
             var count = 0

@@ -15,7 +15,7 @@ public final class Broadcast: @unchecked Sendable {
     public struct Options: Sendable {
         /// The size in bytes of the ring buffer that is allocated when the first frame is appended. A power of two.
         public var initialBytes = 4 * 1024
-        /// The maximum size in bytes, a power of two. Exceeded only if four frames of the newest's size need more.
+        /// The maximum size in bytes, a power of two. Exceeded only if four frames as long as the newest need more.
         public var maximumBytes = 1024 * 1024
         /// The time after which a log without new frames frees its memory.
         public var idleRelease: Duration = .seconds(60)
@@ -64,12 +64,12 @@ public final class Broadcast: @unchecked Sendable {
     private var isAgainNeeded = false
     private var isPassing = false
     /// The position of the head when the current pass began. At the end of the pass, all bytes before this position
-    /// have been sent to every entry that is not waiting, unless an entry was moved to an index before `index`.
+    /// have been sent to every stream that is not waiting, unless an entry was moved to an index before `index`.
     private var passHead: UInt64 = 0
     private var isAnyoneSkipped = false
-    /// All bytes before this position have been sent to every entry that is not waiting.
+    /// All bytes before this position have been sent to every stream that is not waiting for its socket or backlog.
     private var settled: UInt64 = 0
-    /// A lower bound of the positions of all waiting entries.
+    /// A lower bound of the positions of all streams that wait for their socket or backlog.
     private var waitingLow: UInt64 = .max
 
     private var wasUsed = false
@@ -245,7 +245,7 @@ extension Broadcast {
 // MARK: - Delivery
 
 extension Broadcast {
-    /// Sends unsent bytes to at most `budget` entries of the pass. Returns true when the pass is complete.
+    /// Sends unsent bytes to at most `budget` streams of the pass. Returns true when the pass is complete.
     func flush(_ budget: inout Int) -> Bool {
         isPassing = true
         defer { isPassing = false }
@@ -280,7 +280,7 @@ extension Broadcast {
         return index == count
     }
 
-    /// Ends a pass. Returns true when another pass is needed because frames were appended during this pass.
+    /// Ends a pass over all streams. Returns true when frames were appended during it, so another pass is needed.
     func needsAnotherPass() -> Bool {
         index = 0
         defer {
@@ -296,7 +296,7 @@ extension Broadcast {
         return false
     }
 
-    /// Sends unsent bytes to all entries now, without a budget, because the next frame would overwrite those bytes.
+    /// Sends the unsent bytes to all streams now, without a budget, because the next frame would overwrite those bytes.
     private func finishPass() {
         var unlimited = Int.max
         repeat {

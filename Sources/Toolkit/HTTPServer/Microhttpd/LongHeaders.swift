@@ -94,7 +94,8 @@ extension ServerCore {
         guard weight > LongHeaders.weightLimit else { return count }
         if !move(peer) {
             guard weight > LongHeaders.fixedWeightLimit else { return count }
-            // The library sends the header of its own response twice when cookies exceed its memory.
+            // This server sends the response, because the library would send its response header twice when cookies
+            // exceed its memory.
             let hasLine = peer.partialHeader.contains(0x0A)
             let limit = LongHeaders.fixedWeightLimit
             peer.cut(saying: rawResponse(to: hasLine ? .headersTooLarge(limit: limit) : .targetTooLong(limit: limit)))
