@@ -2,8 +2,8 @@ import ChatModel
 import Locking
 
 /// The queue of write requests between callers and the writer's thread. The writer takes the waiting requests as one
-/// batch, at most 2,000 drafts or 4 MiB. The queue has limits. A request above a limit is rejected immediately, because otherwise all callers would
-/// wait too long.
+/// batch, at most 2,000 drafts or 4 MiB. The queue has limits. A request above a limit is rejected immediately, because
+/// otherwise all callers would wait too long.
 final class WriteQueue: Sendable {
     /// The maximum number of drafts (events to append) in one transaction, so that the callers of a batch do not wait
     /// long.

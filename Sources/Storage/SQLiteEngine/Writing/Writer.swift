@@ -2,9 +2,9 @@ import ChatModel
 import Logging
 import SQLite
 
-/// The only connection that writes, on its own thread. The waiting requests form a batch, within the limits
-/// of ``WriteQueue``, and a batch runs in one transaction. While a commit waits for the disk, the requests of the next batch accumulate. A busy store therefore
-/// waits for the disk once per batch (group commit).
+/// The only connection that writes, on its own thread. The waiting requests form a batch, within the limits of
+/// ``WriteQueue``, and a batch runs in one transaction. While a commit waits for the disk, the requests of the next
+/// batch accumulate. A busy store therefore waits for the disk once per batch (group commit).
 final class Writer {
     /// The range of timetokens that is reserved in the database in advance (one second). Because of the reservation, no
     /// timetoken is assigned twice, even after a crash if the clock was set back.
