@@ -11,10 +11,10 @@ enum ImportTables {
     }
 
     #if arch(x86_64)
-        /// R_X86_64_GLOB_DAT and R_X86_64_JUMP_SLOT.
+        /// The relocation types R_X86_64_GLOB_DAT and R_X86_64_JUMP_SLOT.
         private static let relocationTypes: Set<UInt> = [6, 7]
     #elseif arch(arm64)
-        /// R_AARCH64_GLOB_DAT and R_AARCH64_JUMP_SLOT.
+        /// The relocation types R_AARCH64_GLOB_DAT and R_AARCH64_JUMP_SLOT.
         private static let relocationTypes: Set<UInt> = [1025, 1026]
     #else
         private static let relocationTypes: Set<UInt> = []
