@@ -1,4 +1,4 @@
-/// The maximum difference between a signed timestamp and the current time, before or after it. A difference equal to
+/// The maximum difference between a signed timestamp and the current time, in either direction. A difference equal to
 /// the maximum is accepted.
 public struct ReplayWindow: Sendable, Equatable {
     /// The values that may be configured.

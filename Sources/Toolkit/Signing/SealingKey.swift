@@ -55,8 +55,8 @@ final class SealingKey: @unchecked Sendable {
         return sealed
     }
 
-    /// Decrypts the result of `seal`. Returns `nil` if the bytes, the nonce, the context or the key differ from the
-    /// call of `seal`.
+    /// Decrypts the result of `seal`. Returns `nil` if the bytes were changed, or if `seal` was called with another
+    /// nonce, context or key.
     func open(_ sealed: ArraySlice<UInt8>, nonce: [UInt8], context: [UInt8]) -> [UInt8]? {
         guard sealed.count >= Self.tagBytes, nonce.count == Self.nonceBytes else { return nil }
         let ciphertext = Array(sealed.dropLast(Self.tagBytes))

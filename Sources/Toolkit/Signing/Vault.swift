@@ -17,7 +17,7 @@ public struct Vault: Sendable {
         var nonceKey: Secret
     }
 
-    /// The first key encrypts. All keys can decrypt.
+    /// The keys of the vault. The first key encrypts. All keys can decrypt.
     private let keys: [Key]
 
     private static let sealedPrefix = "sealed:v1:"

@@ -116,8 +116,9 @@ final class HTTPConnection {
     /// The number of bytes that were read from the socket; nil when it is unknown.
     var readBytes: UInt64? {
         // The number of read bytes is the difference between the received and the unread bytes. If bytes arrive while
-        // the two numbers are read, the difference is wrong, and both are read again. Usually no more bytes arrive
-        // soon, because the kernel's buffer is limited and is not read here. The number of attempts is limited, too.
+        // the two numbers are read, the difference is wrong, and both are read again. The bytes stop arriving soon,
+        // because the kernel's buffer is limited and nothing is read from it in the meantime. The number of attempts is
+        // limited in case they do not.
         for _ in 0..<1000 {
             let arrived = shim_tcp_bytes_received(descriptor)
             var unread: Int32 = 0

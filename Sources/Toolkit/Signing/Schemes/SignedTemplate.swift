@@ -61,7 +61,7 @@ public struct SignedTemplate: Sendable {
         parts.contains { if case .id = $0 { true } else { false } }
     }
 
-    /// Appends the text of the template, filled with the values of the message, to the code.
+    /// Appends the text of the template, filled with the values of the message, to the authentication code.
     func feed(
         _ code: inout MessageAuthentication, _ message: SignedMessage, id: String?, timestamp: String?
     ) throws(SignatureRejection) {
