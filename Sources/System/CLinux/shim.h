@@ -15,7 +15,8 @@ static inline int shim_name_thread(const char *name) {
     return prctl(PR_SET_NAME, name, 0, 0, 0);
 }
 
-// The system's header declares `accept4` only if _GNU_SOURCE is defined, which a module cannot do for its importers.
+// Declared here, because the system's header declares `accept4` only if _GNU_SOURCE is defined, and a module cannot
+// define it for its importers.
 extern int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
 
 static inline int shim_accept(int descriptor, struct sockaddr *address, socklen_t *length) {

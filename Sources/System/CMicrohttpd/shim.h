@@ -36,7 +36,8 @@ static inline struct MHD_Daemon *shim_start_daemon(
     return MHD_start_daemon(flags, 0, NULL, NULL, handler, context, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 }
 
-// Sets a flag of a response. `MHD_set_response_options` is variadic, so Swift cannot call it.
+// Sets the flag `MHD_RF_HTTP_1_0_COMPATIBLE_STRICT` of a response. `MHD_set_response_options` is variadic, so Swift
+// cannot call it.
 static inline void shim_set_http10_strict(struct MHD_Response *response) {
     MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
 }
