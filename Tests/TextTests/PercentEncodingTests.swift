@@ -35,6 +35,13 @@ import Text
         #expect(PercentEncoding.decode(text.utf8, plusIsSpace: true) == nil)
     }
 
+    @Test("decodes to bytes that need not be UTF-8, and leaves a plus sign")
+    func bytes() {
+        #expect(PercentEncoding.decodeBytes([0x61, 0x25, 0x66, 0x46, 0x2B, 0xC3]) == [0x61, 0xFF, 0x2B, 0xC3])
+        #expect(PercentEncoding.decodeBytes([]) == [])
+        #expect(PercentEncoding.decodeBytes([0x61, 0x25, 0x66]) == nil)
+    }
+
     @Test("rejects a byte that is not UTF-8 without an escape as well")
     func raw() {
         #expect(PercentEncoding.decode([0x61, 0xFF]) == nil)

@@ -58,36 +58,58 @@ public enum PercentEncoding {
     ///   application/x-www-form-urlencoded).
     @inlinable
     public static func decode(_ bytes: some Collection<UInt8>, plusIsSpace: Bool = false) -> String? {
-        // Most texts contain no escapes and are copied directly.
-        guard bytes.contains(where: { $0 == 0x25 || (plusIsSpace && $0 == 0x2B) }) else {
-            return String(validating: bytes, as: UTF8.self)
-        }
-        var decoded: [UInt8] = []
-        decoded.reserveCapacity(bytes.count)
-        var position = bytes.startIndex
-        while position != bytes.endIndex {
-            let byte = bytes[position]
-            bytes.formIndex(after: &position)
-            switch byte {
-            case 0x25:
-                guard let high = hexDigit(of: bytes, at: &position), let low = hexDigit(of: bytes, at: &position) else {
-                    return nil
-                }
-                decoded.append(high << 4 | low)
-            case 0x2B where plusIsSpace:
-                decoded.append(0x20)
-            default:
-                decoded.append(byte)
-            }
-        }
-        return String(validating: decoded, as: UTF8.self)
+        bytes.withContiguousStorageIfAvailable { text(decoding: $0, plusIsSpace: plusIsSpace) }
+            ?? Array(bytes).withUnsafeBufferPointer { text(decoding: $0, plusIsSpace: plusIsSpace) }
     }
 
-    @inlinable
-    static func hexDigit<Bytes: Collection<UInt8>>(of bytes: Bytes, at position: inout Bytes.Index) -> UInt8? {
-        guard position != bytes.endIndex else { return nil }
-        defer { bytes.formIndex(after: &position) }
-        return Hex.value(of: bytes[position])
+    /// Decodes percent escapes once. Returns `nil` if an escape is invalid. The result need not be UTF-8.
+    public static func decodeBytes(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
+        bytes.withUnsafeBufferPointer { decoded($0, plusIsSpace: false) }
+    }
+
+    @usableFromInline
+    static func text(decoding bytes: UnsafeBufferPointer<UInt8>, plusIsSpace: Bool) -> String? {
+        // Most texts contain no escapes and are copied directly.
+        guard firstEscape(in: bytes, from: 0, plusIsSpace: plusIsSpace) < bytes.count else { return text(bytes) }
+        return decoded(bytes, plusIsSpace: plusIsSpace)?.withUnsafeBufferPointer(text)
+    }
+
+    private static func decoded(_ bytes: UnsafeBufferPointer<UInt8>, plusIsSpace: Bool) -> [UInt8]? {
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(bytes.count)
+        var copied = 0
+        while true {
+            let escape = firstEscape(in: bytes, from: copied, plusIsSpace: plusIsSpace)
+            decoded.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[copied..<escape]))
+            guard escape < bytes.count else { return decoded }
+            if bytes[escape] == 0x25 {
+                guard escape + 2 < bytes.count, let high = Hex.value(of: bytes[escape + 1]),
+                    let low = Hex.value(of: bytes[escape + 2])
+                else { return nil }
+                decoded.append(high << 4 | low)
+                copied = escape + 3
+            } else {
+                decoded.append(0x20)
+                copied = escape + 1
+            }
+        }
+    }
+
+    /// The index of the first byte, not before `start`, that decoding changes; the number of bytes if there is none.
+    private static func firstEscape(
+        in bytes: UnsafeBufferPointer<UInt8>, from start: Int, plusIsSpace: Bool
+    ) -> Int {
+        var index = start
+        while index < bytes.count, bytes[index] != 0x25, !(plusIsSpace && bytes[index] == 0x2B) { index += 1 }
+        return index
+    }
+
+    /// The text of UTF-8 bytes; `nil` for other bytes.
+    private static func text(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
+        // `String(validating:)` is slow for short texts.
+        var combined: UInt8 = 0
+        for byte in bytes { combined |= byte }
+        return combined < 0x80 ? String(decoding: bytes, as: UTF8.self) : String(validating: bytes, as: UTF8.self)
     }
 
     private static func upperCaseDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x37 + value }

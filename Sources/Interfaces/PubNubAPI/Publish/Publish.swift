@@ -6,8 +6,8 @@ public import JSON
 extension PubNubAPI {
     /// `GET /publish/{p}/{s}/0/{c}/0/{json}`: publishes a message.
     func getPublish(_ request: WireRequest) async throws -> Response {
-        guard let text = request.rest(from: 6) else { throw WireError.invalidJSON }
-        return try await publish(Array(text.utf8), request)
+        guard let bytes = request.rest(from: 6) else { throw WireError.invalidJSON }
+        return try await publish(bytes, request)
     }
 
     /// `POST /publish/{p}/{s}/0/{c}/0`: publishes the body.
@@ -18,9 +18,9 @@ extension PubNubAPI {
     /// `GET /v1/files/publish-file/{p}/{s}/0/{c}/0/{json}`: publishes a message about a file. The file may be stored on
     /// any server.
     func getFileMessage(_ request: WireRequest) async throws -> Response {
-        guard let text = request.rest(from: 8) else { throw WireError.invalidJSON }
+        guard let bytes = request.rest(from: 8) else { throw WireError.invalidJSON }
         let (keyset, channel) = try place(of: request, shiftedBy: 2)
-        let payload = try payload(Array(text.utf8), limit: limits.pubnubMessageBytes, .messageTooLarge)
+        let payload = try payload(bytes, limit: limits.pubnubMessageBytes, .messageTooLarge)
         var draft = EventDraft.message(
             channel: channel, data: payload.text, user: try request.user(), meta: try meta(request))
         draft.parsedData = payload.value
@@ -32,9 +32,9 @@ extension PubNubAPI {
 
     /// `GET /signal/{p}/{s}/0/{c}/0/{json}`: publishes a signal.
     func getSignal(_ request: WireRequest) async throws -> Response {
-        guard let text = request.rest(from: 6) else { throw WireError.invalidJSON }
+        guard let bytes = request.rest(from: 6) else { throw WireError.invalidJSON }
         let (keyset, channel) = try place(of: request)
-        let payload = try payload(Array(text.utf8), limit: limits.signalDataBytes, .signalTooLarge)
+        let payload = try payload(bytes, limit: limits.signalDataBytes, .signalTooLarge)
         let typing = WireEventMapper(channel: channel, payload, user: try request.user(), label: try label(request))
         if let place = try await applySignal(typing, chat(keyset, for: request)) { return Self.sent(at: place) }
         return try await sent(typing.signal(), keyset, request)

@@ -16,7 +16,8 @@ struct WireRequest: Sendable {
 
     init(_ request: Request) throws(WireError) {
         self.request = request
-        path = Array(request.path.utf8.dropFirst())
+        var text = request.path
+        path = text.withUTF8 { Array(UnsafeBufferPointer(rebasing: $0.dropFirst())) }
         segments = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     }
 
@@ -34,10 +35,10 @@ struct WireRequest: Sendable {
     }
 
     /// The path from the segment `index` on, decoded; nil when it cannot be decoded. The result may contain slashes,
-    /// because clients may send slashes unescaped.
-    func rest(from index: Int) -> String? {
-        guard index < segments.count else { return "" }
-        return PercentEncoding.decode(path[segments[index].startIndex...])
+    /// because clients may send slashes unescaped. It need not be UTF-8.
+    func rest(from index: Int) -> [UInt8]? {
+        guard index < segments.count else { return [] }
+        return PercentEncoding.decodeBytes(path[segments[index].startIndex...])
     }
 
     /// A list of names in a path segment, without duplicates. A single comma is an empty list.

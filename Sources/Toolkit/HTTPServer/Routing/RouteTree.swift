@@ -122,7 +122,10 @@ struct RouteTree: Sendable {
         of segment: UnsafeBufferPointer<UInt8>, among literals: [(text: [UInt8], node: Int)]
     ) -> Int? {
         if let found = literal(segment, among: literals) { return found }
-        guard segment.contains(0x25), let decoded = PercentEncoding.decodeSegment(segment) else { return nil }
+        // Decoding makes a text at most three times shorter.
+        guard literals.contains(where: { segment.count <= 3 * $0.text.count }), segment.contains(0x25),
+            let decoded = PercentEncoding.decodeSegment(segment)
+        else { return nil }
         return literal(Array(decoded.utf8), among: literals)
     }
 
