@@ -109,6 +109,7 @@ public struct EventDraft: Sendable {
     public var allowsBuiltInType = false
 
     /// Creates a draft with the fields that most senders set.
+    @inline(__always)
     public init(
         channel: ChannelID, type: String, kind: EventKind = .other, retention: Retention = .kept, data: JSONText,
         user: String? = nil, meta: JSONText? = nil

@@ -11,6 +11,9 @@ public struct Headers: Sendable {
 
     private var text: [UInt8] = []
     private var fields: [Field] = []
+    /// The lengths of the names, as bits (modulo 64). Most lookups are for absent names, whose length is often absent
+    /// as well.
+    private var nameLengths: UInt64 = 0
 
     /// Creates an empty list of fields.
     public init() {}
@@ -41,6 +44,7 @@ public struct Headers: Sendable {
 
     mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
         fields.append(Field(start: text.count, nameLength: name.count, valueLength: value.count))
+        nameLengths |= 1 << UInt64(name.count % 64)
         text.append(contentsOf: name)
         text.append(contentsOf: value)
     }
@@ -73,6 +77,7 @@ public struct Headers: Sendable {
 
     /// Returns the index of the first field with a name, not before `start`; nil when there is none.
     private func index(of name: String, from start: Int = 0) -> Int? {
+        guard nameLengths & 1 << UInt64(name.utf8.count % 64) != 0 else { return nil }
         var name = name
         return name.withUTF8 { name in
             text.withUnsafeBufferPointer { text in

@@ -63,9 +63,15 @@ struct RequestHeadParser {
         case 17 where Self.equals(name, "transfer-encoding"): readTransferEncoding(Self.text(value))
         default: break
         }
-        if value.contains(where: { ASCII.isControl($0) && $0 != 0x09 }) {
-            refuse("A header field contains a control character")
-        }
+        if Self.hasControls(value) { refuse("A header field contains a control character") }
+    }
+
+    /// Returns true when the value contains a control character other than a tab. Examines all bytes, so that the
+    /// compiler can examine many at the same time.
+    private static func hasControls(_ value: UnsafeRawBufferPointer) -> Bool {
+        var found: UInt8 = 0
+        for byte in value { found |= ASCII.isControl(byte) && byte != 0x09 ? 1 : 0 }
+        return found != 0
     }
 
     private mutating func readLength(_ text: String) {
@@ -169,7 +175,8 @@ struct RequestTarget {
         queryText = mark == rest.endIndex ? "" : String(decoding: rest[(mark + 1)...], as: UTF8.self)
         let query = Query(parsing: mark == rest.endIndex ? rest[mark...] : rest[(mark + 1)...])
         self.query = query ?? Query()
-        if target.contains(where: { ASCII.isControl($0) || $0 == 0x20 }) {
+        // Examines all bytes, so that the compiler can examine many at the same time.
+        if target.reduce(0, { $0 | (ASCII.isControl($1) || $1 == 0x20 ? 1 : 0) }) != 0 {
             problem = .malformedRequest("The request target contains a space or a control character; percent-encode it")
         } else if rest.first != 0x2F, rest != [0x2A] {
             problem = .malformedRequest("The path in the request line must begin with a slash")
