@@ -373,7 +373,8 @@ public enum Settings {
 
     private static let schemas = Setting.text(
         "schemas", \.schemaDirectory,
-        "directory of event types that the first app declares, one file TYPE.json for each; SIGHUP reads it again"
+        "directory with one file TYPE.json for each event type; the gateway declares these types in its first app, "
+            + "at the start and on SIGHUP"
     ).reloadable
 
     private static let publicURL = Setting(

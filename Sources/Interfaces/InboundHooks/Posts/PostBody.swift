@@ -46,7 +46,8 @@ struct PostBody {
         bytes.first == UInt8(ascii: "{") || bytes.first == UInt8(ascii: "[")
     }
 
-    /// Parses a JSON text. Numbers of another service may have any length, and their text is kept.
+    /// Parses the JSON text of a post. Accepts integers that do not fit into 64 bits, because other services may send
+    /// them. The returned text contains their exact digits.
     static func document(_ bytes: [UInt8], _ limits: Limits) throws(JSONError) -> JSONText {
         try JSONDocument(bytes, limits: JSONLimits(depth: limits.jsonDepth), numbers: .lenient).text
     }

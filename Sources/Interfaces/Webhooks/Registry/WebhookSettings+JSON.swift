@@ -223,10 +223,10 @@ extension Limits {
 }
 
 extension Filter {
-    /// Compiles the filter of a stored record. Nil when it no longer compiles.
+    /// Creates the filter of a stored record. Returns nil when the text no longer compiles.
     ///
-    /// - Parameter compiles: false for a record that is only shown. Compiling the filters of a whole page would delay
-    ///   all other requests.
+    /// - Parameter compiles: false to keep the text without compiling it, for a record that is only shown. Compiling
+    ///   the filters of a whole page would delay all other requests.
     init?(ofRecord text: String, compiles: Bool) {
         guard compiles else {
             self.init(uncompiled: text)

@@ -383,8 +383,8 @@ extension SchedulerState {
     /// True when a waiting caller may be able to receive a delivery after the latest changes.
     var isAwaited: Bool { !waiters.isEmpty || !woken.isEmpty }
 
-    /// Returns the waiting callers to check again: all callers that wait for webhooks, and the callers that wait for
-    /// the pulled subscriptions with these lanes. Clears `woken`.
+    /// Returns the waiting callers to check again: all callers that wait for deliveries of webhooks, and the callers
+    /// that wait for deliveries of the pulled subscriptions with these lane numbers. Clears `woken`.
     mutating func waiting(for lanes: Set<Int64>) -> [(UInt64, DeliveryScheduler.LeaseWaiter)] {
         var found = waiters.map { ($0.key, $0.value) }
         for lane in lanes {
@@ -394,8 +394,8 @@ extension SchedulerState {
         return found
     }
 
-    /// Returns the earliest deadline of the callers that wait for webhooks or for these pulled subscriptions; nil when
-    /// there are none.
+    /// Returns the earliest time at which the wait of a caller ends; nil when no caller waits. Only considers callers
+    /// that wait for deliveries of webhooks, or of the pulled subscriptions with these lane numbers.
     func firstDeadline(at lanes: Set<Int64>) -> UInt64? {
         let pulled = lanes.lazy.compactMap { pullers[$0] }.flatMap(\.values).map(\.deadline).min()
         return [waiters.values.lazy.map(\.deadline).min(), pulled].lazy.compactMap(\.self).min()
