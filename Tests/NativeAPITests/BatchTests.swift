@@ -1,3 +1,5 @@
+import ChatCore
+import ChatModel
 import HTTPServer
 import JSON
 import Testing
@@ -75,6 +77,19 @@ import Testing
             let over = await status(501)
             #expect(over.status == 413)
             #expect(over.code == "too_many_events")
+        }
+    }
+
+    @Test("comes from the device that X-Device-Id names")
+    func device() async throws {
+        try await APIFixture.run { api in
+            let body = #"{"events":[{"channel":"a","data":1}]}"#
+            let long = String(repeating: "x", count: 200)
+            #expect(await api.call(.post, "/v1/events/batch", body, headers: [("X-Device-Id", long)]).status == 400)
+            let answer = await api.call(.post, "/v1/events/batch", body, headers: [("X-Device-Id", "phone")])
+            let place = try #require(answer["results"]?[0]?["timetoken"]?.string.flatMap { UInt64($0) })
+            let event = try await api.service.engine.log.event(at: Timetoken(place), in: api.app.id)
+            #expect(event?.draft.originDevice == "phone")
         }
     }
 

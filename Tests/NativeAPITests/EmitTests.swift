@@ -150,4 +150,40 @@ import Testing
             #expect(await status(api.adminKey, "$system", "order.paid") == 403)
         }
     }
+
+    @Test("gives the events of one request its id as their cause, but not an event that is alone")
+    func cause() async throws {
+        try await APIFixture.run { api in
+            let requests: [(type: String, target: String, body: String)] = [
+                ("application/json", "/v1/events", #"{"channels":["a","b"],"data":1}"#),
+                (
+                    "application/json", "/v1/events/batch",
+                    #"{"events":[{"channel":"a","data":1},{"channel":"b","data":1}]}"#
+                ),
+                (
+                    "application/json", "/v1/events/batch",
+                    #"{"mode":"each","events":[{"channel":"a","data":1},{"data":1},{"channel":"b","data":1}]}"#
+                ),
+                (
+                    "application/cloudevents-batch+json", "/v1/events?channel=a",
+                    #"[{"specversion":"1.0","id":"1","source":"/s","type":"t"},"#
+                        + #"{"specversion":"1.0","id":"2","source":"/s","type":"t"}]"#
+                ),
+            ]
+            for (index, request) in requests.enumerated() {
+                let headers = [("Content-Type", request.type), ("X-Request-Id", "cause-\(index)")]
+                let answer = await api.call(.post, request.target, request.body, headers: headers)
+                #expect((200..<300).contains(answer.status), "\(answer.text)")
+                let causes = await (api.history("a") + api.history("b")).compactMap { $0["cause"]?.string }
+                #expect(causes.count { $0 == "cause-\(index)" } == 2)
+            }
+            let alone = [
+                ("/v1/events", #"{"channels":["c"],"data":1}"#),
+                ("/v1/events/batch", #"{"mode":"each","events":[{"channel":"c","data":1},{"data":1}]}"#),
+            ]
+            for (target, body) in alone { _ = await api.call(.post, target, body) }
+            let events = await api.history("c")
+            #expect(events.count == 2 && events.allSatisfy { $0["cause"] == nil })
+        }
+    }
 }

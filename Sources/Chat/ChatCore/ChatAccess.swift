@@ -12,7 +12,8 @@ public struct ChatAccess: Sendable {
     /// The id of the device that sent the request; nil when the request named no device. The device's own streams do
     /// not receive the events that its requests cause.
     public var device: String?
-    /// The id of the request. When one call causes several events, they all carry this id.
+    /// The id of the request. When one call causes several events, they all carry this id. Nil for calls without a
+    /// request.
     public var cause: String?
     /// True to include the data of messages marked as deleted in events. For clients that evaluate the deletion mark
     /// themselves.

@@ -69,7 +69,8 @@ public struct EventDraft: Sendable {
     public var customType: String?
     /// The schema version that the payload was validated with; nil without validation.
     public var schema: SchemaReference?
-    /// An id shared by all events of one request.
+    /// The id of the request that caused the event, if it caused several events. For an event of an inbound webhook, the
+    /// id of the post.
     public var cause: String?
     /// The readers that receive the event.
     public var audience: Audience = .subscribers

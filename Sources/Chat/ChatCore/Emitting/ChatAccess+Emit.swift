@@ -38,6 +38,7 @@ extension ChatAccess {
         prepared drafts: [EventDraft], claim: Claim? = nil
     ) async throws(ChatError) -> AppendOutcome {
         if let meters = caller.meters { try meters.admit(events: drafts.count, at: service.clock.now) }
+        let drafts = drafts.count > 1 ? withCause(drafts) : drafts
         for _ in 0..<Self.attemptsMost {
             do throws(ChatError) {
                 // An app without channel rules skips the asynchronous check.
@@ -56,6 +57,14 @@ extension ChatAccess {
             .overloaded,
             "the channel's permissions change too often to be checked; nothing was stored, so repeat the request",
             retryAfter: .seconds(1))
+    }
+
+    /// Returns the drafts with the id of the request as their cause. A draft that already has a cause keeps it.
+    private func withCause(_ drafts: [EventDraft]) -> [EventDraft] {
+        guard let cause else { return drafts }
+        var drafts = drafts
+        for index in drafts.indices where drafts[index].cause == nil { drafts[index].cause = cause }
+        return drafts
     }
 
     /// The maximum number of attempts to commit. An attempt fails when the rights to write change between the check and

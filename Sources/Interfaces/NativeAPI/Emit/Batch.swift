@@ -38,7 +38,7 @@ extension NativeAPI {
     }
 
     private func emitAtomic(_ elements: BatchElements, _ request: Request, _ caller: Caller) async throws -> Response {
-        let chat = service.chat(for: caller)
+        let chat = try chat(for: caller, request)
         let drafts = try elements.map { try Self.draft($0) }
         if try isDryRun(request) { return try await dryRun(drafts.map { .success($0) }, chat) }
         let read = drafts.map { ParsedDraft.success($0) }
@@ -46,7 +46,7 @@ extension NativeAPI {
     }
 
     private func emitEach(_ elements: BatchElements, _ request: Request, _ caller: Caller) async throws -> Response {
-        let chat = service.chat(for: caller)
+        let chat = try chat(for: caller, request)
         let read = elements.map { element in ParsedDraft { () throws(ChatError) in try Self.draft(element) } }
         if try isDryRun(request) { return try await dryRun(read, chat) }
         return try await emitBatch(read, elements, isAtomic: false, request, chat)

@@ -138,7 +138,7 @@ extension AsyncAPIDocument {
         "custom_type":{"type":"string"},
         "schema":{"type":"object","description":"The declared schema that accepted the event.",
         "required":["type","version"],"properties":{"type":{"type":"string"},"version":{"type":"integer"}}},
-        "cause":{"type":"string","description":"An id that all events of one request share."},
+        "cause":{"type":"string","description":"The id of the request, if it caused several events; for a post to a source, `in/<source>/<request>`."},
         "ephemeral":{"type":"boolean","description":"True if the event is not stored in history; absent otherwise."},
         "included":{"type":"object","description":"The objects that the reader asked for with `include`; absent otherwise."}}}}}
         """#)
