@@ -3,7 +3,6 @@ import ChatModel
 import LongPolling
 import HTTPServer
 import Locking
-import Locking
 import Signing
 
 /// All live streams of the gateway. Opens streams, moves them between feeds and closes them.

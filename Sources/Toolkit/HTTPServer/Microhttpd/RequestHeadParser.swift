@@ -6,7 +6,6 @@ struct HeadFields {
     var contentLength: UInt64?
     var isChunked = false
     var contentEncoding: String?
-    var isExpectingContinue = false
     /// The problem that makes the boundaries of the request unreliable; `nil` when there is none. The connection is not
     /// used again after such a problem.
     var framingProblem: Problem?
@@ -98,13 +97,10 @@ struct RequestHeadParser {
     }
 
     private mutating func readExpectation(_ text: String) {
-        if text.lowercased() == "100-continue" {
-            fields.isExpectingContinue = true
-        } else {
-            fields.framingProblem =
-                fields.framingProblem
-                ?? Problem(status: 417, code: "expectation_failed", title: "The expectation cannot be met")
-        }
+        guard text.lowercased() != "100-continue" else { return }
+        fields.framingProblem =
+            fields.framingProblem
+            ?? Problem(status: 417, code: "expectation_failed", title: "The expectation cannot be met")
     }
 
     private mutating func refuse(_ detail: String) {
