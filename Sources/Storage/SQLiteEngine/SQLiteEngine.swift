@@ -10,8 +10,13 @@ import SQLite
 /// pool. Only one engine at a time can open a database file. Call ``close()`` when the engine is no longer needed,
 /// because its threads keep it alive until then.
 public final class SQLiteEngine: Engine {
-    /// The event log. It is a stored property because it is read often, and creating it allocates memory.
+    // The parts are stored properties, because they are read often, and creating one allocates memory.
+    /// The event log.
     public let log: any EventLog
+    /// The delivery queue.
+    public let deliveries: any DeliveryQueue
+    /// The directory of records.
+    public let directory: any Directory
     private let engineState: EngineState
     private let readers: Readers
     private let writerHandle: WriterHandle
@@ -59,6 +64,10 @@ public final class SQLiteEngine: Engine {
         self.scheduler = scheduler
         engineState.scheduler.withLock { $0 = scheduler }
         log = SQLiteLog(engineState: engineState, readers: readers, writerHandle: writerHandle)
+        let queue = SQLiteDeliveries(
+            engineState: engineState, scheduler: scheduler, readers: readers, writerHandle: writerHandle)
+        deliveries = queue
+        directory = SQLiteDirectory(engineState: engineState, readers: readers, writerHandle: writerHandle)
         let isWatching = deadlineThread.start {
             scheduler.serve()
             return writerHandle.expire(after: settings.limits.storeDeadline)
@@ -69,8 +78,6 @@ public final class SQLiteEngine: Engine {
         }
         // Completes reorderings of deliveries that a crash has interrupted. If that fails because the disk is full, the
         // subscribers receive no deliveries until their settings are set again.
-        let queue = SQLiteDeliveries(
-            engineState: engineState, scheduler: scheduler, readers: readers, writerHandle: writerHandle)
         for (lane, _) in parts.lanes where lane.reordering != .done { try? await queue.reorder(lane.number) }
     }
 
@@ -124,15 +131,6 @@ public final class SQLiteEngine: Engine {
 }
 
 extension SQLiteEngine {
-    /// The delivery queue.
-    public var deliveries: any DeliveryQueue {
-        SQLiteDeliveries(engineState: engineState, scheduler: scheduler, readers: readers, writerHandle: writerHandle)
-    }
-    /// The directory of records.
-    public var directory: any Directory {
-        SQLiteDirectory(engineState: engineState, readers: readers, writerHandle: writerHandle)
-    }
-
     /// Returns the condition of the store. After a failure, first makes a test commit, because only a commit shows
     /// whether the store works again. The store is degraded when more than half of the allowed number of events wait to
     /// be written. It is unavailable when closing has begun.
