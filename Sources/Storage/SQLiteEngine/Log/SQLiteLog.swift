@@ -12,14 +12,13 @@ struct SQLiteLog: EventLog {
         _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?
     ) async throws(ChatError) -> AppendOutcome {
         assert(drafts.allSatisfy { !$0.channel.app.name.isEmpty }, "the drafts were not prepared")
-        if claim == nil, !drafts.contains(where: \.needsCommit),
-            let events = pass(drafts, unlessChangedSince: revision)
-        {
-            return AppendOutcome(events: events)
-        }
+        let needsCommit = claim != nil || drafts.contains(where: \.needsCommit)
+        if !needsCommit, let events = pass(drafts, unlessChangedSince: revision) { return AppendOutcome(events: events) }
         let result = await withUnsafeContinuation { continuation in
             writerHandle.submit(
-                AppendRequest(drafts, claim: claim, revision: revision, since: writerHandle.uptime(), continuation))
+                AppendRequest(
+                    drafts, claim: claim, revision: revision, since: writerHandle.uptime(),
+                    needsTransaction: needsCommit, continuation))
         }
         return try result.get()
     }
@@ -138,4 +137,9 @@ struct SQLiteLog: EventLog {
         let reader = CommitReader(engineState: engineState, readers: readers)
         return CommitSequence { await reader.next() }
     }
+}
+
+extension EventDraft {
+    /// True when appending the draft changes the file: for a durable event, and for a deduplication key.
+    var needsCommit: Bool { retention == .kept || deduplicationKey != nil }
 }

@@ -33,7 +33,7 @@ final class AppendRequest: WriteRequest {
     private let completion: Completion<AppendOutcome>
 
     init(
-        _ drafts: [EventDraft], claim: Claim?, revision: Revision?, since: UInt64,
+        _ drafts: [EventDraft], claim: Claim?, revision: Revision?, since: UInt64, needsTransaction: Bool,
         _ continuation: UnsafeContinuation<Result<AppendOutcome, ChatError>, Never>
     ) {
         self.drafts = drafts
@@ -41,7 +41,7 @@ final class AppendRequest: WriteRequest {
         self.revision = revision
         self.since = since
         bytes = drafts.reduce(0) { $0 + $1.weight }
-        needsTransaction = claim != nil || drafts.contains(where: \.needsCommit)
+        self.needsTransaction = needsTransaction
         completion = Completion(continuation)
     }
 
@@ -53,11 +53,6 @@ final class AppendRequest: WriteRequest {
     }
 
     func fail(_ error: ChatError) { completion.answer(.failure(error)) }
-}
-
-extension EventDraft {
-    /// True when appending the draft changes the file: for a durable event, and for a deduplication key.
-    var needsCommit: Bool { retention == .kept || deduplicationKey != nil }
 }
 
 /// A request that runs a closure on the writer's thread.
