@@ -320,7 +320,7 @@ import Testing
         try await engine.removeOutlived()
         let all = try await queue.list(DeliveryQuery(app: room.app, limit: 9)).items
         #expect(all.map(\.status) == [.pending, .dead, .dead, .dead])
-        #expect(all.dropFirst().allSatisfy { $0.reason == "held_too_long" })
+        #expect(all.dropFirst().allSatisfy { $0.reason == .heldTooLong })
         let leases = try await queue.lease(from: subscriber, limit: 9, lasting: .seconds(10), wait: .zero)
         #expect(leases.map(\.delivery.id) == ["dlv_4"])
         await engine.close()
@@ -355,7 +355,7 @@ import Testing
         try await engine.removeOutlived()
         let left = try await engine.deliveries.list(DeliveryQuery(app: room.app, limit: 9)).items
         #expect(left.map(\.id) == ["dlv_held"])
-        #expect(left.first?.status == .dead && left.first?.reason == "held_too_long")
+        #expect(left.first?.status == .dead && left.first?.reason == .heldTooLong)
         let next = clock.now
         try await engine.deliveries.plan(
             [PlannedDelivery(id: "dlv_next", subscriber: subscribers[1], event: next, type: "t", channel: "room")],

@@ -35,7 +35,7 @@ import Testing
             try await emit(1, dead: 6)
             try await waitUntil { try await told().count == 2 }
             #expect(try await told().last == #"{"webhook":"\#(webhook.id)","dead":5}"#)
-            #expect(try await fixture.deliveries().count { $0.reason == "held_too_many" } == 6)
+            #expect(try await fixture.deliveries().count { $0.reason == .heldTooMany } == 6)
             #expect(fixture.webhooks.metrics.planned == 2)
         }
     }

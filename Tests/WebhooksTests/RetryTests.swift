@@ -86,7 +86,7 @@ import Testing
 
     @Test("after the last attempt is the end") func end() {
         let decision = decide(.failed(.timeout), attempts: 9)
-        #expect(decision.next == .dead(reason: "attempts_exhausted"))
+        #expect(decision.next == .dead(reason: .attemptsExhausted))
         #expect(decision.errorClass == "timeout")
     }
 
@@ -193,7 +193,7 @@ import Testing
             await fixture.recorded(2)
             let dead = try #require(try await fixture.deliveries().first)
             #expect(dead.status == .dead)
-            #expect(dead.reason == "attempts_exhausted")
+            #expect(dead.reason == .attemptsExhausted)
             #expect(fixture.webhooks.metrics.dead == 1)
             _ = try await fixture.webhooks.deliveries.retry(dead.id, by: WebhookFixture.owner)
             await fixture.recorded(3)
@@ -256,7 +256,7 @@ import Testing
             await fixture.recorded(1)
             clock.advance(by: .seconds(60))
             try await waitUntil { try await fixture.deliveries().first?.status == .dead }
-            #expect(try await fixture.deliveries().first?.reason == "event_not_kept")
+            #expect(try await fixture.deliveries().first?.reason == .eventNotKept)
             #expect(receiver.requests.value.count == 1)
         }
     }
@@ -278,7 +278,7 @@ import Testing
             }
             _ = try await fixture.registry.enable(webhook.id, by: WebhookFixture.owner)
             try await waitUntil { try await fixture.deliveries().first?.status == .dead }
-            #expect(try await fixture.deliveries().first?.reason == "event_not_kept")
+            #expect(try await fixture.deliveries().first?.reason == .eventNotKept)
             #expect(receiver.requests.value.isEmpty)
         }
     }
@@ -307,7 +307,7 @@ import Testing
             #expect(try await fixture.deliveries().map(\.status) == [.held])
             _ = try await fixture.registry.enable(disabled, by: WebhookFixture.owner)
             try await waitUntil { try await fixture.deliveries().first?.status == .dead }
-            #expect(try await fixture.deliveries().first?.reason == "event_not_kept")
+            #expect(try await fixture.deliveries().first?.reason == .eventNotKept)
             #expect(receiver.requests.value.isEmpty)
         }
     }

@@ -25,7 +25,7 @@ import Testing
                 fixture.clock.advance(by: .seconds(delay))
             }
             await fixture.recorded(3)
-            #expect(try await fixture.deliveries().map(\.reason) == ["attempts_exhausted"])
+            #expect(try await fixture.deliveries().map(\.reason) == [.attemptsExhausted])
         }
     }
 
@@ -251,7 +251,7 @@ import Testing
                 switch index % 10 {
                 case 0, 1, 9: #expect(fates.allSatisfy { $0.status == .delivered })
                 case 7: #expect(fates.allSatisfy { $0.status == .held }, "gone: the webhook is disabled")
-                default: #expect(fates.allSatisfy { $0.status == .dead && $0.reason == "attempts_exhausted" })
+                default: #expect(fates.allSatisfy { $0.status == .dead && $0.reason == .attemptsExhausted })
                 }
             }
         }

@@ -218,7 +218,7 @@ import Testing
             let last = try await fixture.emit()
             await fixture.recorded(1)
             #expect(receiver.requests.value.compactMap { $0["webhook-id"] } == [last.id])
-            #expect(try await fixture.deliveries(of: id).map(\.reason) == ["skipped", nil])
+            #expect(try await fixture.deliveries(of: id).map(\.reason) == [.skipped, nil])
         }
     }
 

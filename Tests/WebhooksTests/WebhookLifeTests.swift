@@ -135,7 +135,7 @@ import Testing
             try await fixture.registry.delete(id, by: WebhookFixture.owner)
             let delivery = try #require(try await fixture.deliveries().first)
             #expect(delivery.status == .dead)
-            #expect(delivery.reason == "webhook_deleted")
+            #expect(delivery.reason == .webhookDeleted)
             await #expect(throws: ChatError.self) { try await fixture.registry.webhook(id, by: WebhookFixture.owner) }
             try await fixture.emit()
             fixture.clock.advance(by: .seconds(60))
@@ -233,7 +233,7 @@ import Testing
             await fixture.recorded(1)
             #expect(try await fixture.deliveries(of: id.value[0]).map(\.status) == [.held])
             try await fixture.registry.delete(id.value[0], by: WebhookFixture.owner)
-            #expect(try await fixture.deliveries(of: id.value[0]).map(\.reason) == ["webhook_deleted"])
+            #expect(try await fixture.deliveries(of: id.value[0]).map(\.reason) == [.webhookDeleted])
             #expect(fixture.webhooks.metrics.unreadableWebhooks == 0)
         }
     }

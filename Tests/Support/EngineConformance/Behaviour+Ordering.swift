@@ -18,7 +18,7 @@ extension Behaviour {
                 #expect(try await trial.queue.lease(9, wait: .zero).isEmpty, "the retry holds back those behind it")
                 trial.clock.advance(by: .seconds(9))
             }
-            #expect(try await trial.settleNext(.dead(reason: "no")) == [2])
+            #expect(try await trial.settleNext(.dead(reason: .attemptsExhausted)) == [2])
             #expect(try await trial.settleNext(.delivered) == [3])
             try await trial.plan([trial.item(6, "wh", channel: "c6")], from: 5)
             #expect(try await trial.settleNext(.delivered) == [4])
@@ -90,7 +90,7 @@ extension Behaviour {
         Behaviour("a rescheduled older event goes before waiting ones, and not beside one in flight") { trial in
             try await trial.order(.strict)
             try await trial.plan((1...4).map { trial.item(Timetoken($0), "wh") })
-            #expect(try await trial.settleNext(.dead(reason: "no")) == [1])
+            #expect(try await trial.settleNext(.dead(reason: .attemptsExhausted)) == [1])
             let second = try await trial.queue.lease(9, wait: .zero)[0]
             let ids = DeliverySelection.ids(["dlv_1_wh"], in: trial.app)
             #expect(try await trial.queue.replay(ids, isDryRun: false) == 1)
@@ -113,7 +113,7 @@ extension Behaviour {
                     (1...4).map { trial.item(Timetoken($0), name) },
                     from: try await trial.queue.cursor(CursorName("c")))
                 for event in [1, 2] as [Timetoken] {
-                    #expect(try await trial.settleNext(.dead(reason: "no")) == [event])
+                    #expect(try await trial.settleNext(.dead(reason: .attemptsExhausted)) == [event])
                 }
                 let third = try await trial.queue.lease(9, wait: .zero)
                 for event in 1...2 {

@@ -78,7 +78,7 @@ extension Behaviour {
             trial.clock.advance(by: .seconds(10))
             #expect(try await pull().isEmpty)
             let (delivery, attempts) = try #require(try await trial.queue.delivery("dlv_1_sub", in: trial.app))
-            #expect(delivery.status == .dead && delivery.reason == "attempts_exhausted" && delivery.attempts == 3)
+            #expect(delivery.status == .dead && delivery.reason == .attemptsExhausted && delivery.attempts == 3)
             #expect(attempts.map(\.error) == ["ack_deadline", nil, "ack_deadline"])
             #expect(attempts[0].durationMilliseconds == 18_000)
         },
@@ -145,7 +145,7 @@ extension Behaviour {
                 (1...60).flatMap { number in ["wh_a", "wh_b", "wh_c"].map { trial.item(Timetoken(number), $0) } })
             for lease in try await trial.queue.lease(40, wait: .zero) where lease.delivery.subscriber.name == "wh_a" {
                 let verdicts: [DeliveryOutcome.Verdict] = [
-                    .delivered, .dead(reason: "no"), .retry(at: trial.clock.now.adding(.seconds(9))),
+                    .delivered, .dead(reason: .attemptsExhausted), .retry(at: trial.clock.now.adding(.seconds(9))),
                 ]
                 let verdict = verdicts[Int(lease.delivery.event.rawValue % 3)]
                 #expect(try await trial.queue.finish(lease, trial.outcome(verdict)))
@@ -180,7 +180,7 @@ extension Behaviour {
             try await trial.plan((1...4).map { trial.item(Timetoken($0), "wh") })
             let leases = try await trial.queue.lease(3, wait: .zero)
             #expect(try await trial.queue.finish(leases[0], trial.outcome(.delivered)))
-            #expect(try await trial.queue.finish(leases[1], trial.outcome(.dead(reason: "no"))))
+            #expect(try await trial.queue.finish(leases[1], trial.outcome(.dead(reason: .attemptsExhausted))))
             let body = Array("passing".utf8)
             let items = (1...5).map { trial.item(Timetoken($0), "wh", body: $0 == 5 ? body : nil) }
             let first = try await trial.queue.enqueue(items)
@@ -203,7 +203,7 @@ extension Behaviour {
             }()
         ) { trial in
             try await trial.plan((1...6).map { trial.item(Timetoken($0), "wh") })
-            #expect(try await trial.settleNext(.dead(reason: "no")).count == 6)
+            #expect(try await trial.settleNext(.dead(reason: .attemptsExhausted)).count == 6)
             try await trial.queue.set(.paused, of: trial.subscriber("wh"), concurrency: 1)
             let all = DeliverySelection.range(trial.subscriber("wh"), after: 0, before: 9, onlyFailed: true)
             #expect(try await trial.queue.replay(all, isDryRun: false) == 3)
@@ -232,14 +232,14 @@ extension Behaviour {
                 query.subscriber = name
                 query.statuses = [.dead]
                 #expect(try await trial.queue.counts([query], most: 9999)[0] == 1489)
-                #expect(try await trial.queue.list(query).items.first?.reason == "skipped")
+                #expect(try await trial.queue.list(query).items.first?.reason == .skipped)
                 while try await !trial.settleNext(.delivered).isEmpty {}
             }
         },
         Behaviour("only dead items of the subscriber are purged") { trial in
             try await trial.plan((1...3).map { trial.item(Timetoken($0), "wh") })
             let leases = try await trial.queue.lease(2, wait: .zero)
-            #expect(try await trial.queue.finish(leases[0], trial.outcome(.dead(reason: "no"))))
+            #expect(try await trial.queue.finish(leases[0], trial.outcome(.dead(reason: .attemptsExhausted))))
             #expect(try await trial.queue.finish(leases[1], trial.outcome(.delivered)))
             let ids = (1...4).map { "dlv_\($0)_wh" }
             #expect(try await trial.queue.purge(ids, in: AppID("other")) == 0)
@@ -264,7 +264,7 @@ extension Behaviour {
                 }
                 return settled
             }
-            #expect(try await settleAll(.dead(reason: "no")) == count)
+            #expect(try await settleAll(.dead(reason: .attemptsExhausted)) == count)
             var query = DeliveryQuery(app: trial.app, limit: 1000)
             query.subscriber = "wh"
             query.statuses = [.dead]

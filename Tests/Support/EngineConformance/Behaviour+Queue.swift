@@ -121,8 +121,8 @@ extension Behaviour {
             #expect(leases.count == 2)
             let lost = Lease(delivery: leases[1].delivery, fence: leases[1].fence + 1000, body: nil)
             let recorded = try await trial.queue.finish([
-                (leases[0], trial.outcome(.delivered)), (lost, trial.outcome(.dead(reason: "lost"))),
-                (leases[0], trial.outcome(.dead(reason: "twice"))),
+                (leases[0], trial.outcome(.delivered)), (lost, trial.outcome(.dead(reason: .attemptsExhausted))),
+                (leases[0], trial.outcome(.dead(reason: .attemptsExhausted))),
             ])
             #expect(recorded == [true, false, false])
             #expect(try await trial.queue.lease(4, wait: .zero).map(\.delivery.event) == [3])
@@ -193,7 +193,7 @@ extension Behaviour {
             let new = try await trial.queue.lease(2, wait: .zero)
             #expect(new.map(\.delivery.id) == [old[0].delivery.id])
             #expect(new[0].fence > old[0].fence)
-            #expect(try await trial.queue.finish(old[0], trial.outcome(.dead(reason: "late"))) == false)
+            #expect(try await trial.queue.finish(old[0], trial.outcome(.dead(reason: .attemptsExhausted))) == false)
             #expect(try await trial.queue.delivery(old[0].delivery.id, in: trial.app)?.1.isEmpty == true)
             #expect(try await trial.queue.finish(old[1], trial.outcome(.delivered)))
             #expect(try await trial.queue.finish(new[0], trial.outcome(.delivered)))
@@ -226,7 +226,7 @@ extension Behaviour {
             #expect(overflowing == [subscriber: 2])
             let all = try await trial.listAll(DeliveryQuery(app: trial.app, limit: 9))
             #expect(all.map(\.status) == [.dead, .dead, .held, .held, .held])
-            #expect(all[0].reason == "held_too_many")
+            #expect(all[0].reason == .heldTooMany)
         },
         Behaviour(
             "an open subscriber may fall ten times as far behind, pulled or not; the excess is dead",
@@ -247,7 +247,7 @@ extension Behaviour {
                 query.subscriber = name
                 let all = try await trial.listAll(query)
                 #expect(all.map(\.status) == Array(repeating: .dead, count: 5) + Array(repeating: .pending, count: 30))
-                #expect(all[0].reason == "held_too_many")
+                #expect(all[0].reason == .heldTooMany)
                 let ids = DeliverySelection.ids([all[0].id], in: trial.app)
                 #expect(try await trial.queue.replay(ids, isDryRun: false) == 0)
             }
@@ -261,7 +261,7 @@ extension Behaviour {
             #expect(try await trial.queue.finish(lease, trial.outcome(.retry(at: trial.clock.now))))
             #expect(try await trial.queue.lease(9, wait: .zero).isEmpty)
             let all = try await trial.listAll(DeliveryQuery(app: trial.app, limit: 1000))
-            #expect(all.count == 5001 && all.allSatisfy { $0.status == .dead && $0.reason == "webhook_deleted" })
+            #expect(all.count == 5001 && all.allSatisfy { $0.status == .dead && $0.reason == .webhookDeleted })
             let ids = DeliverySelection.ids([lease.delivery.id], in: trial.app)
             #expect(try await trial.queue.replay(ids, isDryRun: false) == 0, "there is nobody to deliver to")
         },
@@ -274,7 +274,9 @@ extension Behaviour {
             let leases = try await trial.queue.lease(5, wait: .zero)
             let later = trial.clock.now.adding(.seconds(3600))
             for (lease, verdict) in zip(
-                leases, [.delivered, .dead(reason: "gone"), .retry(at: later), .delivered] as [DeliveryOutcome.Verdict])
+                leases,
+                [.delivered, .dead(reason: .attemptsExhausted), .retry(at: later), .delivered]
+                    as [DeliveryOutcome.Verdict])
             {
                 #expect(try await trial.queue.finish(lease, trial.outcome(verdict, body: Array("sent".utf8))))
             }
@@ -352,7 +354,7 @@ extension Behaviour {
             #expect(try await trial.queue.finish(first, outcome))
             let held = try await trial.queue.lease(2, wait: .zero)
             try await trial.subject.restart()
-            #expect(try await trial.queue.finish(held[0], trial.outcome(.dead(reason: "old life"))) == false)
+            #expect(try await trial.queue.finish(held[0], trial.outcome(.dead(reason: .attemptsExhausted))) == false)
             let again = try await trial.queue.lease(9, wait: .zero)
             #expect(again.count == 2, "the endpoint's concurrency is remembered")
             let lease = try #require(again.first { $0.delivery.id == first.delivery.id })
@@ -398,7 +400,9 @@ extension Behaviour {
                 $0.delivery.subscriber == trial.subscriber("wh_a")
             }
             for (lease, verdict) in zip(
-                leases, [.delivered, .dead(reason: "no"), .retry(at: trial.clock.now)] as [DeliveryOutcome.Verdict])
+                leases,
+                [.delivered, .dead(reason: .attemptsExhausted), .retry(at: trial.clock.now)]
+                    as [DeliveryOutcome.Verdict])
             {
                 #expect(try await trial.queue.finish(lease, trial.outcome(verdict)))
             }

@@ -6,7 +6,7 @@ public protocol DeliveryQueue: Sendable {
     /// one commit, so a crash neither loses nor duplicates a delivery.
     ///
     /// - Returns: the number of deliveries stored as dead, by subscriber. A new delivery is dead, with the reason
-    ///   `held_too_many`, when its subscriber already has the maximum number of waiting deliveries.
+    ///   ``DeadReason/heldTooMany``, when its subscriber already has the maximum number of waiting deliveries.
     /// - Throws: `.conflict` if the cursor is not at `from`; then nothing is stored.
     @discardableResult
     func plan(
@@ -182,6 +182,22 @@ public struct PlannedDelivery: Sendable {
 /// webhook is enabled again.
 public enum DeliveryStatus: String, Sendable, CaseIterable { case pending, failed, delivered, dead, held }
 
+/// The reason why a delivery is dead. The raw values are stored, and the API returns them.
+public enum DeadReason: String, Sendable, CaseIterable {
+    /// Every attempt failed.
+    case attemptsExhausted = "attempts_exhausted"
+    /// The subscriber already had the maximum number of waiting deliveries.
+    case heldTooMany = "held_too_many"
+    /// The delivery waited longer than deliveries are stored.
+    case heldTooLong = "held_too_long"
+    /// The event had expired or was deleted.
+    case eventNotKept = "event_not_kept"
+    /// The webhook was deleted.
+    case webhookDeleted = "webhook_deleted"
+    /// A request skipped the delivery.
+    case skipped
+}
+
 /// A delivery in the queue, as listings show it.
 public struct Delivery: Sendable {
     /// The delivery id, `dlv_…`, unique in the installation.
@@ -201,14 +217,14 @@ public struct Delivery: Sendable {
     /// The time of the next attempt; nil when no attempt is due.
     public var due: Timetoken?
     /// The reason why the delivery is dead; nil for other statuses.
-    public var reason: String?
+    public var reason: DeadReason?
     /// The time at which the queue stored the delivery; nil in a lease.
     public var created: Timetoken?
 
     /// Creates a delivery with its stored values.
     public init(
         id: String, subscriber: SubscriberID, event: Timetoken, type: String, channel: String, status: DeliveryStatus,
-        attempts: Int, due: Timetoken?, reason: String? = nil, created: Timetoken? = nil
+        attempts: Int, due: Timetoken?, reason: DeadReason? = nil, created: Timetoken? = nil
     ) {
         self.id = id
         self.subscriber = subscriber
@@ -258,7 +274,7 @@ public struct DeliveryOutcome: Sendable {
         case delivered
         /// The time of the next attempt, at most `longestRetry` from now.
         case retry(at: Timetoken)
-        case dead(reason: String)
+        case dead(reason: DeadReason)
     }
 
     /// The longest time until a retry: 30 days.

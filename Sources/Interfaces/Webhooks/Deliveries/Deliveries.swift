@@ -200,7 +200,7 @@ extension Delivery {
         writer.member("status", status.rawValue)
         writer.member("attempts", self.attempts)
         if let due { writer.member("next_attempt_at", due.timestamp) } else { writer.nullMember("next_attempt_at") }
-        if let reason { writer.member("reason", reason) } else { writer.nullMember("reason") }
+        if let reason { writer.member("reason", reason.rawValue) } else { writer.nullMember("reason") }
         if let created { writer.member("created_at", created.timestamp) }
         if let attempts {
             writer.key("attempt_log")

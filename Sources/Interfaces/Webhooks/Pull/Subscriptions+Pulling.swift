@@ -195,8 +195,8 @@ extension Subscriptions {
             }
             guard let envelope else {
                 let attempt = DeliveryAttempt(
-                    at: now, status: nil, error: DeliveryState.eventGone, durationMilliseconds: 0)
-                let outcome = DeliveryOutcome(.dead(reason: DeliveryState.eventGone), attempt: attempt)
+                    at: now, status: nil, error: DeadReason.eventNotKept.rawValue, durationMilliseconds: 0)
+                let outcome = DeliveryOutcome(.dead(reason: .eventNotKept), attempt: attempt)
                 _ = try await queue.finish(lease, outcome)
                 continue
             }

@@ -1,3 +1,4 @@
+import ChatModel
 import HTTPClient
 
 /// Decides the next state of a delivery after an attempt. Performs no I/O.
@@ -12,7 +13,7 @@ struct DeliveryState {
     enum Next: Sendable, Equatable {
         case delivered
         case retry(after: Duration)
-        case dead(reason: String)
+        case dead(reason: DeadReason)
     }
 
     struct Decision: Sendable, Equatable {
@@ -37,14 +38,6 @@ struct DeliveryState {
         /// The attempt failed on the gateway's side, so the state of the receiver is unknown.
         case unknown
     }
-
-    /// The stored reason of a delivery that became dead after its last attempt. Only the queue uses the further reasons
-    /// `held_too_many`, `held_too_long` and `skipped`.
-    static let exhausted = "attempts_exhausted"
-    /// The stored reason of a delivery that became dead because its event is no longer stored.
-    static let eventGone = "event_not_kept"
-    /// The stored reason of a delivery that became dead because its webhook was deleted.
-    static let webhookDeleted = "webhook_deleted"
 
     let table: RetryTable
     /// The number of attempts made so far.
@@ -93,7 +86,7 @@ struct DeliveryState {
     /// The next attempt is never earlier than the schedule, even if the receiver requests an earlier retry.
     private func next(_ retryAfter: Duration?, _ draw: Double) -> Next {
         guard let delay = table.delay(afterAttempt: attempts, draw: draw) else {
-            return .dead(reason: Self.exhausted)
+            return .dead(reason: .attemptsExhausted)
         }
         return .retry(after: max(delay, min(retryAfter ?? .zero, RetryTable.longestRetryAfter)))
     }

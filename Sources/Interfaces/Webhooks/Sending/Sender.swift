@@ -196,7 +196,7 @@ final class Sender: Sendable {
         // A content that was not stored belongs to a delivery that was deleted after its lookup.
         for lease in leases where stored[lease.fence] == nil {
             do throws(ChatError) {
-                try await markDead(lease, DeliveryState.eventGone)
+                try await markDead(lease, .eventNotKept)
             } catch {
                 // The lease ends, and the delivery is looked up again.
                 logger.warning(
@@ -299,7 +299,7 @@ final class Sender: Sendable {
             switch error.code {
             case .notFound:
                 try await queue.set(.closed, of: subscriber, concurrency: 1)
-                for lease in attempt { try await markDead(lease, DeliveryState.webhookDeleted) }
+                for lease in attempt { try await markDead(lease, .webhookDeleted) }
             case .conflict: try await registry.hold(subscriber)
             default: throw error
             }
@@ -327,7 +327,7 @@ final class Sender: Sendable {
         if let event {
             return PreparedDelivery(lease: lease, body: event.envelope.bytes, trace: event.draft.trace?.stored)
         }
-        try await markDead(lease, DeliveryState.eventGone)
+        try await markDead(lease, .eventNotKept)
         return nil
     }
 
@@ -338,14 +338,14 @@ final class Sender: Sendable {
     }
 
     /// Marks a delivery as dead that cannot be sent.
-    private func markDead(_ lease: Lease, _ reason: String) async throws(ChatError) {
+    private func markDead(_ lease: Lease, _ reason: DeadReason) async throws(ChatError) {
         counters.addDead()
         let attempt = DeliveryAttempt(
             at: service.clock.now, status: nil, error: "cancelled", durationMilliseconds: 0, isManual: lease.isManual)
         _ = try await queue.finish(lease, DeliveryOutcome(.dead(reason: reason), attempt: attempt))
         logger.warning(
             "delivery became dead and is not attempted again",
-            metadata: ["delivery": "\(lease.delivery.id)", "reason": "\(reason)"])
+            metadata: ["delivery": "\(lease.delivery.id)", "reason": "\(reason.rawValue)"])
     }
 }
 

@@ -83,7 +83,7 @@ extension Statement {
             type: try names.type(integer(9)), channel: text(10), status: status, attempts: Int(integer(6)),
             due: (status == .pending || status == .failed) && integer(8) != Writer.inLine
                 ? Timetoken(UInt64(integer(8))) : nil,
-            reason: optionalText(11), created: Timetoken(UInt64(integer(12))))
+            reason: optionalText(11).flatMap { DeadReason(rawValue: $0) }, created: Timetoken(UInt64(integer(12))))
     }
 
     private var deliveryStatus: DeliveryStatus {

@@ -121,9 +121,9 @@ extension Writer {
         var outcome = outcome
         if case .retry(let due) = outcome.verdict {
             if lane?.state == .closed {
-                outcome.verdict = .dead(reason: Self.closedReason)
+                outcome.verdict = .dead(reason: .webhookDeleted)
             } else if let most = lane?.settings.attempts, history.tries + 1 >= most {
-                outcome.verdict = .dead(reason: Self.exhaustedReason)
+                outcome.verdict = .dead(reason: .attemptsExhausted)
             } else {
                 outcome.verdict = .retry(at: min(due, now.adding(DeliveryOutcome.longestRetry)))
             }
@@ -154,7 +154,7 @@ extension Writer {
         case .inLine: finish.bind(Self.inLine, at: 4)
         }
         finish.bind(Int64(now.rawValue), at: 5)
-        finish.bind(outcome.reason, at: 6)
+        finish.bind(outcome.reason?.rawValue, at: 6)
         finish.bind(row, at: 7)
         if let body = outcome.body { finish.bind(body, at: 8) } else { finish.bindNull(at: 8) }
         finish.bind(outcome.due == nil ? nil : chain?.number, at: 9)
@@ -207,7 +207,7 @@ extension DeliveryOutcome {
         if case .retry(let due) = verdict { due } else { nil }
     }
 
-    fileprivate var reason: String? {
+    fileprivate var reason: DeadReason? {
         if case .dead(let reason) = verdict { reason } else { nil }
     }
 }

@@ -26,7 +26,7 @@ extension Writer {
             let place = try refusal == nil ? place(of: item, number, lane) : Place()
             guard try insert(item, number, place, deadBecause: refusal) else { continue }
             if let refusal {
-                if refusal == Self.crowdedReason { overflowing[item.subscriber, default: 0] += 1 }
+                if refusal == .heldTooMany { overflowing[item.subscriber, default: 0] += 1 }
                 continue
             }
             added[number, default: 0] += 1
@@ -55,10 +55,10 @@ extension Writer {
     }
 
     /// Returns the reason why a new delivery of this subscriber is stored as dead; nil when it is stored as waiting.
-    private func refusal(_ lane: DeliveryScheduler.LaneSnapshot?, added: Int) -> String? {
+    private func refusal(_ lane: DeliveryScheduler.LaneSnapshot?, added: Int) -> DeadReason? {
         guard let lane else { return nil }
-        if lane.state == .closed { return Self.closedReason }
-        return lane.unfinished + added < mostWaiting(lane) ? nil : Self.crowdedReason
+        if lane.state == .closed { return .webhookDeleted }
+        return lane.unfinished + added < mostWaiting(lane) ? nil : .heldTooMany
     }
 
     /// Returns the maximum number of waiting deliveries of a subscriber. The limit of an open subscriber is ten times
@@ -67,10 +67,6 @@ extension Writer {
     func mostWaiting(_ lane: DeliveryScheduler.LaneSnapshot) -> Int {
         engineState.limits.deliveriesHeld * (lane.state == .open ? 10 : 1)
     }
-
-    static let closedReason = "webhook_deleted"
-    private static let crowdedReason = "held_too_many"
-    static let exhaustedReason = "attempts_exhausted"
 
     /// The position of a new delivery in the subscriber's queue.
     struct Place {
@@ -95,7 +91,7 @@ extension Writer {
     ///
     /// - Returns: false when the delivery already exists.
     func insert(
-        _ item: PlannedDelivery, _ number: Int64, _ place: Place, deadBecause reason: String? = nil
+        _ item: PlannedDelivery, _ number: Int64, _ place: Place, deadBecause reason: DeadReason? = nil
     ) throws(SQLiteFailure) -> Bool {
         let insert = statements.deliveries.insert
         insert.bind(Int64(item.event.rawValue), at: 1)
@@ -106,7 +102,7 @@ extension Writer {
         insert.bind((reason == nil ? StoredState.waiting : .dead).rawValue, at: 6)
         insert.bind(place.chain != nil && place.isInLine ? Self.inLine : Int64(now.rawValue), at: 7)
         insert.bind(Int64(now.rawValue), at: 8)
-        insert.bind(reason, at: 9)
+        insert.bind(reason?.rawValue, at: 9)
         insert.bind(place.chain?.number, at: 11)
         insert.bind(place.isManual ? 1 : 0, at: 12)
         guard let body = item.body else {
@@ -163,7 +159,7 @@ extension Writer {
     func markDead(_ number: Int64, scheduler: DeliveryScheduler) throws(SQLiteFailure) -> Bool {
         let bury = statements.deliveries.markDead
         bury.bind(number, at: 1)
-        bury.bind(Self.closedReason, at: 2)
+        bury.bind(DeadReason.webhookDeleted.rawValue, at: 2)
         bury.bind(Int64(now.rawValue), at: 3)
         try bury.run()
         let isMoreLeft = database.changes == Self.turnRows

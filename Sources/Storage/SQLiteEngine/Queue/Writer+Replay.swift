@@ -94,7 +94,7 @@ extension Writer {
         let events = try statements.deliveries.walk.events(
             DeliveryScan.Part(subscriber: number, state: .waiting), after: after, before: event + 1, .oldestFirst,
             limit: Self.turnRows)
-        let count = try abandon(events, of: number, because: "skipped", scheduler)
+        let count = try abandon(events, of: number, because: .skipped, scheduler)
         return (count, events.count == Self.turnRows ? events.last : nil)
     }
 
@@ -112,13 +112,13 @@ extension Writer {
             return true
         }
         guard !events.isEmpty else { return false }
-        return try abandon(events, of: number, because: "held_too_long", scheduler) == Self.turnRows
+        return try abandon(events, of: number, because: .heldTooLong, scheduler) == Self.turnRows
     }
 
     /// Marks waiting deliveries as dead, except those that are being attempted. Makes the deliveries due that have
     /// waited for the marked deliveries. Returns the number of deliveries that were marked.
     private func abandon(
-        _ events: [UInt64], of number: Int64, because reason: String, _ scheduler: DeliveryScheduler
+        _ events: [UInt64], of number: Int64, because reason: DeadReason, _ scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> Int {
         let ordering = scheduler.snapshot(of: number)?.settings.ordering ?? .none
         var chains: Set<Chain> = []
@@ -128,7 +128,7 @@ extension Writer {
             let giveUp = statements.deliveries.abandon
             giveUp.bind(Int64(row.key.event), at: 1)
             giveUp.bind(number, at: 2)
-            giveUp.bind(reason, at: 3)
+            giveUp.bind(reason.rawValue, at: 3)
             giveUp.bind(Int64(now.rawValue), at: 4)
             try giveUp.run()
             count += 1

@@ -115,7 +115,7 @@ struct HousekeepingStatements {
             """)
         markClosedDead = try prepare(
             """
-            UPDATE delivery SET state=2, reason='\(Writer.closedReason)', touched=?1, chain=NULL WHERE (tt, ep) IN
+            UPDATE delivery SET state=2, reason='\(DeadReason.webhookDeleted.rawValue)', touched=?1, chain=NULL WHERE (tt, ep) IN
             (SELECT tt, ep FROM delivery INDEXED BY delivery_due
             WHERE state = 0 AND ep IN (SELECT id FROM subscriber WHERE state = 2) LIMIT \(rows))
             """)
