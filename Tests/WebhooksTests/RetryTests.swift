@@ -41,8 +41,7 @@ import Testing
     private func decide(
         _ happening: DeliveryState.AttemptEvent, attempts: Int = 0
     ) -> DeliveryState.Decision {
-        var state = DeliveryState(attempts: attempts, table: .standard)
-        return state.record(happening, draw: 0.5)
+        DeliveryState.decision(after: happening, attempt: attempts + 1, table: .standard, draw: 0.5)
     }
 
     @Test("of a status is", arguments: [200, 201, 204, 299]) func success(status: Int) {

@@ -160,8 +160,9 @@ public struct Deliveries: Sendable {
             answered = unsent
         }
         // The retry table has no delays, because a test is not repeated.
-        var state = DeliveryState(attempts: 0, table: RetryTable(delays: [], spread: 0))
-        let decision = state.record(DeliveryState.AttemptEvent(answered.result, now: start), draw: 0)
+        let decision = DeliveryState.decision(
+            after: DeliveryState.AttemptEvent(answered.result, now: start), attempt: 1,
+            table: RetryTable(delays: [], spread: 0), draw: 0)
         // The receiver works, so waiting deliveries are sent without a test attempt of the circuit breaker.
         if decision.errorClass == nil { await registry.resetCircuit(of: webhook.subscriber) }
         return DeliveryAttempt(

@@ -81,6 +81,7 @@ struct AttemptRecorder: Sendable {
             return
         }
         for (attempt, ended) in zip(made, ended) {
+            // The webhook may have been changed or deleted during the commit, so it is looked up again.
             if let runtime = runtime(for: attempt) { await follow(attempt, ended, runtime, now) }
             for one in ended { registry.options.observe?(one.lease.delivery, one.decision) }
         }
@@ -103,8 +104,8 @@ struct AttemptRecorder: Sendable {
         var details: JSONText?
         return completed.sent.map { sent in
             let lease = sent.lease
-            var state = DeliveryState(attempts: lease.delivery.attempts, table: table)
-            let decision = state.record(event, draw: registry.options.draw())
+            let decision = DeliveryState.decision(
+                after: event, attempt: lease.delivery.attempts + 1, table: table, draw: registry.options.draw())
             if details == nil { details = DeliveryAttempt.details(completed, decision.errorClass) }
             let attempt = DeliveryAttempt(
                 completed.result, at: completed.start, error: decision.errorClass, isManual: lease.isManual,

@@ -1,8 +1,8 @@
 import ChatModel
 import HTTPClient
 
-/// Decides the next state of a delivery after an attempt. Performs no I/O.
-struct DeliveryState {
+/// The decision about the next state of a delivery after an attempt. Performs no I/O.
+enum DeliveryState {
     enum AttemptEvent: Sendable {
         /// The header of the response arrived in time, even if the body failed.
         case answered(status: Int, retryAfter: Duration?)
@@ -39,39 +39,40 @@ struct DeliveryState {
         case unknown
     }
 
-    let table: RetryTable
-    /// The number of attempts made so far.
-    private(set) var attempts: Int
-
-    init(attempts: Int, table: RetryTable) {
-        self.attempts = attempts
-        self.table = table
-    }
-
-    /// Records an attempt and decides the next state.
+    /// Decides the next state after an attempt.
     ///
-    /// - Parameter draw: a random number in 0..<1, which varies the time of the next attempt. Evaluated only if there
-    ///   is a next attempt.
-    mutating func record(_ event: AttemptEvent, draw: @autoclosure () -> Double) -> Decision {
-        attempts += 1
+    /// - Parameters:
+    ///   - number: the number of the attempt, from 1.
+    ///   - table: the schedule of retries.
+    ///   - draw: a random number in 0..<1, which varies the time of the next attempt. Evaluated only if the attempt
+    ///     failed.
+    static func decision(
+        after event: AttemptEvent, attempt number: Int, table: RetryTable, draw: @autoclosure () -> Double
+    ) -> Decision {
+        func next(_ retryAfter: Duration?) -> Next {
+            guard let delay = table.delay(afterAttempt: number, draw: draw()) else {
+                return .dead(reason: .attemptsExhausted)
+            }
+            // The next attempt is never earlier than the schedule, even if the receiver requests an earlier retry.
+            return .retry(after: max(delay, min(retryAfter ?? .zero, RetryTable.longestRetryAfter)))
+        }
         switch event {
         case .answered(200..<300, _):
             return Decision(next: .delivered, errorClass: nil)
         case .answered(410, _):
             // The delivery waits while the webhook is disabled, and is sent again when its owner enables the webhook.
-            return Decision(
-                next: next(nil, draw()), errorClass: "http_status", disablesWebhook: true)
+            return Decision(next: next(nil), errorClass: "http_status", disablesWebhook: true)
         case .answered(300..<400, let retryAfter):
             return Decision(
-                next: next(retryAfter, draw()), errorClass: "redirect", receiver: .absent(retryAfter: retryAfter))
+                next: next(retryAfter), errorClass: "redirect", receiver: .absent(retryAfter: retryAfter))
         case .answered(let status, let retryAfter):
             return Decision(
-                next: next(retryAfter, draw()), errorClass: "http_status",
+                next: next(retryAfter), errorClass: "http_status",
                 isSlow: [429, 502, 503, 504].contains(status),
-                receiver: Self.isAbsence(status) ? .absent(retryAfter: retryAfter) : .present)
+                receiver: isAbsence(status) ? .absent(retryAfter: retryAfter) : .present)
         case .failed(let reason):
             return Decision(
-                next: next(nil, draw()), errorClass: reason.rawValue,
+                next: next(nil), errorClass: reason.rawValue,
                 isSlow: reason == .timeout || reason == .connectTimeout,
                 receiver: reason.isOurs ? .unknown : .absent(retryAfter: nil))
         }
@@ -81,14 +82,6 @@ struct DeliveryState {
     /// Other 4xx statuses may depend on the content of the post.
     private static func isAbsence(_ status: Int) -> Bool {
         status >= 500 || [401, 403, 404, 405, 407, 429].contains(status)
-    }
-
-    /// The next attempt is never earlier than the schedule, even if the receiver requests an earlier retry.
-    private func next(_ retryAfter: Duration?, _ draw: Double) -> Next {
-        guard let delay = table.delay(afterAttempt: attempts, draw: draw) else {
-            return .dead(reason: .attemptsExhausted)
-        }
-        return .retry(after: max(delay, min(retryAfter ?? .zero, RetryTable.longestRetryAfter)))
     }
 }
 
