@@ -10,7 +10,7 @@ final class PreparedDelivery: Sendable {
     let body: [UInt8]
     /// The composed content; nil when it could not be composed.
     let content: PostContent?
-    /// The event's trace context; nil when it is unknown or already part of the body.
+    /// The event's trace context; nil when it is unknown, or already part of the body or of the content.
     let trace: String?
 
     init(lease: Lease, body: [UInt8], content: PostContent? = nil, trace: String? = nil) {
@@ -18,6 +18,11 @@ final class PreparedDelivery: Sendable {
         self.lease = lease
         self.body = body
         self.content = content
+    }
+
+    /// Returns the same delivery with its composed content.
+    func with(_ content: PostContent) -> PreparedDelivery {
+        PreparedDelivery(lease: lease, body: body, content: content)
     }
 
     /// The bytes to store, so that a retry sends the same bytes even if the event is deleted or the webhook is changed.

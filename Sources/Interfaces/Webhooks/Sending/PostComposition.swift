@@ -7,7 +7,8 @@ import ChatModel
 /// order, and the circuit breaker would count them as one.
 struct PostComposition {
     let plan: PostPlan
-    private(set) var composed: [(sent: PreparedDelivery, content: PostContent)] = []
+    /// The deliveries of the post, each with its content.
+    private(set) var composed: [PreparedDelivery] = []
     /// The deliveries that cannot be converted to the webhook's format, each with the reason.
     private(set) var failed: [(sent: PreparedDelivery, detail: String)] = []
     private(set) var bytes = 0
@@ -20,9 +21,9 @@ struct PostComposition {
         // For an ordered webhook, a delivery that cannot be sent makes the deliveries after it wait.
         if keepsOrder, !failed.isEmpty { return false }
         do throws(FormatError) {
-            let (sent, content) = try plan.compose(one)
+            let content = try plan.content(of: one)
             guard composed.isEmpty || hasPlace(for: content) else { return false }
-            composed.append((sent, content))
+            composed.append(one.with(content))
             bytes += content.body.count + 1
         } catch {
             if keepsOrder, !composed.isEmpty { return false }
@@ -38,10 +39,9 @@ struct PostComposition {
     ///   have been stored and is missing here, the delivery is removed.
     mutating func replaceContents(with stored: [UInt64: [UInt8]]) {
         composed = composed.compactMap { one in
-            guard one.sent.bytesToStore != nil else { return one }
-            let lease = one.sent.lease
-            guard let bytes = stored[lease.fence], let content = PostContent(stored: bytes) else { return nil }
-            return (PreparedDelivery(lease: lease, body: bytes, content: content, trace: one.sent.trace), content)
+            guard one.bytesToStore != nil else { return one }
+            guard let bytes = stored[one.lease.fence], let content = PostContent(stored: bytes) else { return nil }
+            return PreparedDelivery(lease: one.lease, body: bytes, content: content)
         }
     }
 
@@ -51,14 +51,5 @@ struct PostComposition {
         // attempt sent in another format keeps that format.
         return content.contentType == first.contentType && content.headers.isEmpty && first.headers.isEmpty
             && bytes + content.body.count <= plan.webhook.settings.batch?.bytes ?? .max
-    }
-}
-
-extension PostPlan {
-    /// Composes the content of a delivery.
-    func compose(_ one: PreparedDelivery) throws(FormatError) -> (sent: PreparedDelivery, content: PostContent) {
-        var content = try content(of: one)
-        if content.trace == nil { content.trace = one.trace }
-        return (PreparedDelivery(lease: one.lease, body: one.body, content: content), content)
     }
 }

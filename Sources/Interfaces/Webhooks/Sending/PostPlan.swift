@@ -54,18 +54,22 @@ final class PostPlan: Sendable {
 
     /// The content of a post about one event. A content that was sent once is sent unchanged, even if the webhook's
     /// settings have changed.
-    func content(of sent: PreparedDelivery) throws(FormatError) -> PostContent {
-        guard PostContent.isEnvelope(sent.body) else {
-            guard let content = PostContent(stored: sent.body) else {
+    func content(of one: PreparedDelivery) throws(FormatError) -> PostContent {
+        var content = try untracedContent(of: one)
+        if content.trace == nil { content.trace = one.trace }
+        return content
+    }
+
+    private func untracedContent(of one: PreparedDelivery) throws(FormatError) -> PostContent {
+        guard PostContent.isEnvelope(one.body) else {
+            guard let content = PostContent(stored: one.body) else {
                 throw FormatError("the stored delivery is damaged")
             }
             return content
         }
-        guard let format else {
-            throw FormatError("the format '\(webhook.settings.format)' is not available on this gateway")
-        }
-        let trace = sent.trace.flatMap { TraceContext(stored: $0) }
-        return try format.content(of: sent.body, trace: trace, for: subscriber)
+        guard let format else { throw FormatError("the format '\(webhook.settings.format)' is not available here") }
+        let trace = one.trace.flatMap { TraceContext(stored: $0) }
+        return try format.content(of: one.body, trace: trace, for: subscriber)
     }
 
     /// Makes the signed request of a post.

@@ -44,8 +44,8 @@ struct PostRun {
             return add(composition)
         }
         do throws(FormatError) {
-            let (sent, content) = try plan.compose(one)
-            post([sent], content, plan)
+            let content = try plan.content(of: one)
+            post([one.with(content)], content, plan)
         } catch {
             fail([one], error.text, plan)
         }
@@ -55,11 +55,12 @@ struct PostRun {
     mutating func add(_ composition: PostComposition) {
         for (sent, detail) in composition.failed { fail([sent], detail, composition.plan) }
         let (composed, plan) = (composition.composed, composition.plan)
+        let contents = composed.compactMap(\.content)
         // A single event that was stored in binary mode, before the webhook had batches, is not put into an array.
-        if composed.count == 1, let (sent, content) = composed.first, !plan.isArray || !content.headers.isEmpty {
-            post([sent], content, plan)
+        if contents.count == 1, let content = contents.first, !plan.isArray || !content.headers.isEmpty {
+            post(composed, content, plan)
         } else if !composed.isEmpty {
-            post(composed.map(\.sent), PostContent(batch: composed.map(\.content)), plan)
+            post(composed, PostContent(batch: contents), plan)
         }
     }
 

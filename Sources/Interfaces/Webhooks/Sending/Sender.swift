@@ -178,12 +178,12 @@ final class Sender: Sendable {
     /// Stores contents before they are sent for the first time. The next attempt must send the same bytes, but included
     /// objects may have changed by then, and the result of this attempt may never be known.
     private func storeContents(of post: inout PostComposition) async {
-        let new = post.composed.filter { $0.sent.bytesToStore != nil }
+        let new = post.composed.compactMap { one in one.bytesToStore.map { (lease: one.lease, body: $0) } }
         guard !new.isEmpty else { return }
-        let leases = new.map(\.sent.lease)
+        let leases = new.map(\.lease)
         var stored: [UInt64: [UInt8]] = [:]
         do throws(ChatError) {
-            let found = try await queue.keep(new.map { (lease: $0.sent.lease, body: $0.content.stored) })
+            let found = try await queue.keep(new)
             for (lease, bytes) in zip(leases, found) { stored[lease.fence] = bytes }
         } catch {
             logger.warning(
