@@ -201,11 +201,11 @@ import Testing
         ])
     func batch(format: BuiltInFormat, contentType: String) throws {
         let webhook = Self.webhook(format)
-        var batch = PostRun(at: WebhookFixture.start)
-        batch.add((0..<3).map { Self.trial($0, webhook) }, to: webhook)
-        let request = try #require(batch.requests.first)
-        #expect(batch.requests.count == 1)
-        #expect(batch.sent.map(\.deliveries.count) == [3])
+        var run = PostRun(at: WebhookFixture.start)
+        run.add((0..<3).map { Self.trial($0, webhook) }, to: webhook)
+        let request = try #require(run.requests.first)
+        #expect(run.requests.count == 1)
+        #expect(run.posts.map(\.deliveries.count) == [3])
         #expect(request.headers.first { $0.name == "content-type" }?.value == contentType)
         #expect(try JSONDocument(request.body).root.count == 3)
         var again = PostRun(at: WebhookFixture.start.adding(.seconds(60)))
@@ -218,9 +218,9 @@ import Testing
     @Test("ends a batch before it gets too long, and before a delivery that was sent in another form")
     func split() throws {
         let webhook = Self.webhook(.envelope, bytes: 400)
-        var batch = PostRun(at: WebhookFixture.start)
-        #expect(batch.add((0..<5).map { Self.trial($0, webhook) }, to: webhook) == 2)
-        #expect(batch.sent.map(\.deliveries.count) == [2])
+        var run = PostRun(at: WebhookFixture.start)
+        #expect(run.add((0..<5).map { Self.trial($0, webhook) }, to: webhook) == 2)
+        #expect(run.posts.map(\.deliveries.count) == [2])
         var mixed = (0..<3).map { Self.trial($0, webhook) }
         let earlier = PostContent(contentType: PostContent.cloudEvent, body: Array("{}".utf8))
         mixed[1] = PreparedDelivery(lease: mixed[1].lease, body: earlier.stored)
@@ -239,10 +239,10 @@ import Testing
         var mixed = (0..<2).map { Self.trial($0, webhook) }
         let earlier = PostContent(headers: [HeaderField("ce-id", "1")], body: Array("{}".utf8))
         mixed[0] = PreparedDelivery(lease: mixed[0].lease, body: earlier.stored)
-        var batch = PostRun(at: WebhookFixture.start)
-        #expect(batch.add(mixed, to: webhook) == 1)
-        #expect(batch.requests.first?.headers.first { $0.name == "ce-id" }?.value == "1")
-        #expect(batch.requests.first?.body == Array("{}".utf8))
+        var run = PostRun(at: WebhookFixture.start)
+        #expect(run.add(mixed, to: webhook) == 1)
+        #expect(run.requests.first?.headers.first { $0.name == "ce-id" }?.value == "1")
+        #expect(run.requests.first?.body == Array("{}".utf8))
     }
 
     @Test("keeps events from overtaking one that it cannot represent", arguments: [true, false])
@@ -251,10 +251,10 @@ import Testing
         webhook.settings.template = try WebhookTemplate(JSONText(trusted: Array(#"{"x":{"$":"event/data/x"}}"#.utf8)))
         webhook.settings.ordering = isOrdered ? .perChannel : .none
         let events = [#"{"x":1}"#, "{}", #"{"x":3}"#].enumerated().map { Self.trial(Int64($0), webhook, $1) }
-        var batch = PostRun(at: WebhookFixture.start)
-        #expect(batch.add(events, to: webhook) == (isOrdered ? 1 : 3))
-        #expect(batch.sent.map(\.deliveries.count) == [isOrdered ? 1 : 2])
-        #expect(batch.unsent.count == (isOrdered ? 0 : 1))
+        var run = PostRun(at: WebhookFixture.start)
+        #expect(run.add(events, to: webhook) == (isOrdered ? 1 : 3))
+        #expect(run.posts.map(\.deliveries.count) == [isOrdered ? 1 : 2])
+        #expect(run.unsent.count == (isOrdered ? 0 : 1))
         var rest = PostRun(at: WebhookFixture.start)
         #expect(rest.add(Array(events[1...]), to: webhook) == (isOrdered ? 1 : 2))
         #expect(rest.unsent.count == 1)

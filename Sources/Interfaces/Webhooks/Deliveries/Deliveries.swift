@@ -147,14 +147,14 @@ public struct Deliveries: Sendable {
             draft: EventDraft(
                 channel: ChannelID(ChannelID.systemName, in: caller.app), type: "webhook.test", retention: .passing,
                 data: data))
-        let batch = try await registry.preview(of: event, for: webhook, at: start)
+        let run = try await registry.preview(of: event, for: webhook, at: start)
         let answered: CompletedAttempt
-        if let request = batch.requests.first, let sent = batch.sent.first {
+        if let request = run.requests.first, let post = run.posts.first {
             answered = CompletedAttempt(
-                sent: sent.deliveries, sent.plan, start: start, requestHeaders: request.headers,
+                deliveries: post.deliveries, post.plan, start: start, requestHeaders: request.headers,
                 result: await tokens.send(request, to: webhook))
         } else {
-            guard let unsent = batch.unsent.first else {
+            guard let unsent = run.unsent.first else {
                 throw ChatError(.unavailable, "the test event could not be prepared; try again")
             }
             answered = unsent

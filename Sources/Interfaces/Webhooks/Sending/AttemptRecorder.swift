@@ -47,7 +47,7 @@ struct AttemptRecorder: Sendable {
     /// Shortens the leases of attempts that were not made because the gateway lacked resources, so that they are soon
     /// repeated. The failure says nothing about the receivers.
     private func rest(_ short: [CompletedAttempt]) async {
-        let leases = short.flatMap { $0.sent.map(\.lease) }
+        let leases = short.flatMap { $0.deliveries.map(\.lease) }
         logger.warning(
             "not enough memory or file descriptors to send to webhooks; trying again",
             metadata: ["count": "\(leases.count)", "detail": "\(short[0].result.failure?.detail ?? "-")"])
@@ -102,8 +102,8 @@ struct AttemptRecorder: Sendable {
         let event = DeliveryState.AttemptEvent(completed.result, now: now)
         let table = completed.plan.retries ?? table
         var details: JSONText?
-        return completed.sent.map { sent in
-            let lease = sent.lease
+        return completed.deliveries.map { prepared in
+            let lease = prepared.lease
             let decision = DeliveryState.decision(
                 after: event, attempt: lease.delivery.attempts + 1, table: table, draw: registry.options.draw())
             if details == nil { details = DeliveryAttempt.details(completed, decision.errorClass) }
@@ -114,9 +114,9 @@ struct AttemptRecorder: Sendable {
                 switch decision.next {
                 case .delivered: DeliveryOutcome(.delivered, attempt: attempt)
                 case .retry(let delay):
-                    DeliveryOutcome(.retry(at: now.adding(delay)), attempt: attempt, body: sent.bytesToStore)
+                    DeliveryOutcome(.retry(at: now.adding(delay)), attempt: attempt, body: prepared.bytesToStore)
                 case .dead(let reason):
-                    DeliveryOutcome(.dead(reason: reason), attempt: attempt, body: sent.bytesToStore)
+                    DeliveryOutcome(.dead(reason: reason), attempt: attempt, body: prepared.bytesToStore)
                 }
             return DeliveryDecision(lease, decision, outcome)
         }

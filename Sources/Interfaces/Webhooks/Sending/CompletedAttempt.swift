@@ -34,7 +34,7 @@ final class PreparedDelivery: Sendable {
 final class CompletedAttempt: Sendable {
     /// The deliveries of the attempt: one delivery, or the deliveries of a batch. All deliveries are for the same
     /// webhook.
-    let sent: [PreparedDelivery]
+    let deliveries: [PreparedDelivery]
     let plan: PostPlan
     let start: Timetoken
     /// The header fields of the request.
@@ -42,10 +42,10 @@ final class CompletedAttempt: Sendable {
     let result: OutboundResult
 
     init(
-        sent: [PreparedDelivery], _ plan: PostPlan, start: Timetoken, requestHeaders: [OutboundRequest.Field],
+        deliveries: [PreparedDelivery], _ plan: PostPlan, start: Timetoken, requestHeaders: [OutboundRequest.Field],
         result: OutboundResult
     ) {
-        self.sent = sent
+        self.deliveries = deliveries
         self.plan = plan
         self.start = start
         self.requestHeaders = requestHeaders
@@ -64,12 +64,12 @@ extension Span {
     /// The trace span of an attempt, in the trace of its event. An attempt with several events belongs to the trace of
     /// the first event, with links to the others. Nil when the first event's trace is not recorded.
     init?(_ answered: CompletedAttempt, _ errorClass: String?) {
-        let contexts = answered.sent.compactMap(\.context)
+        let contexts = answered.deliveries.compactMap(\.context)
         guard let parent = contexts.first, parent.isSampled,
             let field = answered.requestHeaders.first(where: { $0.name == "traceparent" }),
             let own = TraceContext(traceparent: field.value, state: parent.state)
         else { return nil }
-        let lease = answered.sent[0].lease
+        let lease = answered.deliveries[0].lease
         self.init(
             "webhook attempt", .client, at: own, in: parent.spanID, from: answered.start,
             to: answered.start.adding(answered.result.timings.total))

@@ -48,7 +48,7 @@ extension DeliveryAttempt {
             if let sentence = result.failure?.sentence { writer.member("cause", sentence) }
             print(answered.requestHeaders, to: &writer)
             print(result.headers, to: &writer)
-            if answered.sent.count > 1 { writer.member("batch", answered.sent.count) }
+            if answered.deliveries.count > 1 { writer.member("batch", answered.deliveries.count) }
             writer.endObject()
         }
     }

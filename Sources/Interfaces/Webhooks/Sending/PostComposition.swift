@@ -10,7 +10,7 @@ struct PostComposition {
     /// The deliveries of the post, each with its content.
     private(set) var composed: [PreparedDelivery] = []
     /// The deliveries that cannot be converted to the webhook's format, each with the reason.
-    private(set) var failed: [(sent: PreparedDelivery, detail: String)] = []
+    private(set) var failed: [(delivery: PreparedDelivery, detail: String)] = []
     private(set) var bytes = 0
 
     init(_ plan: PostPlan) { self.plan = plan }

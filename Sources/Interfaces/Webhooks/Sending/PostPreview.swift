@@ -73,9 +73,9 @@ extension WebhookRegistry {
         try requireReach(of: webhook.settings, by: caller)
         try caller.require(channel: event.channel.name)
         try caller.require(type: event.type)
-        let batch = try await preview(of: event, for: webhook, at: service.clock.now)
-        guard let request = batch.requests.first else {
-            let detail = batch.unsent.first?.result.failure?.detail ?? "no request was composed"
+        let run = try await preview(of: event, for: webhook, at: service.clock.now)
+        guard let request = run.requests.first else {
+            let detail = run.unsent.first?.result.failure?.detail ?? "there is nothing to send"
             throw ChatError(.invalid, "the event cannot be sent: \(detail)", slug: "not_composed")
         }
         var headers = request.headers.map { HeaderField($0.name, PostPreview.shown($0.value, of: $0.name)) }

@@ -23,7 +23,7 @@ struct PostRun {
     let start: Timetoken
     private(set) var requests: [OutboundRequest] = []
     /// The posts to send. Each post has the same index as its request in `requests`.
-    private(set) var sent: [Post] = []
+    private(set) var posts: [Post] = []
     /// The attempts that failed before a request was made.
     private(set) var unsent: [CompletedAttempt] = []
 
@@ -33,7 +33,7 @@ struct PostRun {
     init(at start: Timetoken, count: Int = 1) {
         self.start = start
         requests.reserveCapacity(count)
-        sent.reserveCapacity(count)
+        posts.reserveCapacity(count)
     }
 
     /// Adds an attempt with one delivery.
@@ -53,7 +53,7 @@ struct PostRun {
 
     /// Adds an attempt: its post, and a failed attempt for each delivery that could not be composed.
     mutating func add(_ composition: PostComposition) {
-        for (sent, detail) in composition.failed { fail([sent], detail, composition.plan) }
+        for (delivery, detail) in composition.failed { fail([delivery], detail, composition.plan) }
         let (composed, plan) = (composition.composed, composition.plan)
         let contents = composed.compactMap(\.content)
         // A single event that was stored in binary mode, before the webhook had batches, is not put into an array.
@@ -64,36 +64,36 @@ struct PostRun {
         }
     }
 
-    private mutating func post(_ batch: [PreparedDelivery], _ content: PostContent, _ plan: PostPlan) {
-        guard let first = batch.first?.lease.delivery else { return }
+    private mutating func post(_ deliveries: [PreparedDelivery], _ content: PostContent, _ plan: PostPlan) {
+        guard let first = deliveries.first?.lease.delivery else { return }
         do throws(StandardSigningError) {
-            let id = Self.id(of: batch)
-            let trace = batch.lazy.compactMap(\.context).first ?? TraceContext(ofUntraced: id)
+            let id = Self.id(of: deliveries)
+            let trace = deliveries.lazy.compactMap(\.context).first ?? TraceContext(ofUntraced: id)
             let request = try plan.request(
-                content, id: id, attempt: (batch.lazy.map(\.lease.delivery.attempts).max() ?? 0) + 1,
+                content, id: id, attempt: (deliveries.lazy.map(\.lease.delivery.attempts).max() ?? 0) + 1,
                 event: plan.isArray ? nil : (first.type, first.channel), at: start,
                 // Each attempt is a trace span. The span of an attempt with several events is in the trace of the first
                 // event.
                 trace: trace.child(Tracer.spanID()))
             requests.append(request)
-            sent.append(Post(deliveries: batch, plan: plan, start: start, headers: request.headers))
+            posts.append(Post(deliveries: deliveries, plan: plan, start: start, headers: request.headers))
         } catch {
-            fail(batch, "not signed: \(error)", plan)
+            fail(deliveries, "not signed: \(error)", plan)
         }
     }
 
-    private mutating func fail(_ batch: [PreparedDelivery], _ detail: String, _ plan: PostPlan) {
+    private mutating func fail(_ deliveries: [PreparedDelivery], _ detail: String, _ plan: PostPlan) {
         let result = OutboundResult(
             failure: OutboundFailure(.requestInvalid, detail: detail, sentence: "The post could not be made: \(detail)")
         )
-        unsent.append(CompletedAttempt(sent: batch, plan, start: start, requestHeaders: [], result: result))
+        unsent.append(CompletedAttempt(deliveries: deliveries, plan, start: start, requestHeaders: [], result: result))
     }
 
     /// The id of a post: the event's id, or for several events a digest of their ids. Equal sets of events have equal
     /// ids.
-    private static func id(of batch: [PreparedDelivery]) -> String {
-        guard batch.count > 1 else { return batch.first?.lease.delivery.event.eventID ?? "" }
-        let ids = batch.map(\.lease.delivery.event.eventID)
+    private static func id(of deliveries: [PreparedDelivery]) -> String {
+        guard deliveries.count > 1 else { return deliveries.first?.lease.delivery.event.eventID ?? "" }
+        let ids = deliveries.map(\.lease.delivery.event.eventID)
         return "msg_" + Base64.encodeURL(Array(sha256(Array(ids.joined(separator: " ").utf8)).prefix(16)))
     }
 }
@@ -103,12 +103,12 @@ extension WebhookRegistry {
     ///
     /// - Throws: the errors of the store.
     func preview(of event: Event, for webhook: Webhook, at start: Timetoken) async throws(ChatError) -> PostRun {
-        let sent = try await Deliveries.preview(of: event, for: webhook).including(
+        let prepared = try await Deliveries.preview(of: event, for: webhook).including(
             webhook.settings.included, from: service)
         return await asLongWork {
-            var batch = PostRun(at: start)
-            batch.add(sent, plans.plan(for: webhook, at: start))
-            return batch
+            var run = PostRun(at: start)
+            run.add(prepared, plans.plan(for: webhook, at: start))
+            return run
         }
     }
 }

@@ -117,7 +117,7 @@ final class Sender: Sendable {
     ) -> [(attempt: ArraySlice<Lease>, priority: TaskPriority?)] {
         let now = service.clock.now
         let attempts = leases.attempts
-        var batch = PostRun(at: now, count: attempts.count)
+        var run = PostRun(at: now, count: attempts.count)
         var rest: [(attempt: ArraySlice<Lease>, priority: TaskPriority?)] = []
         let known = registry.snapshot.withLock { snapshot in
             attempts.map { snapshot.enabled($0[$0.startIndex].delivery.subscriber) }
@@ -125,15 +125,15 @@ final class Sender: Sendable {
         for (attempt, known) in zip(attempts, known) {
             let isCostly = known?.webhook.settings.template != nil
             if attempt.count == 1, !isCostly, let known, !known.webhook.settings.needsToken,
-                known.webhook.settings.included.isEmpty, let sent = prepareFromMemory(attempt[attempt.startIndex])
+                known.webhook.settings.included.isEmpty, let prepared = prepareFromMemory(attempt[attempt.startIndex])
             {
-                batch.add(sent, known.plan(at: now, registry.plans))
+                run.add(prepared, known.plan(at: now, registry.plans))
             } else {
                 // Rendering a template may take long, so the task has a low priority.
                 rest.append((attempt, isCostly ? .low : nil))
             }
         }
-        send(batch, outbound)
+        send(run, outbound)
         return rest
     }
 
@@ -166,12 +166,12 @@ final class Sender: Sendable {
         }
         if !webhook.settings.included.isEmpty { await storeContents(of: &post) }
         inFlight.shrink(to: post.bytes, for: first)
-        var batch = PostRun(at: start)
-        batch.add(post)
+        var run = PostRun(at: start)
+        run.add(post)
         if webhook.settings.needsToken {
-            await send(batch, withTokenOf: webhook)
+            await send(run, withTokenOf: webhook)
         } else {
-            send(batch, outbound)
+            send(run, outbound)
         }
     }
 
@@ -220,15 +220,15 @@ final class Sender: Sendable {
         inFlight.end(leases)
     }
 
-    private func send(_ batch: PostRun, _ outbound: OutboundGroup) {
-        startRecording(batch.unsent)
-        inFlight.add(batch.sent)
-        outbound.send(zip(batch.sent, batch.requests).map { ($0.attempt, $1) })
+    private func send(_ run: PostRun, _ outbound: OutboundGroup) {
+        startRecording(run.unsent)
+        inFlight.add(run.posts)
+        outbound.send(zip(run.posts, run.requests).map { ($0.attempt, $1) })
     }
 
-    private func send(_ batch: PostRun, withTokenOf webhook: Webhook) async {
-        await recordNow(batch.unsent)
-        for (post, request) in zip(batch.sent, batch.requests) {
+    private func send(_ run: PostRun, withTokenOf webhook: Webhook) async {
+        await recordNow(run.unsent)
+        for (post, request) in zip(run.posts, run.requests) {
             if let completed = completed(post, await tokens.send(request, to: webhook)) { await recordNow([completed]) }
         }
     }
@@ -252,7 +252,7 @@ final class Sender: Sendable {
         // If the failure has a sentence of its own, it occurred before the request was sent.
         let headers = result.failure?.sentence == nil ? post.headers : []
         return CompletedAttempt(
-            sent: post.deliveries, post.plan, start: post.start, requestHeaders: headers, result: result)
+            deliveries: post.deliveries, post.plan, start: post.start, requestHeaders: headers, result: result)
     }
 
     /// Records results in a task, because the caller must not wait. ``run()`` waits for such tasks.
@@ -262,7 +262,7 @@ final class Sender: Sendable {
 
     private func recordNow(_ completed: [CompletedAttempt]) async {
         await recorder.process(completed)
-        inFlight.end(completed.flatMap { $0.sent.map(\.lease) })
+        inFlight.end(completed.flatMap { $0.deliveries.map(\.lease) })
     }
 
     /// The webhook of an attempt; nil when no posts may be sent to the webhook. In the nil case, the lane was updated,
@@ -322,7 +322,7 @@ final class Sender: Sendable {
     }
 
     private func preparedDelivery(of lease: Lease) async throws(ChatError) -> PreparedDelivery? {
-        if let sent = prepareFromMemory(lease) { return sent }
+        if let prepared = prepareFromMemory(lease) { return prepared }
         let event = try await service.engine.log.event(at: lease.delivery.event, in: lease.delivery.subscriber.app)
         if let event {
             return PreparedDelivery(lease: lease, body: event.envelope.bytes, trace: event.draft.trace?.stored)
