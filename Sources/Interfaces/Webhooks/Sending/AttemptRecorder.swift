@@ -82,7 +82,7 @@ struct AttemptRecorder: Sendable {
         }
         for (attempt, ended) in zip(made, ended) {
             // The webhook may have been changed or deleted during the commit, so it is looked up again.
-            if let runtime = runtime(for: attempt) { await follow(attempt, ended, runtime, now) }
+            if let runtime = runtime(for: attempt) { await applyConsequences(of: attempt, ended, runtime, now) }
             for one in ended { registry.options.observe?(one.lease.delivery, one.decision) }
         }
     }
@@ -141,8 +141,8 @@ struct AttemptRecorder: Sendable {
 
     // MARK: Consequences for the webhook
 
-    private func follow(
-        _ attempt: CompletedAttempt, _ ended: [DeliveryDecision], _ runtime: WebhookRuntime, _ now: Timetoken
+    private func applyConsequences(
+        of attempt: CompletedAttempt, _ ended: [DeliveryDecision], _ runtime: WebhookRuntime, _ now: Timetoken
     ) async {
         let decision = ended[0].decision
         runtime.recordAttempt(
