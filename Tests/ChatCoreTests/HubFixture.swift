@@ -160,6 +160,7 @@ struct NoDeliveries: DeliveryQueue {
     }
     func keep(_ bodies: [(lease: Lease, body: [UInt8])]) async throws(ChatError) -> [[UInt8]?] { throw .unscripted }
     func renew(_ leases: [Lease], for duration: Duration) async throws(ChatError) -> [Bool] { throw .unscripted }
+    func release(_ leases: [Lease], after pause: Duration) async throws(ChatError) -> [Bool] { throw .unscripted }
     func set(_ settings: LaneSettings, of subscriber: SubscriberID) async throws(ChatError) { throw .unscripted }
     func pace(_ subscriber: SubscriberID, concurrency: Int?, notBefore: Timetoken?) async {}
     func list(_ query: DeliveryQuery) async throws(ChatError) -> Page<Delivery> { throw .unscripted }

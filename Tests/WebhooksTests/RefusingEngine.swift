@@ -166,6 +166,10 @@ struct RefusingQueue: DeliveryQueue {
         try await real.renew(leases, for: duration)
     }
 
+    func release(_ leases: [Lease], after pause: Duration) async throws(ChatError) -> [Bool] {
+        try await real.release(leases, after: pause)
+    }
+
     func list(_ query: DeliveryQuery) async throws(ChatError) -> Page<Delivery> { try await real.list(query) }
 
     func counts(_ queries: [DeliveryQuery], most: Int) async throws(ChatError) -> [Int] {

@@ -44,12 +44,12 @@ extension Behaviour {
                 try await trial.queue.lease(from: subscriber, limit: 9, lasting: .seconds(10), wait: .zero)
             }
             let first = try #require(try await pull().first)
-            #expect(try await trial.queue.renew([first], for: .zero) == [true])
+            #expect(try await trial.queue.release([first], after: .zero) == [true])
             let second = try #require(try await pull().first)
             #expect(second.delivery.attempts == 0)
-            #expect(try await trial.queue.renew([first], for: .zero) == [false])
+            #expect(try await trial.queue.release([first], after: .zero) == [false])
             #expect(try await trial.queue.finish(second, trial.outcome(.delivered)))
-            #expect(try await trial.queue.renew([second], for: .zero) == [false])
+            #expect(try await trial.queue.release([second], after: .zero) == [false])
             #expect(try await pull().isEmpty)
         },
         Behaviour(

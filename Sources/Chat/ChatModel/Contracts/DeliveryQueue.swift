@@ -67,6 +67,13 @@ public protocol DeliveryQueue: Sendable {
     @discardableResult
     func renew(_ leases: [Lease], for duration: Duration) async throws(ChatError) -> [Bool]
 
+    /// Gives leases back without counting an attempt. The deliveries are due again after `pause`; until then, the
+    /// leases are still held. For a pull subscription, `pause` must be zero, because an expired lease counts there.
+    ///
+    /// - Returns: one value per lease; false when the lease was lost.
+    @discardableResult
+    func release(_ leases: [Lease], after pause: Duration) async throws(ChatError) -> [Bool]
+
     /// Replaces all delivery settings of a subscriber, durably. Idempotent. A new ordering also applies to deliveries
     /// that are already waiting.
     func set(_ settings: LaneSettings, of subscriber: SubscriberID) async throws(ChatError)

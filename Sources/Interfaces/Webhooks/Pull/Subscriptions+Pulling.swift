@@ -175,7 +175,7 @@ extension Subscriptions {
         do throws(ChatError) {
             return try await events(leases, with: included)
         } catch {
-            try await queue.renew(leases, for: .zero)
+            try await queue.release(leases, after: .zero)
             throw error
         }
     }

@@ -53,7 +53,7 @@ struct AttemptRecorder: Sendable {
             metadata: ["count": "\(leases.count)", "detail": "\(short[0].result.failure?.detail ?? "-")"])
         counters.addAttempts(leases.lazy.map { _ in OutboundFailure.Reason.overloaded.rawValue })
         do throws(ChatError) {
-            _ = try await service.engine.deliveries.renew(leases, for: registry.options.shortagePause)
+            _ = try await service.engine.deliveries.release(leases, after: registry.options.shortagePause)
         } catch {
             // The leases were not shortened, so they end at their usual time.
             logger.warning(

@@ -210,7 +210,7 @@ final class Sender: Sendable {
     /// Returns leases to the queue, so that their deliveries are due again after `pause`.
     private func release(_ leases: ArraySlice<Lease>, after pause: Duration = .zero) async {
         do throws(ChatError) {
-            _ = try await queue.renew(Array(leases), for: pause)
+            _ = try await queue.release(Array(leases), after: pause)
         } catch {
             // The leases were not shortened, so they end at their usual time.
             logger.warning(
@@ -278,7 +278,7 @@ final class Sender: Sendable {
             // The webhook was disabled or became unreadable after the deliveries were leased. The leases end
             // immediately, and the deliveries wait.
             try await registry.updateLane(of: subscriber)
-            try await queue.renew(Array(attempt), for: .zero)
+            try await queue.release(Array(attempt), after: .zero)
         } catch {
             logger.warning(
                 "cannot prepare a delivery; trying again",

@@ -90,10 +90,14 @@ struct SQLiteDeliveries: DeliveryQueue {
 
     func renew(_ leases: [Lease], for duration: Duration) async throws(ChatError) -> [Bool] {
         leases.map { lease in
-            guard let key = key(of: lease) else { return false }
-            return duration > .zero
-                ? scheduler.renew(key, fence: lease.fence, for: duration) : scheduler.release(key, fence: lease.fence)
+            key(of: lease).map { scheduler.renew($0, fence: lease.fence, for: duration) } ?? false
         }
+    }
+
+    func release(_ leases: [Lease], after pause: Duration) async throws(ChatError) -> [Bool] {
+        // A lease whose end is moved to the end of the pause expires then, and its delivery is due again.
+        guard pause == .zero else { return try await renew(leases, for: pause) }
+        return leases.map { lease in key(of: lease).map { scheduler.release($0, fence: lease.fence) } ?? false }
     }
 
     private func key(of lease: Lease) -> DeliveryKey? {
