@@ -18,18 +18,18 @@ import Testing
         var index = FeedIndex()
         let feeds = try feeds(100)
         for feed in feeds { index.insert(feed) }
-        var trial = FeedMatching(event(1, on: "a", data: #"{"n":2}"#))
+        var matching = FeedMatching(event(1, on: "a", data: #"{"n":2}"#))
         var found: [Feed]?
         var turns = 0
         while found == nil, turns < 100 {
             turns += 1
-            found = index.feeds(for: &trial, until: past)
+            found = index.feeds(for: &matching, until: past)
         }
         #expect(turns == 7, "sixteen at a time")
         #expect(Set((found ?? []).map(ObjectIdentifier.init)) == Set(feeds.map(ObjectIdentifier.init)))
         #expect(found?.count == 100)
-        let costOfOne = trial.subject.spent / 100
-        #expect(trial.subject.spent == 100 * costOfOne)
+        let costOfOne = matching.subject.spent / 100
+        #expect(matching.subject.spent == 100 * costOfOne)
     }
 
     @Test("reaches a feed that attached between two turns, and none that detached")
@@ -37,13 +37,13 @@ import Testing
         var index = FeedIndex()
         let first = try feeds(40)
         for feed in first { index.insert(feed) }
-        var trial = FeedMatching(event(1, on: "a", data: #"{"n":2}"#))
-        #expect(index.feeds(for: &trial, until: past) == nil)
+        var matching = FeedMatching(event(1, on: "a", data: #"{"n":2}"#))
+        #expect(index.feeds(for: &matching, until: past) == nil)
         for feed in first.prefix(20) { index.remove(feed) }
         let late = try feeds(10, from: 100)
         for feed in late { index.insert(feed) }
         var found: [Feed]?
-        while found == nil { found = index.feeds(for: &trial, until: past) }
+        while found == nil { found = index.feeds(for: &matching, until: past) }
         let wanted = Set((first.dropFirst(20) + late).map(ObjectIdentifier.init))
         #expect(Set((found ?? []).map(ObjectIdentifier.init)) == wanted)
     }
@@ -82,8 +82,8 @@ import Testing
                 let filter = try Filter("data.n % 2 == 0 && \(number) >= 0")
                 await service.hub.attach(RecordingSink(), to: selection(["a"], filter: filter))
             }
-            #expect(await service.hub.reach(of: event(1, on: "a", data: #"{"n":4}"#)).count == 50)
-            #expect(await service.hub.reach(of: event(1, on: "a", data: #"{"n":3}"#)).isEmpty)
+            #expect(await service.hub.sinks(receiving: event(1, on: "a", data: #"{"n":4}"#)).count == 50)
+            #expect(await service.hub.sinks(receiving: event(1, on: "a", data: #"{"n":3}"#)).isEmpty)
         }
     }
 }

@@ -160,9 +160,9 @@ import Testing
         try await withScriptedService { service, _ in
             let sink = RecordingSink()
             await service.hub.attach(sink, to: selection(["orders.*", "orders.eu"]))
-            #expect(await service.hub.reach(of: event(1)).count == 1)
-            #expect(await service.hub.reach(of: event(1, on: "chat")).isEmpty)
-            #expect(await service.hub.reach(of: event(1, audience: .webhooks)).isEmpty)
+            #expect(await service.hub.sinks(receiving: event(1)).count == 1)
+            #expect(await service.hub.sinks(receiving: event(1, on: "chat")).isEmpty)
+            #expect(await service.hub.sinks(receiving: event(1, audience: .webhooks)).isEmpty)
             #expect(sink.timetokens.isEmpty)
         }
     }

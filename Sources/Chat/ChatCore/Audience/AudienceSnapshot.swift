@@ -116,18 +116,18 @@ extension Hub {
     /// channel receives the event that reports this.
     ///
     /// - Parameter feeds: the feeds that match before any relation has changed.
-    func distributeAmongViewers(_ trial: inout FeedMatching, _ feeds: [Feed]) {
-        let event = trial.event
+    func distributeAmongViewers(_ matching: inout FeedMatching, _ feeds: [Feed]) {
+        let event = matching.event
         guard let change = MembershipEvent(event) else {
             distribute(event, feeds)
-            return notifySubjects(&trial)
+            return notifySubjects(&matching)
         }
         listenerIndex.record(change)
         begin(change)
         // Matches the event again, for the users whose new relation admits it. Filters that were already evaluated are
         // not evaluated again.
-        distribute(event, index.feeds(for: &trial) ?? [])
-        notifySubjects(&trial)
+        distribute(event, index.feeds(for: &matching) ?? [])
+        notifySubjects(&matching)
         apply(change)
     }
 
@@ -178,14 +178,14 @@ extension Hub {
 
     /// Distributes the event to the users that it names and whose feeds do not list the channel: users who are invited,
     /// unbanned or mentioned, for example.
-    private func notifySubjects(_ trial: inout FeedMatching) {
-        let event = trial.event
+    private func notifySubjects(_ matching: inout FeedMatching) {
+        let event = matching.event
         guard case .rule(let rule, let subjects) = event.audience else { return }
         let users = Set((rule == .device ? event.user.map { [$0] } ?? [] : subjects).map { ExactText($0) })
         let channel = ExactText(event.channel.name)
         for userMemberships in membershipsByUser(of: users, in: event.channel.app) {
             for feed in userMemberships.feeds where !feed.heard.contains(channel) && feed.selection.covers(channel) {
-                if trial.isWanted(by: feed), feed.selection.isForViewer(event) { deliver(event, to: feed) }
+                if matching.isWanted(by: feed), feed.selection.isForViewer(event) { deliver(event, to: feed) }
             }
         }
     }

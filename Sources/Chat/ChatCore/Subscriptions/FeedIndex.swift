@@ -54,28 +54,28 @@ struct FeedIndex {
     }
 
     /// Returns the feeds that match an event, each once; nil when the deadline passes before all filters were
-    /// evaluated. A later call with the same `trial` evaluates the remaining filters.
-    func feeds(for trial: inout FeedMatching, until deadline: ContinuousClock.Instant? = nil) -> [Feed]? {
-        guard let index = apps[trial.event.channel.app] else { return [] }
-        trial.begin(until: deadline)
+    /// evaluated. A later call with the same `matching` evaluates the remaining filters.
+    func feeds(for matching: inout FeedMatching, until deadline: ContinuousClock.Instant? = nil) -> [Feed]? {
+        guard let index = apps[matching.event.channel.app] else { return [] }
+        matching.begin(until: deadline)
         var wanting: [Feed] = []
-        index.visit(trial.subject) { number in
-            guard let feed = feeds[Int(number)], trial.isWanted(by: feed), feed.selection.isForViewer(trial.event)
+        index.visit(matching.subject) { number in
+            guard let feed = feeds[Int(number)], matching.isWanted(by: feed), feed.selection.isForViewer(matching.event)
             else { return }
             wanting.append(feed)
         }
-        let echoes = trial.event.draft.echoes
-        guard !echoes.isEmpty else { return trial.isLate ? nil : wanting }
+        let echoes = matching.event.draft.echoes
+        guard !echoes.isEmpty else { return matching.isLate ? nil : wanting }
         var known = Set(wanting.map(\.number))
         for echo in echoes {
-            index.visit(trial.subject, on: ChannelID(echo, in: trial.event.channel.app)) { number in
+            index.visit(matching.subject, on: ChannelID(echo, in: matching.event.channel.app)) { number in
                 guard let feed = feeds[Int(number)], feed.selection.channels.receivesEchoes, !known.contains(number),
-                    trial.isWanted(by: feed)
+                    matching.isWanted(by: feed)
                 else { return }
                 known.insert(number)
                 wanting.append(feed)
             }
         }
-        return trial.isLate ? nil : wanting
+        return matching.isLate ? nil : wanting
     }
 }

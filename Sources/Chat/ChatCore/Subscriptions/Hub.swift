@@ -37,13 +37,13 @@ public actor Hub {
     /// The users whose streams receive events.
     var listenerIndex = ListenerIndex()
     var moveObservers: [@Sendable (UserID) -> Void] = []
-    private var audienceSnapshot = AudienceChanges()
+    private var recentAudienceChanges = AudienceChanges()
     private var audienceObservers: [@Sendable (Event) -> Void] = []
     /// The feeds with events in the current iteration. A property, so that the memory of the array is reused.
     private var touched: [Feed] = []
     /// The matching of the next event, while evaluating its filters takes more than one iteration; nil at other times.
     /// The event was not yet distributed to any feed.
-    private var trial: FeedMatching?
+    private var matching: FeedMatching?
     private let waiters = PositionWaiters<Timetoken>()
 
     init(log: any EventLog, executor: any SerialExecutor, turnTime: Duration, activity: ChannelActivity) {
@@ -102,10 +102,10 @@ extension Hub {
     }
 
     /// Returns the sinks that would receive an event now. Used for dry runs.
-    public func reach(of event: Event) async -> [any FeedSink] {
-        var trial = FeedMatching(event)
+    public func sinks(receiving event: Event) async -> [any FeedSink] {
+        var matching = FeedMatching(event)
         while true {
-            if let feeds = index.feeds(for: &trial, until: .now + turnTime) { return feeds.flatMap(\.allSinks) }
+            if let feeds = index.feeds(for: &matching, until: .now + turnTime) { return feeds.flatMap(\.allSinks) }
             await Task.yield()
         }
     }
@@ -125,12 +125,12 @@ extension Hub {
 
     /// The number of distributed events that changed an audience. Read it before a check of the right to receive, and
     /// pass it to ``audienceMayHaveChanged(_:since:)`` later.
-    public var audienceChanges: UInt64 { audienceSnapshot.count }
+    public var audienceChanges: UInt64 { recentAudienceChanges.count }
 
     /// Returns true when an event may have changed the audience of one of the channels since ``audienceChanges`` was
     /// read. The right to receive must then be checked again.
     public func audienceMayHaveChanged(_ channels: ChannelSet, since changes: UInt64) -> Bool {
-        audienceSnapshot.markChanged(channels, since: changes)
+        recentAudienceChanges.mayAffect(channels, since: changes)
     }
 
     private func feed(for selection: Selection) -> Feed {
@@ -198,7 +198,7 @@ extension Hub {
         for feed in touched { feed.flush() }
         touched.removeAll(keepingCapacity: true)
         if let change {
-            audienceSnapshot.record(change)
+            recentAudienceChanges.record(change)
             for observer in audienceObservers { observer(change) }
         }
         waiters.resume(through: position)
@@ -224,13 +224,13 @@ extension Hub {
     /// Distributes an event to the feeds that match it. Returns false when the deadline passed before all filters were
     /// evaluated; the event is then not distributed.
     private func match(_ event: Event, until deadline: ContinuousClock.Instant) -> Bool {
-        var trial = self.trial.flatMap { $0.event.timetoken == event.timetoken ? $0 : nil } ?? FeedMatching(event)
-        self.trial = nil
-        guard let feeds = index.feeds(for: &trial, until: deadline) else {
-            self.trial = trial
+        var matching = self.matching.flatMap { $0.event.timetoken == event.timetoken ? $0 : nil } ?? FeedMatching(event)
+        self.matching = nil
+        guard let feeds = index.feeds(for: &matching, until: deadline) else {
+            self.matching = matching
             return false
         }
-        if listenerIndex.isEmpty { distribute(event, feeds) } else { distributeAmongViewers(&trial, feeds) }
+        if listenerIndex.isEmpty { distribute(event, feeds) } else { distributeAmongViewers(&matching, feeds) }
         return true
     }
 
@@ -274,7 +274,7 @@ struct AudienceChanges {
     /// longer stored.
     ///
     /// - Parameter earlier: the value of ``count`` at an earlier time. Later events are the events recorded since then.
-    func markChanged(_ wanted: ChannelSet, since earlier: UInt64) -> Bool {
+    func mayAffect(_ wanted: ChannelSet, since earlier: UInt64) -> Bool {
         guard count > earlier else { return false }
         guard count - earlier <= UInt64(Self.held) else { return true }
         return (earlier..<count).contains { wanted.contains(channels[Int($0 % UInt64(Self.held))]) }

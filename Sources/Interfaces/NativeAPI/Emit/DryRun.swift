@@ -165,7 +165,7 @@ extension NativeAPI {
     /// The recipients of an event that already has a timetoken. Webhooks are included only if the caller may list them,
     /// so that other senders do not see the patterns and filters of webhooks.
     func reach(of event: Event, for caller: Caller) async -> Recipients {
-        let sinks = await service.hub.reach(of: event)
+        let sinks = await service.hub.sinks(receiving: event)
         // A feed counts as the number of its streams. Every other receiver counts as one client.
         let streams = sinks.reduce(0) { $0 + (($1 as? StreamFeed)?.streamCount ?? 1) }
         guard caller.scopes.allow(.manage) else { return Recipients(webhooks: nil, streams: streams) }
