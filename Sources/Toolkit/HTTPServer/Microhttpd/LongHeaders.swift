@@ -92,7 +92,7 @@ extension ServerCore {
         peer.partialHeader.append(contentsOf: bytes)
         let weight = peer.partialHeader.withUnsafeBytes { LongHeaders.weigh($0).weight }
         guard weight > LongHeaders.weightLimit else { return count }
-        if !move(peer) {
+        if !moveToLongHeaderDaemon(peer) {
             guard weight > LongHeaders.fixedWeightLimit else { return count }
             // This server sends the response, because the library would send its response header twice when cookies
             // exceed its memory.
@@ -128,7 +128,7 @@ extension ServerCore {
     }
 
     /// Passes a connection to the daemon with more memory. Returns false when the connection cannot be passed.
-    private func move(_ peer: HTTPConnection) -> Bool {
+    private func moveToLongHeaderDaemon(_ peer: HTTPConnection) -> Bool {
         guard let longHeaderDaemon,
             peer.readBytes == peer.received &+ UInt64(peer.partialHeader.count), let socket = duplicate(peer)
         else { return false }
