@@ -24,7 +24,7 @@ final class HTTPConnection {
     let descriptor: Int32
     let address: RemoteAddress
     /// The current phase. Set only by ``ConnectionQueues``.
-    fileprivate(set) var phase = Phase.working
+    var phase = Phase.working
     var deadline = MonotonicTime(nanoseconds: .max)
     var previous: Unmanaged<HTTPConnection>?
     var next: Unmanaged<HTTPConnection>?
@@ -147,91 +147,4 @@ struct IncomingConnection {
     /// The number of request bytes that the connection has received so far.
     var received: UInt64 = 0
     var hasLongHeaders = false
-}
-
-/// All connections by phase, with one queue for each phase that has a deadline.
-struct ConnectionQueues {
-    private var queues: [DeadlineQueue]
-
-    init(_ deadlines: ServerOptions.Deadlines) {
-        queues = [
-            DeadlineQueue(allowance: deadlines.header), DeadlineQueue(allowance: deadlines.keepAliveIdle),
-            DeadlineQueue(allowance: deadlines.bodyIdle), DeadlineQueue(allowance: deadlines.replyIdle),
-        ]
-    }
-
-    /// Moves a connection to the end of a phase's queue, also when the connection already is in that phase. This
-    /// restarts the deadline.
-    mutating func move(_ peer: HTTPConnection, to phase: HTTPConnection.Phase, now: MonotonicTime) {
-        leave(peer)
-        peer.phase = phase
-        if phase != .working { queues[phase.rawValue].append(peer, now: now) }
-    }
-
-    mutating func leave(_ peer: HTTPConnection) {
-        if peer.phase != .working { queues[peer.phase.rawValue].remove(peer) }
-        peer.phase = .working
-    }
-
-    /// Returns the connection that has been in this phase the longest; `nil` when there is none.
-    func longest(in phase: HTTPConnection.Phase) -> HTTPConnection? {
-        queues[phase.rawValue].first?.takeUnretainedValue()
-    }
-
-    /// Returns a connection whose deadline has passed; `nil` when there is none.
-    func expired(at now: MonotonicTime) -> HTTPConnection? {
-        for queue in queues {
-            if let next = queue.next, next <= now { return queue.first?.takeUnretainedValue() }
-        }
-        return nil
-    }
-
-    /// The earliest deadline of all connections; `nil` when no connection has a deadline.
-    var nextDeadline: MonotonicTime? { queues.compactMap(\.next).min() }
-}
-
-/// A queue of connections that have the same time limit, in the order of their deadlines.
-///
-/// Because the time limit is the same for all, the last connection added also expires last. The queue is a linked list,
-/// so adding or removing a connection allocates no memory and changes only a few pointers. The queue does not retain
-/// its connections. A connection must be removed before it is released.
-struct DeadlineQueue {
-    private let allowance: UInt64
-    private(set) var first: Unmanaged<HTTPConnection>?
-    private var last: Unmanaged<HTTPConnection>?
-
-    init(allowance: Duration) {
-        self.allowance = allowance.nanoseconds
-    }
-
-    /// The deadline of the first connection; `nil` when the queue is empty.
-    var next: MonotonicTime? { first?._withUnsafeGuaranteedRef { $0.deadline } }
-
-    mutating func append(_ peer: HTTPConnection, now: MonotonicTime) {
-        peer.deadline = MonotonicTime(nanoseconds: now.nanoseconds &+ allowance)
-        peer.previous = last
-        peer.next = nil
-        let new = Unmanaged.passUnretained(peer)
-        if let last {
-            last._withUnsafeGuaranteedRef { $0.next = new }
-        } else {
-            first = new
-        }
-        last = new
-    }
-
-    mutating func remove(_ peer: HTTPConnection) {
-        if let previous = peer.previous {
-            previous._withUnsafeGuaranteedRef { $0.next = peer.next }
-        } else {
-            first = peer.next
-        }
-        if let next = peer.next {
-            next._withUnsafeGuaranteedRef { $0.previous = peer.previous }
-        } else {
-            last = peer.previous
-        }
-        peer.previous = nil
-        peer.next = nil
-    }
 }

@@ -47,6 +47,28 @@ extension ServerCore {
         heldAnswers.removeAll(keepingCapacity: true)
     }
 
+    /// Returns the replacement for the error page that the library has announced, and forgets the announcement.
+    func removeRefusal() -> MHDErrorPages.ReplacementPage {
+        guard let status = refusal else { return .none }
+        refusal = nil
+        guard !isRefusalDropped else {
+            isRefusalDropped = false
+            droppedRefusals.append(status)
+            return .nothing
+        }
+        let id = makeRequestID()
+        var response = MHDErrorPages.problem(status, limits: options.limits)
+            .response(baseURL: router.problemBaseURL, requestID: id)
+        response.headers += [("X-Request-Id", id), ("X-Content-Type-Options", "nosniff")]
+        return .response(response)
+    }
+
+    func rawResponse(to problem: Problem) -> [UInt8] {
+        let id = makeRequestID()
+        let response = problem.response(baseURL: router.problemBaseURL, requestID: id)
+        return RawResponse.message(response, isHead: false, requestID: id, date: date.updated())
+    }
+
     /// Sends a response on a duplicate of the socket and makes the library drop the connection. Used to respond before
     /// the end of a request body, because the library cannot do that.
     func adopt(_ exchange: Exchange, saying response: Response) -> MHD_Result {
