@@ -1,7 +1,3 @@
-import ChatCore
-import ChatModel
-import JSON
-
 /// A header field.
 public struct HeaderField: Sendable, Hashable {
     /// The field's name.
@@ -106,55 +102,5 @@ extension PostContent {
         body.append(UInt8(ascii: "]"))
         let one = batch.first?.contentType ?? Self.json
         self.init(contentType: one == Self.cloudEvent ? Self.cloudEventBatch : one, body: body)
-    }
-}
-
-extension ChatService {
-    /// Adds the included objects (such as the sender's user record) in their current state to the envelopes of events.
-    ///
-    /// - Parameters:
-    ///   - envelopes: the timetokens and plain envelopes of events of one app.
-    /// - Throws: the errors of the store.
-    func including(
-        _ inclusion: IncludePolicy, in envelopes: [(event: Timetoken, envelope: [UInt8])], of app: AppID
-    ) async throws(ChatError) -> [[UInt8]] {
-        var events: [Event] = []
-        for (timetoken, envelope) in envelopes {
-            let kept = try await engine.log.event(at: timetoken, in: app)
-            events.append(kept ?? Self.event(at: timetoken, printed: envelope, in: app))
-        }
-        let included = try await chat(for: .gateway(in: app)).included(with: events, inclusion)
-        return zip(envelopes, included).map { one, included in
-            JSONText(trusted: one.envelope).envelope(including: included.text).bytes
-        }
-    }
-
-    /// Creates an event from its printed envelope, for an event that is no longer in the log. The event has only the
-    /// parts that determine its included objects: timetoken, channel, type and user. Only an ephemeral event can be
-    /// missing from the log, so the event is in no thread.
-    private static func event(at timetoken: Timetoken, printed envelope: [UInt8], in app: AppID) -> Event {
-        func text(_ name: String) -> String? {
-            JSONText(trusted: envelope).rawMember(name).flatMap { try? JSONDocument($0).root.string }
-        }
-        let draft = EventDraft(
-            channel: ChannelID(text("channel") ?? "", in: app), type: text("type") ?? "", retention: .passing,
-            data: .null, user: text("user"))
-        return Event(timetoken: timetoken, draft: draft)
-    }
-}
-
-extension PreparedDelivery {
-    /// Adds the included objects to the delivery's envelope. The objects have their current state. A delivery whose
-    /// content was stored by an earlier attempt is returned unchanged.
-    ///
-    /// - Throws: the errors of the store.
-    func including(
-        _ objects: Set<IncludedObject>, from service: ChatService
-    ) async throws(ChatError) -> PreparedDelivery {
-        guard let inclusion = IncludePolicy.ofApp(objects), PostContent.isEnvelope(body) else { return self }
-        let delivery = lease.delivery
-        let envelope = try await service.including(
-            inclusion, in: [(event: delivery.event, envelope: body)], of: delivery.subscriber.app)[0]
-        return PreparedDelivery(lease: lease, body: envelope, trace: trace)
     }
 }

@@ -2,6 +2,7 @@ import ChatCore
 public import ChatModel
 import HTTPClient
 public import JSON
+import Locking
 
 /// The post that a webhook would send for an event with the webhook's current settings.
 public struct PostPreview: Sendable {
@@ -81,5 +82,18 @@ extension WebhookRegistry {
         var headers = request.headers.map { HeaderField($0.name, PostPreview.shown($0.value, of: $0.name)) }
         if case .oauth2 = webhook.settings.auth { headers.append(HeaderField("authorization", DeliveryAttempt.masked)) }
         return PostPreview(method: request.method, url: request.url, headers: headers, body: request.body)
+    }
+
+    /// Makes the post of a delivery that is not in the queue. Runs off the loop, because a template may take long.
+    ///
+    /// - Throws: the errors of the store.
+    func preview(of event: Event, for webhook: Webhook, at start: Timetoken) async throws(ChatError) -> PostRun {
+        let prepared = try await Deliveries.preview(of: event, for: webhook).including(
+            webhook.settings.included, from: service)
+        return await asLongWork {
+            var run = PostRun(at: start)
+            run.add(prepared, plans.plan(for: webhook, at: start))
+            return run
+        }
     }
 }

@@ -1,7 +1,6 @@
 import ChatCore
 import ChatModel
 import HTTPClient
-import Locking
 import Signing
 
 /// Collects the posts of attempts that begin at the same time, and the attempts that failed before a post could be
@@ -95,21 +94,6 @@ struct PostRun {
         guard deliveries.count > 1 else { return deliveries.first?.lease.delivery.event.eventID ?? "" }
         let ids = deliveries.map(\.lease.delivery.event.eventID)
         return "msg_" + Base64.encodeURL(Array(sha256(Array(ids.joined(separator: " ").utf8)).prefix(16)))
-    }
-}
-
-extension WebhookRegistry {
-    /// Makes the post of a delivery that is not in the queue. Runs off the loop, because a template may take long.
-    ///
-    /// - Throws: the errors of the store.
-    func preview(of event: Event, for webhook: Webhook, at start: Timetoken) async throws(ChatError) -> PostRun {
-        let prepared = try await Deliveries.preview(of: event, for: webhook).including(
-            webhook.settings.included, from: service)
-        return await asLongWork {
-            var run = PostRun(at: start)
-            run.add(prepared, plans.plan(for: webhook, at: start))
-            return run
-        }
     }
 }
 
