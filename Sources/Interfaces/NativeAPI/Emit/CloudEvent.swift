@@ -210,7 +210,7 @@ extension NativeAPI {
 
     private func answer(_ form: CloudEventForm, _ request: Request, _ caller: Caller) async throws -> Response {
         let channel = try Parameters(request.query, known: ["channel", "dry_run"]).text("channel")
-        var emitRequest = EmitRequest(route: .anyChannel, drafts: [], list: Self.eventList)
+        var emitRequest = EmitRequest(route: .anyChannel, drafts: [], listPath: Self.eventList)
         switch form {
         case .foreign:
             throw Problem.unsupportedMediaType(

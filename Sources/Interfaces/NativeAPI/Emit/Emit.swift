@@ -37,12 +37,12 @@ struct EmitRequest {
     var shape = Shape.one
     /// The path of the list that contains the event; nil when the event cannot be read again. The event's own path is
     /// this path, a slash, and the event's id or, for a message, its timetoken.
-    var list: String?
+    var listPath: String?
 
     /// The `Location` field of an event that can be read again; empty for other events.
     func location(of event: Event) -> [(name: String, value: String)] {
-        guard let list, shape != .list, event.retention == .kept else { return [] }
-        return [("Location", list + "/" + (route == .messages ? event.timetoken.description : event.id))]
+        guard let listPath, shape != .list, event.retention == .kept else { return [] }
+        return [("Location", listPath + "/" + (route == .messages ? event.timetoken.description : event.id))]
     }
 }
 
@@ -51,7 +51,7 @@ extension NativeAPI {
     /// result of a dry run.
     nonisolated(nonsending) func postMessage(_ request: Request, _ caller: Caller) async throws -> Response {
         var emitRequest = try emitRequest(
-            .messages, DraftParser.messageMembers, in: request, list: request.path, DraftParser.message,
+            .messages, DraftParser.messageMembers, in: request, listPath: request.path, DraftParser.message,
             DraftParser.links)
         emitRequest.shape = .message
         return try await answer(emitRequest, to: request, caller)
@@ -61,7 +61,7 @@ extension NativeAPI {
     /// the predicted result of a dry run.
     nonisolated(nonsending) func postEvent(_ request: Request, _ caller: Caller) async throws -> Response {
         let emitRequest = try emitRequest(
-            .events, DraftParser.eventMembers, in: request, list: Self.eventList, DraftParser.event)
+            .events, DraftParser.eventMembers, in: request, listPath: Self.eventList, DraftParser.event)
         return try await answer(emitRequest, to: request, caller)
     }
 
@@ -87,14 +87,14 @@ extension NativeAPI {
     /// tree would therefore stay in memory during the commit.
     @inline(never)
     private func emitRequest(
-        _ route: EmitRoute, _ known: [String], in request: Request, status: Int = 201, list: String? = nil,
+        _ route: EmitRoute, _ known: [String], in request: Request, status: Int = 201, listPath: String? = nil,
         _ read: (_ fields: Fields, _ channel: String) throws(ChatError) -> EventDraft,
         _ readLinks: (_ fields: Fields) throws(ChatError) -> MessageLinks? = { _ in nil }
     ) throws -> EmitRequest {
         let fields = try Fields(request.body.bytes, limits: limits, known: known, passedOn: "data")
         return EmitRequest(
             route: route, drafts: [try read(fields, request.name("channel"))], links: try readLinks(fields),
-            status: status, list: list)
+            status: status, listPath: listPath)
     }
 
     /// The path of the list of the events of all channels. The path of an event is this path, a slash and the event's
@@ -121,7 +121,7 @@ extension NativeAPI {
             }
             return EmitRequest(
                 route: .anyChannel, drafts: [try DraftParser.event(fields, channel: channel)],
-                list: Self.eventList)
+                listPath: Self.eventList)
         }
         guard !fields.has("channel") else {
             throw fields.fault("channels", "exclusive", "send either 'channel' or 'channels'")
