@@ -22,7 +22,7 @@ public final class SQLiteEngine: Engine {
     private let writerHandle: WriterHandle
     private let path: String
     private let scheduler: DeliveryScheduler
-    private let condition: StoreHealth
+    private let storeHealth: StoreHealth
     private let closing: Closing
 
     /// Opens a database with the default settings. See ``init(_:)``.
@@ -40,11 +40,11 @@ public final class SQLiteEngine: Engine {
     public init(_ settings: SQLiteEngineSettings) async throws(SQLiteEngineFailure) {
         path = settings.path
         let writeQueue = WriteQueue(limits: settings.limits)
-        let condition = StoreHealth()
+        let storeHealth = StoreHealth()
         let closing = Closing()
         let opened = await withCheckedContinuation { continuation in
             let isStarted = startThread(name: "parley-write") {
-                Self.write(settings, writeQueue, condition, closing) { continuation.resume(returning: $0) }
+                Self.write(settings, writeQueue, storeHealth, closing) { continuation.resume(returning: $0) }
                 closing.writerIsDone()
             }
             if !isStarted {
@@ -54,7 +54,7 @@ public final class SQLiteEngine: Engine {
         let parts = try opened.get()
         engineState = parts.engineState
         readers = parts.readers
-        self.condition = condition
+        self.storeHealth = storeHealth
         self.closing = closing
         let deadlineThread = DeadlineThread()
         let writerHandle = WriterHandle(writeQueue: writeQueue, deadlineThread: deadlineThread, uptime: settings.uptime)
@@ -90,14 +90,14 @@ public final class SQLiteEngine: Engine {
 
     /// The main function of the writer's thread, from opening the database to closing it.
     private static func write(
-        _ settings: SQLiteEngineSettings, _ writeQueue: WriteQueue, _ condition: StoreHealth, _ closing: Closing,
+        _ settings: SQLiteEngineSettings, _ writeQueue: WriteQueue, _ storeHealth: StoreHealth, _ closing: Closing,
         opened: @Sendable (Result<Parts, SQLiteEngineFailure>) -> Void
     ) {
         do throws(SQLiteEngineFailure) {
             // The lock is released last, after the connection is closed.
             let lock = try settings.lock()
             do throws(SQLiteFailure) {
-                try open(settings, writeQueue, condition, closing, opened)
+                try open(settings, writeQueue, storeHealth, closing, opened)
             } catch {
                 throw SQLiteEngineFailure(error, path: settings.path)
             }
@@ -111,14 +111,14 @@ public final class SQLiteEngine: Engine {
     ///
     /// - Throws: the failure to open the database. Throws nothing after `opened` was called.
     private static func open(
-        _ settings: SQLiteEngineSettings, _ writeQueue: WriteQueue, _ condition: StoreHealth, _ closing: Closing,
+        _ settings: SQLiteEngineSettings, _ writeQueue: WriteQueue, _ storeHealth: StoreHealth, _ closing: Closing,
         _ opened: @Sendable (Result<Parts, SQLiteEngineFailure>) -> Void
     ) throws(SQLiteFailure) {
         let database = try settings.openWriter()
         let engineState = EngineState(
             settings: settings, start: try Heads(database), retention: try RetentionTable(reading: database))
         let writer = try Writer(
-            database: database, engineState: engineState, writeQueue: writeQueue, condition: condition,
+            database: database, engineState: engineState, writeQueue: writeQueue, health: storeHealth,
             settings: settings)
         let readers =
             settings.isInMemory
@@ -136,7 +136,7 @@ extension SQLiteEngine {
     /// be written. It is unavailable when closing has begun.
     public func health() async -> EngineHealth {
         if closing.hasBegun { return .unavailable("the store is closed") }
-        if case .failed(let error) = condition.current {
+        if case .failed(let error) = storeHealth.current {
             // Only a commit can show whether the store works again.
             do throws(ChatError) {
                 try await writerHandle.run { (writer) throws(SQLiteFailure) in .success(try writer.probe()) }

@@ -17,7 +17,7 @@ final class Writer {
     let logger: Logger
     let housekeeper: Housekeeper
     private let writeQueue: WriteQueue
-    private let condition: StoreHealth
+    private let health: StoreHealth
 
     /// The last assigned and the last reserved timetoken. Valid only while the writer has reserved the allocator.
     var mark: TimetokenAllocator.Mark
@@ -48,13 +48,13 @@ final class Writer {
     var answers: [() -> Void] = []
 
     init(
-        database: Database, engineState: EngineState, writeQueue: WriteQueue, condition: StoreHealth,
+        database: Database, engineState: EngineState, writeQueue: WriteQueue, health: StoreHealth,
         settings: SQLiteEngineSettings
     ) throws(SQLiteFailure) {
         self.database = database
         self.engineState = engineState
         self.writeQueue = writeQueue
-        self.condition = condition
+        self.health = health
         logger = settings.logger
         logPages = settings.logPages
         housekeeper = Housekeeper(
@@ -170,7 +170,7 @@ final class Writer {
             abandon()
             throw TurnFailure(error, inCommit: true)
         }
-        condition.set(.works)
+        health.set(.works)
     }
 
     /// Rolls back the transaction and the changes of this object's state in this batch.
@@ -214,7 +214,7 @@ final class Writer {
 
     private func report(_ failure: TurnFailure) {
         logger.error("commit failed; the requests in this commit receive an error", metadata: ["failure": "\(failure)"])
-        condition.set(.failed(failure.answer))
+        health.set(.failed(failure.answer))
     }
 
     // MARK: Timetokens
