@@ -50,16 +50,16 @@ final class Planner: Sendable {
     ///
     /// - Parameter whenReady: called once, when the events of every app's log are planned.
     func run(whenReady: @Sendable () -> Void) async throws {
-        let wake = registry.plannerWake
+        let signal = registry.plannerSignal
         // The subscription to commits begins before the positions are read. A commit in between is then seen twice
         // instead of being missed.
         let commits = await service.engine.log.committed()
         try await withThrowingDiscardingTaskGroup { group in
-            group.addTask(executorPreference: service.tasks) { await self.listen(to: commits, wake) }
+            group.addTask(executorPreference: service.tasks) { await self.listen(to: commits, signal) }
             var positions: [AppID: Position] = [:]
             for app in registry.snapshot.withLock({ $0.appIDs }) { await catchUp(app, &positions) }
             whenReady()
-            while let apps = await wake.next() {
+            while let apps = await signal.next() {
                 for (app, newest) in apps {
                     await catchUp(app, &positions)
                     counters.recordPlanned(positions[app]?.reached ?? newest, of: app)
@@ -73,17 +73,17 @@ final class Planner: Sendable {
     /// Marks an app for planning when it has new events and at least one webhook or subscription. Runs on the hub's
     /// executor, because every commit wakes that executor anyway. An app without subscribers therefore wakes no further
     /// thread.
-    private func listen(to commits: CommitSequence, _ wake: PlannerSignal) async {
+    private func listen(to commits: CommitSequence, _ signal: PlannerSignal) async {
         for await commit in commits {
             var last: AppID?
             for event in commit.events where event.channel.app != last {
                 last = event.channel.app
                 guard registry.snapshot.withLock({ $0.count(in: event.channel.app) }) > 0 else { continue }
                 counters.recordCommit(commit.watermark, of: event.channel.app)
-                wake.mark(event.channel.app, at: commit.watermark)
+                signal.mark(event.channel.app, at: commit.watermark)
             }
         }
-        wake.finish()
+        signal.finish()
     }
 
     /// Plans the deliveries of one app up to the end of its event log (its watermark). After a failure, planning is
@@ -209,7 +209,7 @@ extension WebhookRegistry {
     /// Waits until every event committed up to a position is planned. No delivery of such an event can enter the queue
     /// later.
     func waitUntilPlanned(_ app: AppID, through position: Timetoken) async throws(ChatError) {
-        plannerWake.mark(app, at: position)
+        plannerSignal.mark(app, at: position)
         let deadline = ContinuousClock.now + .seconds(5)
         while planned.withLock({ $0[app] ?? .zero }) < position {
             guard ContinuousClock.now < deadline, !Task.isCancelled else {

@@ -28,7 +28,7 @@ public final class WebhookRegistry: Sendable {
     let mirror: RecordMirror
     /// The subscribers whose lanes ``updatePendingLanes()`` must update.
     let pendingLanes = AsyncStream<SubscriberID>.makeStream()
-    let plannerWake = PlannerSignal()
+    let plannerSignal = PlannerSignal()
     /// For each app, a position in the event log. The deliveries of all events up to this position are planned.
     let planned = Lock<[AppID: Timetoken]>([:])
     let published = Lock(PublishedKeys())
