@@ -142,7 +142,7 @@ extension EventTypes {
         let oldest = rule.isTransitive ? 1 : type.latestVersion
         let end = ContinuousClock.now + limits.schemaComparison
         for number in (oldest...type.latestVersion).reversed() {
-            guard !Task.isCancelled else { throw CompileQueue.abandoned }
+            guard !Task.isCancelled else { throw FairQueue.abandoned }
             guard let earlier = try await version(number, of: type.name, in: app) else { continue }
             do throws(ChatError) {
                 // The time limit applies only to versions before the newest. The newest version is always compared.

@@ -43,10 +43,10 @@ public final class EventTypes: Sendable {
     var limits: Limits { liveLimits.current }
     let clock: WallClock
     let mirror: RecordMirror
-    let compileQueue = CompileQueue()
+    let compileQueue = FairQueue()
     /// Runs long validations. Separate from `compileQueue`, so that validations do not wait for declarations, which
     /// take longer.
-    let validationQueue = CompileQueue()
+    let validationQueue = FairQueue()
     let contents = Lock<[AppID: AppTypes]>([:])
     let violations = ViolationCounters()
     let unusableObservers = Lock<[@Sendable (UnusableVersion) -> Void]>([])

@@ -149,7 +149,7 @@ extension EventTypes {
 
     private func compileVersion(of name: String, in app: AppID) async throws(ChatError) {
         guard let wanted = wantedVersion(of: name, in: app) else { return }
-        let compiled = try await CompileQueue.onQueue { () async throws(ChatError) in
+        let compiled = try await FairQueue.offLoop { () async throws(ChatError) in
             try await self.compiled(wanted, of: name, in: app)
         }
         guard let compiled else { return }
@@ -189,7 +189,7 @@ extension EventTypes {
         while let record = try await directory.read(key),
             contents.withLock({ $0[key.app]?.candidates[name]?.body }) != record.body
         {
-            let candidate = try await CompileQueue.onQueue { () async throws(ChatError) in
+            let candidate = try await FairQueue.offLoop { () async throws(ChatError) in
                 Candidate(record, check: self.storedCheck)
             }
             var prepared = Prepared()

@@ -1,10 +1,10 @@
 import ChatModel
 import Locking
 
-/// Runs jobs that compile, compare and store schemas, one at a time and never on the event loop. A compilation may take
-/// 0.2 seconds of CPU time, so running one job at a time prevents declarations from slowing down emits. Apps with
-/// waiting jobs run one job each in turn.
-final class CompileQueue: Sendable {
+/// Runs jobs one at a time and never on the event loop, with fair queuing: apps with waiting jobs run one job each in
+/// turn. Jobs compile, compare and store schemas, or validate large payloads. A compilation may take 0.2 seconds of CPU
+/// time, so running one job at a time prevents declarations from slowing down emits.
+final class FairQueue: Sendable {
     private struct State {
         var isBusy = false
         /// The waiting jobs by app, in the order of arrival.
@@ -31,12 +31,12 @@ final class CompileQueue: Sendable {
         await enter(app)
         defer { leave() }
         guard !Task.isCancelled else { throw Self.abandoned }
-        return try await Self.onQueue(work)
+        return try await Self.offLoop(work)
     }
 
     /// Runs `work` away from the event loop, without waiting in the queue. Used by the task that applies the changes of
     /// other nodes. That task must not wait for declarations on this node.
-    static func onQueue<Result: Sendable>(
+    static func offLoop<Result: Sendable>(
         _ work: @Sendable () async throws(ChatError) -> Result
     ) async throws(ChatError) -> Result {
         try await asLongWork { () async throws(ChatError) in try await work() }
