@@ -24,6 +24,10 @@ import Testing
             #expect(first.status == 201)
             #expect(first.header("RateLimit-Policy") == #""key";q=2;w=60"#)
             #expect(first.header("RateLimit") == #""key";r=1;t=30"#)
+            // A request that is refused before its route runs does not count, but its response has the fields too.
+            let early = await api.call(
+                .post, "/v1/channels/a/events", Self.event, key: key.text, headers: [("If-Match", #""1""#)])
+            #expect(early.status == 400 && early.header("RateLimit") == #""key";r=1;t=30"#)
             // A refused request costs as much as any other.
             #expect(await api.call(.get, "/v1/keys", key: key.text).header("RateLimit") == #""key";r=0;t=60"#)
             let refused = await api.call(.post, "/v1/channels/a/events", Self.event, key: key.text)

@@ -58,23 +58,23 @@ extension NativeAPI {
         isHeld: Bool = false
     ) -> Router.Handler {
         { request in
+            var meters: RateMeters?
             do {
                 let caller = try caller(of: request)
+                meters = caller.meters
                 request.annotations?.credential = caller.credential
                 if request.method == .post, !isConditional { try Self.refuseIfMatch(request) }
                 let action = try once(repeating, request, action)
                 let place = place(of: request, repeating, isHeld: isHeld)
-                guard let meters = caller.meters else {
-                    return try await place.run { try await action(request, caller) }
-                }
-                return try await admitted(by: meters, request) {
-                    try await place.run { try await action(request, caller) }
-                }
+                guard let meters else { return try await place.run { try await action(request, caller) } }
+                return try await admitted(by: meters) { try await place.run { try await action(request, caller) } }
             } catch {
                 await recordFailedSignIn(request, error)
                 // The request's body is parsed again, so that the problem can point at the invalid member.
-                throw request.isLarge
+                let translated =
+                    request.isLarge
                     ? await asLongWork { Self.translated(error, request) } : Self.translated(error, request)
+                throw meters.map { limited(translated, by: $0) } ?? translated
             }
         }
     }

@@ -36,31 +36,30 @@ extension RatePolicies {
 
 extension NativeAPI {
     /// Counts the request against the caller's rate limits and runs `work`. Adds the fields `RateLimit` and
-    /// `RateLimit-Policy` to the response or to the error. The response of a stream does not get these fields.
+    /// `RateLimit-Policy` to the response. The response of a stream does not get these fields.
     ///
     /// Separate from `asCaller`, so that requests without rate limits skip this work.
     ///
-    /// - Throws: the problem of a limit that is exceeded; the errors of `work`.
-    func admitted(
-        by counters: RateMeters, _ request: Request, _ work: () async throws -> Response
-    ) async throws -> Response {
-        do {
-            try counters.admitRequest(at: service.clock.now)
-            var response = try await work()
-            // The header of a stream's response is built elsewhere, and the stream's cost is unknown until it ends.
-            if case .stream = response.body { return response }
-            response.headers += fields(of: counters)
-            return response
-        } catch {
-            guard var problem = Self.translated(error, request) as? Problem else { throw error }
-            problem.headers += fields(of: counters)
-            throw problem
-        }
+    /// - Throws: the error of a limit that is exceeded; the errors of `work`.
+    func admitted(by meters: RateMeters, _ work: () async throws -> Response) async throws -> Response {
+        try meters.admitRequest(at: service.clock.now)
+        var response = try await work()
+        // The header of a stream's response is built elsewhere, and the stream's cost is unknown until it ends.
+        if case .stream = response.body { return response }
+        response.headers += fields(of: meters)
+        return response
+    }
+
+    /// Returns the error with the fields `RateLimit` and `RateLimit-Policy`, if it is a problem.
+    func limited(_ error: any Error, by meters: RateMeters) -> any Error {
+        guard var problem = error as? Problem else { return error }
+        problem.headers += fields(of: meters)
+        return problem
     }
 
     /// The fields `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers).
-    private func fields(of counters: RateMeters) -> [(name: String, value: String)] {
-        let states = counters.states(at: service.clock.now)
+    private func fields(of meters: RateMeters) -> [(name: String, value: String)] {
+        let states = meters.states(at: service.clock.now)
         let policies = states.map { "\"\($0.name)\";q=\($0.policy.quantity);w=\($0.policy.window.components.seconds)" }
         let left = states.map { "\"\($0.name)\";r=\($0.left);t=\($0.full)" }
         return [
