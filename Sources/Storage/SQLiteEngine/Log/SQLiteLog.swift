@@ -24,7 +24,10 @@ struct SQLiteLog: EventLog {
     }
 
     func earlier(_ claim: Claim) async throws(ChatError) -> RepeatedAppend? {
-        try await writerHandle.run { (writer) throws(SQLiteFailure) in try writer.earlier(claim) }
+        // Nothing is stored, so the batch needs no transaction.
+        try await writerHandle.run(needsTransaction: false) { (writer) throws(SQLiteFailure) in
+            try writer.earlier(claim)
+        }
     }
 
     private func pass(_ drafts: [EventDraft], unlessChangedSince revision: Revision?) -> [Appended]? {

@@ -121,8 +121,10 @@ extension Writer {
     }
 
     private func find(_ claim: Claim) throws(SQLiteFailure) -> EarlierClaim? {
+        // No claim of an app without a number is stored.
+        guard let app = try names.id(of: claim.app) else { return nil }
         let find = statements.findClaim
-        find.bind(try id(of: claim.app), at: 1)
+        find.bind(app, at: 1)
         find.bind(claim.key, at: 2)
         find.bind(Int64(now.rawValue), at: 3)
         defer { find.reset() }
