@@ -75,10 +75,10 @@ extension ChatAccess {
         _ drafts: [EventDraft], _ claim: Claim?, unlessChangedSince revision: Revision
     ) async throws(ChatError) -> AppendOutcome {
         guard let tracer = service.tracer else {
-            return service.eventTypes.inspectStored(
+            return service.eventTypes.inspectAppended(
                 try await log.append(drafts, claim: claim, unlessChangedSince: revision))
         }
-        return service.eventTypes.inspectStored(
+        return service.eventTypes.inspectAppended(
             try await tracer.traced("store commit") { () async throws(ChatError) in
                 try await log.append(drafts, claim: claim, unlessChangedSince: revision)
             })

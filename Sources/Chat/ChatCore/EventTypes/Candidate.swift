@@ -3,7 +3,7 @@ public import JSON
 import JSONSchema
 import Locking
 
-/// A candidate schema of an event type. Events of the type are checked against it after they are stored, and only the
+/// A candidate schema of an event type. Events of the type are checked against it after they are appended, and only the
 /// results are counted. The schema is stored as a setting of the app. The counts are in the memory of this node, and
 /// start at zero when the candidate is set or the node starts.
 final class Candidate: Sendable {
@@ -62,7 +62,7 @@ final class Candidate: Sendable {
         key.id.hasPrefix(idPrefix) ? ExactText(key.id.dropFirst(idPrefix.count)) : nil
     }
 
-    /// Checks a stored event against the candidate and counts the result.
+    /// Checks an appended event against the candidate and counts the result.
     ///
     /// - Parameter work: the validation budget for candidates, separate from the budget of the request that sent the
     ///   event. When it is exhausted, events are undecided.
@@ -103,7 +103,7 @@ extension ChatError.FieldError {
     fileprivate func isAlike(_ other: Self) -> Bool { schema == other.schema && keyword == other.keyword }
 }
 
-/// The results of checking stored events against a candidate on this node, since the candidate was set or the node
+/// The results of checking appended events against a candidate on this node, since the candidate was set or the node
 /// started.
 public struct CandidateReport: Sendable {
     /// An error that the candidate finds in events, and the number of events in which it was the first error found.

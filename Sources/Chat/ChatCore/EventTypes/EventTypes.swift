@@ -152,12 +152,12 @@ extension EventTypes {
         _ = try BuiltInValidators.all[ExactText(type)]?.admit(data, parsed: nil, within: &work)
     }
 
-    /// Checks stored events against candidates. Also counts violations that the mode `warn` permitted, for the reports
+    /// Checks appended events against candidates. Also counts violations that the mode `warn` permitted, for the reports
     /// to operators.
     ///
     /// - Returns: `outcome`, unchanged.
     @inline(never)  // Keeps the memory of a waiting task small, as in `ChatAccess.checkedAll`.
-    func inspectStored(_ outcome: AppendOutcome) -> AppendOutcome {
+    func inspectAppended(_ outcome: AppendOutcome) -> AppendOutcome {
         guard outcome.repeatedNote == nil else { return outcome }
         var work = ValidationBudget.beside
         for appended in outcome.events where !appended.isDuplicate { inspect(appended.event, within: &work) }
