@@ -152,8 +152,8 @@ extension EventTypes {
         _ = try BuiltInValidators.all[ExactText(type)]?.admit(data, parsed: nil, within: &work)
     }
 
-    /// Checks appended events against candidates. Also counts violations that the mode `warn` permitted, for the reports
-    /// to operators.
+    /// Checks appended events against candidates. Also counts violations that the mode `warn` permitted, for the
+    /// reports to operators.
     ///
     /// - Returns: `outcome`, unchanged.
     @inline(never)  // Keeps the memory of a waiting task small, as in `ChatAccess.checkedAll`.

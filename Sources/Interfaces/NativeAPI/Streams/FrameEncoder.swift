@@ -46,7 +46,7 @@ actor FrameEncoder {
     }
 
     /// Removes all cached frames. Called once a second, because feeds use a frame only in the iteration of the hub in
-    /// which it was printed.
+    /// which it was printed, or when its included objects were read.
     func forget() {
         kept.removeAll(keepingCapacity: true)
         bytes = 0

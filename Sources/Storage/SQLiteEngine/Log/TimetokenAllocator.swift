@@ -3,9 +3,10 @@ import Locking
 
 /// Assigns timetokens to events and makes the events visible to readers in the order of their timetokens.
 ///
-/// The writer reserves the allocator from the first timetoken of a batch until the batch is visible or rolled back.
-/// While the allocator is not reserved, ephemeral events receive their timetokens directly on the thread that emits
-/// them. They do not wait for the disk, and all events with earlier timetokens are already visible.
+/// The writer holds the allocator from the first timetoken of a batch until the batch is visible or rolled back. While
+/// it does not, ephemeral events receive their timetokens directly on the thread that emits them, as far as timetokens
+/// are reserved in the database. They do not wait for the disk, and all events with earlier timetokens are already
+/// visible.
 final class TimetokenAllocator: Sendable {
     /// The last assigned timetoken, and the highest timetoken that is reserved in the database.
     struct Mark: Sendable {
@@ -64,7 +65,7 @@ final class TimetokenAllocator: Sendable {
 
     // MARK: The writer
 
-    /// Reserves the allocator for the writer. No other thread can assign timetokens until
+    /// Holds the allocator for the writer. No other thread can assign timetokens until
     /// ``release(_:showing:evenNone:now:)`` is called.
     func hold() -> Mark {
         state.withLock { state in

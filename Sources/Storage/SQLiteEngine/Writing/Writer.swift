@@ -19,7 +19,8 @@ final class Writer {
     private let writeQueue: WriteQueue
     private let health: StoreHealth
 
-    /// The last assigned and the last reserved timetoken. Valid only while the writer has reserved the allocator.
+    /// The last assigned and the last reserved timetoken. Current only while the writer holds the allocator; at other
+    /// times, the values of the last batch that held it.
     var mark: TimetokenAllocator.Mark
     private var isAllocatorHeld = false
     /// True when this batch must move the watermark (the position up to which events are visible) even without a new
@@ -95,7 +96,7 @@ final class Writer {
     }
 
     /// Runs the requests of one batch and then makes their effects visible. Uses one transaction if any of the requests
-    /// needs one.
+    /// needs one, or if timetokens must be reserved.
     func turn(_ requests: [any WriteRequest]) throws(TurnFailure) {
         begin()
         let drafts = requests.reduce(0) { $0 + $1.draftCount }
@@ -232,7 +233,7 @@ final class Writer {
     }
 
     /// Assigns a timetoken without an event and makes this batch move the watermark to that timetoken, so that imported
-    /// events before it become visible. Call it only while the writer has reserved the allocator. Returns the
+    /// events before it become visible. Call it only while the writer holds the allocator. Returns the
     /// timetoken.
     func endMovingOn() -> Timetoken {
         showsEnd = true
@@ -241,7 +242,7 @@ final class Writer {
 
     func add(_ event: Event) { events.append(event) }
 
-    /// The timetoken of the next event. Valid only while the writer has reserved the allocator.
+    /// The timetoken of the next event. Valid only while the writer holds the allocator.
     var nextPlace: Timetoken { Timetoken(max(mark.last + 1, now.rawValue)) }
 
     /// Reserves this number of further timetokens in the database. Needed for requests that determine the number of

@@ -1,8 +1,8 @@
 internal import CMicrohttpd
 import Glibc
 
-/// The callbacks through which libmicrohttpd calls Swift. All of them run on the loop's thread, inside `MHD_run` or
-/// `MHD_stop_daemon`.
+/// The callbacks through which libmicrohttpd calls Swift. All of them run on the loop's thread, inside `MHD_run`,
+/// `MHD_add_connection` or `MHD_stop_daemon`.
 ///
 /// The context of a daemon is its ``ServerCore``, which outlives the daemon. The context of a connection is its
 /// ``HTTPConnection``, and the context of a request is its ``Exchange``. Connections and requests are retained when
