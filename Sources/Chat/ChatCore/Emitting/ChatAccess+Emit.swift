@@ -314,7 +314,10 @@ extension ChatAccess {
         draft.trace = TraceContext.current
     }
 
-    private static func check(_ text: JSONText, _ what: String, _ limit: Int) throws(ChatError) {
+    /// Checks the size of a text of a draft.
+    ///
+    /// - Throws: `.tooLarge` when the text is longer than `limit` bytes.
+    static func check(_ text: JSONText, _ what: String, _ limit: Int) throws(ChatError) {
         guard text.count <= limit else {
             throw .over(
                 .tooLarge, "\(what) is \(text.count) bytes of JSON; at most \(limit) are accepted", name: "limit_bytes",

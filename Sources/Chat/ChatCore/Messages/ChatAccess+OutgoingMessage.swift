@@ -71,20 +71,20 @@ extension ChatAccess {
     private func linked(_ draft: EventDraft, _ links: MessageLinks) async throws(ChatError) -> LinkedPost {
         try links.check(limits)
         // Rights are checked first, because a user who may not write here must not see the quoted message.
-        _ = try await prepare(draft)
+        var draft = try await prepare(draft)
         let channel = draft.channel.name
         var quoted: Message?
         if let quote = links.quote { quoted = try await linked(to: quote, in: channel) }
         var root: Message?
         if let threadOf = links.threadOf { root = try await linked(to: threadOf, in: channel) }
-        var draft = draft
-        draft.meta = try links.meta(beside: draft.meta, quoting: quoted, names: try await names(of: links.mentioned))
-        let prepared = try await prepare(draft)
+        let meta = try links.meta(beside: draft.meta, quoting: quoted, names: try await names(of: links.mentioned))
+        if let meta { try Self.check(meta, "meta", limits.metaBytes) }
+        draft.meta = meta
         return LinkedPost(
-            draft: prepared, links: links, root: root?.event, channelKey: ChannelRecord.key(channel, in: app),
+            draft: draft, links: links, root: root?.event, channelKey: ChannelRecord.key(channel, in: app),
             rootKey: root.map { MessageRecord.key(channel, $0.timetoken, in: app) },
-            rightsKeys: rightsKeys(of: prepared.user, in: channel),
-            authorKeys: root.map { threadAuthorKeys($0.record, replying: prepared.user) } ?? [])
+            rightsKeys: rightsKeys(of: draft.user, in: channel),
+            authorKeys: root.map { threadAuthorKeys($0.record, replying: draft.user) } ?? [])
     }
 
     private func linked(to timetoken: Timetoken, in channel: String) async throws(ChatError) -> Message {
