@@ -111,7 +111,7 @@ extension PostReceiver {
             trial.dropped = renderings.reduce(0) { $0 + $1.dropped }
             let events = renderings.flatMap(\.events)
             var work = ValidationBudget()
-            let admitted = try await service.chat(for: source.caller).prepare(events, within: &work)
+            let admitted = try await service.chat(for: source.caller).prepare(events, within: &work).results
             for (event, admitted) in zip(events, admitted) {
                 switch event {
                 case .success(let draft): trial.outcomes.append(Self.outcome(draft, admitted))

@@ -40,7 +40,8 @@ private let dearData = "[\"\(String(repeating: "a", count: 40))\"]"
             #expect(work.budget.patternSteps == 0)
             var left = ValidationBudget()
             let results = try await chat.prepare(
-                (0..<500).map { _ in .success(orderPaid(dearData, type: "re.x")) }, within: &left)
+                (0..<500).map { _ in .success(orderPaid(dearData, type: "re.x")) }, within: &left
+            ).results
             #expect(results.count == 500)
             #expect(left.budget.patternSteps == 0)
             for result in results {
@@ -56,10 +57,12 @@ private let dearData = "[\"\(String(repeating: "a", count: 40))\"]"
         try await withDearType { chat in
             var left = ValidationBudget()
             let results = try await chat.prepare(
-                (0..<500).map { .success(orderPaid("{\"amount\":\($0)}")) }, within: &left)
+                (0..<500).map { .success(orderPaid("{\"amount\":\($0)}")) }, within: &left
+            ).results
             #expect(try results.allSatisfy { try $0.get().schema?.version == 1 })
             let refused = try await chat.prepare(
-                (0..<500).map { .success(orderPaid("{\"amount\":\"\($0)\"}")) }, within: &left)
+                (0..<500).map { .success(orderPaid("{\"amount\":\"\($0)\"}")) }, within: &left
+            ).results
             for result in refused {
                 let error = #expect(throws: ChatError.self) { try result.get() }
                 #expect(error?.faults.map(\.pointer) == ["#/amount"])

@@ -29,20 +29,22 @@ extension ChatAccess {
     }
 
     /// Appends all drafts, or none. The drafts must have passed all checks except the rules of their channels. This
-    /// method applies those rules, even to drafts that ``prepare(_:within:)`` returned, because the rules may have
-    /// changed since.
+    /// method applies those rules.
     ///
+    /// - Parameter revision: ``PreparedDrafts/revision``, for drafts that ``prepare(_:within:)`` returned. Their
+    ///   channels' rules are applied again only if records have changed since. Nil for other drafts.
     /// - Throws: `.tooMany` when the caller exceeds its rate limits; `.forbidden` when a user may not write in a
     ///   channel; `.overloaded` when rights change before each attempt to commit; the errors of `EventLog.append`.
     public nonisolated(nonsending) func emit(
-        prepared drafts: [EventDraft], claim: Claim? = nil
+        prepared drafts: [EventDraft], asOf revision: Revision? = nil, claim: Claim? = nil
     ) async throws(ChatError) -> AppendOutcome {
         if let meters = caller.meters { try meters.admit(events: drafts.count, at: service.clock.now) }
         let drafts = drafts.count > 1 ? withCause(drafts) : drafts
+        var known = revision
         for _ in 0..<Self.attemptsMost {
             do throws(ChatError) {
                 // An app without channel rules skips the asynchronous check.
-                if let revision = service.accessCache.revisionIfNoRules(of: app) {
+                if let revision = known ?? service.accessCache.revisionIfNoRules(of: app) {
                     return try await append(drafts, claim, unlessChangedSince: revision)
                 }
                 var drafts = drafts
@@ -51,6 +53,7 @@ extension ChatAccess {
             } catch {
                 // A restriction or a channel changed before the commit: check again.
                 guard error.code == .stale else { throw error }
+                known = nil
             }
         }
         throw ChatError(
@@ -166,6 +169,14 @@ extension ChatAccess {
     }
 }
 
+/// The events of one request after their checks; see ``ChatAccess/prepare(_:within:)``.
+public struct PreparedDrafts: Sendable {
+    /// One result per draft, in the order of the request. The error of a rejected draft is in its result.
+    public var results: [Result<EventDraft, ChatError>]
+    /// The oldest revision of the directory at which the rules of the channels were read.
+    public var revision: Revision
+}
+
 // MARK: - Preparing
 
 extension ChatAccess {
@@ -177,7 +188,7 @@ extension ChatAccess {
     ///   type; the errors of the store.
     public func prepare(_ draft: EventDraft) async throws(ChatError) -> EventDraft {
         var budget = ValidationBudget()
-        return try await prepare([.success(draft)], within: &budget)[0].get()
+        return try await prepare([.success(draft)], within: &budget).results[0].get()
     }
 
     /// Prepares the events of one request. Each event is checked on its own, but all share the validation budget of the
@@ -186,11 +197,10 @@ extension ChatAccess {
     /// - Parameters:
     ///   - drafts: the events of the request. A draft that could not be parsed is a failure with its error.
     ///   - left: the remaining validation budget, for a caller that checks more events of the same request.
-    /// - Returns: one result per draft, in the same order. The error of a draft is in its result.
     /// - Throws: `.unavailable` when the task is cancelled while it waits to run.
     public func prepare(
         _ drafts: [Result<EventDraft, ChatError>], within left: inout ValidationBudget
-    ) async throws(ChatError) -> [Result<EventDraft, ChatError>] {
+    ) async throws(ChatError) -> PreparedDrafts {
         var quick = ValidationBudget.onLoop
         var results = drafts
         if !checkEach(&results, within: &quick) {
@@ -200,17 +210,20 @@ extension ChatAccess {
                 return (results, budget)
             }
         }
-        guard hasChannelRules else { return results }
+        if let revision = service.accessCache.revisionIfNoRules(of: app) {
+            return PreparedDrafts(results: results, revision: revision)
+        }
+        var oldest = Revision.max
         for index in results.indices {
             guard case .success(var draft) = results[index] else { continue }
             do throws(ChatError) {
-                try await applyChannelRules(to: &draft)
+                oldest = min(oldest, try await applyChannelRules(to: &draft))
                 results[index] = .success(draft)
             } catch {
                 results[index] = .failure(error)
             }
         }
-        return results
+        return PreparedDrafts(results: results, revision: oldest)
     }
 
     /// Checks each draft. Returns false when the budget was too small and some work was postponed.

@@ -78,7 +78,7 @@ extension ChatAccess {
         var root: Message?
         if let threadOf = links.threadOf { root = try await linked(to: threadOf, in: channel) }
         let meta = try links.meta(beside: draft.meta, quoting: quoted, names: try await names(of: links.mentioned))
-        if let meta { try Self.check(meta, "meta", limits.metaBytes) }
+        try Self.check(meta, "meta", limits.metaBytes)
         draft.meta = meta
         return LinkedPost(
             draft: draft, links: links, root: root?.event, channelKey: ChannelRecord.key(channel, in: app),

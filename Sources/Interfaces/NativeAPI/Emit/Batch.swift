@@ -52,18 +52,19 @@ extension NativeAPI {
         return try await emitBatch(read, elements, isAtomic: false, request, chat)
     }
 
-    /// Checks the events. Returns the prepared draft of each event, or the error with which the event was rejected.
+    /// Checks the events.
     private static func admitted(
         _ read: [ParsedDraft], _ elements: BatchElements, isAtomic: Bool, _ chat: ChatAccess
-    ) async throws(ChatError) -> [Result<EventDraft, ChatError>] {
+    ) async throws(ChatError) -> PreparedDrafts {
         var work = ValidationBudget()
-        let admitted = try await chat.prepare(read, within: &work)
-        return zip(zip(read, admitted), elements).map { pair, element in
+        var admitted = try await chat.prepare(read, within: &work)
+        admitted.results = zip(zip(read, admitted.results), elements).map { pair, element in
             guard case (.success, .failure(let error)) = pair else { return pair.1 }
             // In mode `each`, an event is identified by its index in the response, so the pointers of its errors stay
             // relative to the event.
             return .failure(isAtomic || error.faults.isEmpty ? error.placed(at: element.pointer) : error)
         }
+        return admitted
     }
 
     /// Returns the value of the query parameter `dry_run`.
@@ -78,16 +79,16 @@ extension NativeAPI {
     private func emitBatch(
         _ read: [ParsedDraft], _ elements: BatchElements, isAtomic: Bool, _ request: Request, _ chat: ChatAccess
     ) async throws -> Response {
-        let items = try await Self.admitted(read, elements, isAtomic: isAtomic, chat)
+        let admitted = try await Self.admitted(read, elements, isAtomic: isAtomic, chat)
         guard let key = try IdempotencyKey(request.headers) else {
-            return try await store(items, isAtomic: isAtomic, request, chat) { _ in nil }
+            return try await store(admitted, isAtomic: isAtomic, request, chat) { _ in nil }
         }
         return try await claims.run(key, .batch, request, chat.caller) { claim in
             // A repeat gets the response of the first request, even if its events would be rejected or accepted now.
             if let earlier = try await chat.earlier(claim(.null)) {
                 return Self.printed(earlier, read, chat)
             }
-            return try await store(items, isAtomic: isAtomic, request, chat, claim)
+            return try await store(admitted, isAtomic: isAtomic, request, chat, claim)
         }
     }
 
@@ -98,19 +99,20 @@ extension NativeAPI {
     ///   are stored with the events. The problems are an array with the problem of each rejected event and `null` for
     ///   each accepted event, or `null` if no event was rejected.
     private func store(
-        _ items: [Result<EventDraft, ChatError>], isAtomic: Bool, _ request: Request, _ chat: ChatAccess,
+        _ admitted: PreparedDrafts, isAtomic: Bool, _ request: Request, _ chat: ChatAccess,
         _ claim: (JSONText) -> Claim?
     ) async throws -> Response {
         var drafts: [EventDraft] = []
-        for item in items {
+        for item in admitted.results {
             switch item {
             case .success(let draft): drafts.append(draft)
             case .failure(let refusal): if isAtomic { throw refusal }
             }
         }
-        let refusals = drafts.count == items.count ? .null : printed(refusalsOf: items, request)
+        let refusals =
+            drafts.count == admitted.results.count ? .null : printed(refusalsOf: admitted.results, request)
         guard !drafts.isEmpty else { return Self.printed(AppendOutcome(events: []), refusals) }
-        let outcome = try await chat.emit(prepared: drafts, claim: claim(refusals))
+        let outcome = try await chat.emit(prepared: drafts, asOf: admitted.revision, claim: claim(refusals))
         metrics.countEmitted(outcome)
         return Self.printed(outcome, outcome.repeatedNote ?? refusals)
     }

@@ -87,7 +87,7 @@ extension NativeAPI {
         // Runs off the loop, because the filters of all webhooks of the app are evaluated on the event.
         return try await asLongWork {
             var work = ValidationBudget()
-            let admitted = try await chat.prepare([.success(emitRequest.drafts[0])], within: &work)[0]
+            let admitted = try await chat.prepare([.success(emitRequest.drafts[0])], within: &work).results[0]
             let dryRunResult = await dryRunResult(.success(emitRequest.drafts[0]), admitted, chat, within: &work)
             return .json(JSONText { dryRunResult.print(to: &$0) }.bytes)
         }
@@ -101,7 +101,7 @@ extension NativeAPI {
         try await asLongWork {
             var matches = 0
             var work = ValidationBudget()
-            let admitted = try await chat.prepare(drafts, within: &work)
+            let admitted = try await chat.prepare(drafts, within: &work).results
             var writer = JSONWriter(capacity: drafts.count * 160 + 32)
             writer.beginObject()
             writer.key("results")
