@@ -98,7 +98,7 @@ struct TypesCommand: AsyncParsableCommand {
             help: "The compatibility that new versions must have: backward, forward, full, none, or a variant of these."
         )
         var compatibility: String?
-        @Option(help: ArgumentHelp("The reason why the type should no longer be emitted.", valueName: "reason"))
+        @Option(help: ArgumentHelp("The reason why the type should no longer be used.", valueName: "reason"))
         var deprecated: String?
         @Option(help: ArgumentHelp("Hours for which events of the type are stored, 1 to 876000.", valueName: "hours"))
         var retentionHours: Int?

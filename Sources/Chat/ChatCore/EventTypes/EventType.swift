@@ -48,7 +48,7 @@ public struct EventTypeSettings: Sendable, Equatable {
     public var owner = ""
     /// The treatment of events that do not match the newest schema.
     public var mode = EventType.Mode.enforce
-    /// The reason why the type should no longer be emitted; nil while it is in use. Emits are still accepted.
+    /// The reason why the type should no longer be used; nil while it is in use. Emits are still accepted.
     public var deprecated: String?
     /// The required compatibility of a new version with the earlier versions.
     public var compatibility = CompatibilityRule()
