@@ -81,7 +81,7 @@ struct AdminKeyFile {
         guard unlink(path) == 0 || errno == ENOENT else { throw failure("replace") }
         // O_EXCL creates a new file or fails. It does not follow a symbolic link that another user may have created.
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw failure("make") }
+        guard file >= 0 else { throw failure("create") }
         defer { close(file) }
         var line = key + "\n"
         let isWritten = line.withUTF8 { Glibc.write(file, $0.baseAddress, $0.count) == $0.count }

@@ -58,11 +58,11 @@ struct ParleyCommand: AsyncParsableCommand {
         commandName: "parley",
         abstract: "A self-hosted chat-event gateway: run it, emit events, and listen to them.",
         discussion: """
-            The client commands call the gateway at PARLEY_URL with the API key in PARLEY_KEY. Without these they call \
-            the gateway saved by 'parley login', or else \(ServerAddress.standard) with the key 'dev' of dev mode. \
-            PARLEY_TOKEN_COMMAND, or --token-command, is a command that prints a token to use instead of a key; it is \
-            run again when the token has expired. With --json the commands print JSON for programs, one value per \
-            line. Colours are used on a terminal unless NO_COLOR is set.
+            The client commands call the gateway at PARLEY_URL with the API key in PARLEY_KEY. Without these variables \
+            they call the gateway saved by 'parley login', or else \(ServerAddress.standard) with the key 'dev' of dev \
+            mode. PARLEY_TOKEN_COMMAND, or --token-command, is a command that prints a token to use instead of a key; \
+            it is run again when the token has expired. With --json the commands print JSON for programs, one value \
+            per line. Colours are used on a terminal unless NO_COLOR is set.
 
             Exit codes: 0 success, 1 failure, 2 wrong usage. 'parley schema --help' lists the exit codes of 'schema'.
 

@@ -96,6 +96,8 @@ public struct RestoreOperation {
     private func changeOwner(_ file: DurableFile) throws(BackupFailure) {
         var status = stat()
         guard geteuid() == 0, stat(data.path, &status) == 0 else { return }
-        guard chown(file.path, status.st_uid, status.st_gid) == 0 else { throw .system("give away", file.path) }
+        guard chown(file.path, status.st_uid, status.st_gid) == 0 else {
+            throw .system("change the owner of", file.path)
+        }
     }
 }

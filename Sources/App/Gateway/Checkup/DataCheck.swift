@@ -30,7 +30,7 @@ struct DataCheck {
                 CheckResult(
                     "data", .warning, "the directory '\(path)' does not exist",
                     advice:
-                        "the first start creates it; if the data is in another directory, pass that directory with --data"
+                        "the gateway creates the directory at its first start; if the data is in another directory, pass that directory with --data"
                 )
             ]
         }
@@ -60,7 +60,7 @@ struct DataCheck {
             return CheckResult(
                 "data", .warning, "'\(unreadable)' is readable by other accounts", advice: "chmod 600 \(unreadable)")
         }
-        return CheckResult("data", .ok, "'\(path)' is accessible only to its account")
+        return CheckResult("data", .ok, "'\(path)' is accessible only to the account that owns it")
     }
 
     private var freeSpace: CheckResult {
@@ -68,7 +68,7 @@ struct DataCheck {
             return CheckResult("disk", .warning, "the free space of '\(path)' is unknown")
         }
         let text = "\(free / 1_000_000) MB free"
-        let advice = "free space, or shorten the retention of events; on a full disk, emits fail (507)"
+        let advice = "free disk space, or shorten the retention of events; on a full disk, events are rejected with 507"
         if free < Self.criticalSpace { return CheckResult("disk", .failure, text, advice: advice) }
         return free < Self.lowSpace
             ? CheckResult("disk", .warning, text, advice: advice) : CheckResult("disk", .ok, text)

@@ -48,7 +48,7 @@ struct StoreCheck {
         }
         return CheckResult(
             "schema", .ok,
-            "the database has schema version \(version); the next start upgrades it to \(StoreFile.knownVersion)",
+            "the database has schema version \(version); the next start of the gateway upgrades the database to \(StoreFile.knownVersion)",
             advice: "the upgrade cannot be undone: make a backup first")
     }
 

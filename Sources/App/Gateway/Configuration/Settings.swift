@@ -29,30 +29,31 @@ public enum Settings {
         secret(
             .text(
                 "admin_key", \.adminKey,
-                "admin key of the first app at the first start, at least 16 characters; empty: generated, and shown on a terminal or written to DATA/admin-key"
+                "admin key of the first app, at least 16 characters, used only at the first start; empty: the gateway generates a key, and shows it on the terminal or writes it to DATA/admin-key"
             )),
         secret(
             .text(
                 "demo_keys", \.demoKeys,
-                "PubNub keys of the first app at the first start, publish:subscribe:secret; empty: generated")),
+                "PubNub keys of the first app, publish:subscribe:secret, used only at the first start; empty: generated keys"
+            )),
         secret(
             .text(
                 "secrets_key", \.secretsKey,
-                "keys that encrypt stored secrets, separated by commas, each 32 bytes in base64 (openssl rand -base64 32): the first encrypts, all decrypt; empty: secrets are stored unencrypted"
+                "keys that encrypt stored secrets, separated by commas, each 32 bytes in base64 (openssl rand -base64 32): the first key encrypts, all keys decrypt; empty: secrets are stored unencrypted"
             )),
         .text(
             "secrets_key_file", \.secretsKeyFile,
             "file that contains the value of secrets_key; used instead of secrets_key"),
-        .list("webhook.allow", \.webhookAllow, "private networks (CIDR) to which webhooks may be sent")
+        .list("webhook.allow", \.webhookAllow, "private networks (CIDR) to which webhooks may be sent; empty: none")
             .reloadable,
         .integer(
             "webhook.connections", \.webhookConnections, in: 16...65_536, unit: "connections",
-            "maximum number of concurrent requests to receivers of webhooks, of which a quarter may go to one host; never more than a quarter of the allowed open files"
+            "maximum number of concurrent requests to receivers of webhooks; a quarter of them may go to one host; a low limit of open files reduces the number"
         ),
         webhookVerification,
         .list(
             "cors.origins", \.corsOrigins,
-            "origins of web pages that may call the API; *: any; empty with --dev: pages of this machine"
+            "origins of web pages that may call the native API; *: any origin; empty: none, or with --dev the pages of this machine"
         ).reloadable,
         .text(
             "tls.certificate", \.tlsCertificate,
@@ -115,7 +116,7 @@ public enum Settings {
         ).reloadable,
         .integer(
             "limits.filter_searches", \.limits.filterSearches, in: 1...4096, unit: "comparisons",
-            "maximum number of LIKE and CONTAINS in a filter expression"
+            "maximum number of LIKE and CONTAINS operators in a filter expression"
         ).reloadable,
         .integer(
             "limits.filter_steps", \.limits.filterSteps, in: 16_384...16_777_216, unit: "steps",
@@ -196,7 +197,7 @@ public enum Settings {
         ).reloadable,
         .seconds(
             "limits.passing_seconds", \.limits.passingAge, in: 10...3600,
-            "time for which a reconnecting client still receives ephemeral events"),
+            "time for which ephemeral events are held in memory for clients that reconnect"),
         .integer(
             "limits.passing_bytes", \.limits.passingBytes, in: 65_536...4_294_967_296, unit: "bytes",
             "maximum size of the ephemeral events held in memory for each app"),

@@ -72,7 +72,7 @@ struct KeysCommand: AsyncParsableCommand {
     /// `parley keys recover`: creates a new admin key on the gateway's machine, for an operator who has lost the key.
     struct Recover: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Create an admin key of the first app, on the gateway's machine and without a key.",
+            abstract: "Create an admin key of the first app. Requires access to the data directory, but no other key.",
             discussion: """
                 parley keys recover --data /var/lib/parley
 

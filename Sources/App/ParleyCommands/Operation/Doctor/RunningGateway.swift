@@ -79,7 +79,7 @@ struct RunningGateway {
                 : CheckResult(
                     "planner", .warning, "webhook deliveries are queued \(Int(lag)) s late",
                     advice:
-                        "look for 'cannot queue the deliveries' in the log; without it, the machine is overloaded"
+                        "look for 'cannot queue the deliveries' in the log; if the log does not contain this line, the machine is overloaded"
                 ),
             open == 0
                 ? CheckResult("circuits", .ok, "no webhook's deliveries are paused")
