@@ -277,7 +277,7 @@ extension MessagesRouteTests {
             let address = "/v1/channels/room/messages/\(try #require(sent["timetoken"]?.string))"
             let refused = await api.call(.patch, address, #"{"text":"ho","user":"ben"}"#)
             #expect(refused.status == 400 && refused["errors"]?[0]?["pointer"]?.string == "#/user")
-            #expect(refused["detail"]?.string?.hasSuffix("The user who acts is 'by'") == true, "\(refused.text)")
+            #expect(refused["detail"]?.string?.hasSuffix("Send the acting user as 'by'") == true, "\(refused.text)")
             #expect(await api.call(.patch, address, #"{"text":"ho","user":"ana","by":"ana"}"#).status == 200)
         }
     }

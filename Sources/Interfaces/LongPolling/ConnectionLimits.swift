@@ -108,7 +108,7 @@ public final class ConnectionLimits: Sendable {
 
     private static func tooMany(_ what: String, _ limit: Int) -> ChatError {
         .over(
-            .tooMany, "this \(what) has reached its limit of \(limit) open streams and polls; close some first",
+            .tooMany, "this \(what) has reached its limit of \(limit) open streams and polls; close some of them first",
             slug: "too_many_streams",
             limit: limit, retryAfter: .seconds(5))
     }

@@ -168,7 +168,7 @@ extension ChatError.Code {
         switch self {
         case .malformed: "The request is malformed"
         case .unauthorized: "A valid credential is needed"
-        case .forbidden: "The credential does not allow this"
+        case .forbidden: "The credential does not allow this request"
         case .notFound: "Not found"
         case .conflict: "The current state does not allow the request"
         case .gone: "The resource was permanently deleted"

@@ -3,7 +3,7 @@ extension ProblemCatalogue {
     static let members: [Entry] = [
         Entry(
             code: "bad_sort", status: 400, title: "The sort order cannot be read",
-            cause: "The list cannot be sorted by this member, or the direction is not 'asc' or 'desc'.",
+            cause: "The list cannot be sorted by a member that 'sort' names, or the direction is not 'asc' or 'desc'.",
             remedy: "Name a member that the list can be sorted by, such as 'name', 'name:asc' or 'name:desc'."),
         Entry(
             code: "not_self", status: 403, title: "The record belongs to another user",
@@ -58,7 +58,7 @@ extension ProblemCatalogue {
             remedy: "Name another user to block."),
         Entry(
             code: "too_many_users", status: 422, title: "Too many users in one request",
-            cause: "The request names more users than one request may. 'limit' gives the maximum.",
+            cause: "The request names more users than are allowed in one request. 'limit' gives the maximum.",
             remedy: "Send the remaining users in further requests."),
         Entry(
             code: "too_many_operators", status: 422, title: "The channel has too many operators",

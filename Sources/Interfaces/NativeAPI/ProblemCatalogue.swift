@@ -38,8 +38,8 @@ enum ProblemCatalogue {
         Entry(
             code: "too_deep", status: 400, title: "The JSON is nested too deeply",
             cause:
-                "Arrays and objects are nested deeper than the gateway accepts, which is 64 levels unless it "
-                + "is configured otherwise.",
+                "Arrays and objects are nested deeper than the gateway accepts. The limit is 64 levels, unless "
+                + "limits.json_depth sets another limit.",
             remedy: "Flatten the JSON, or send the inner part as a string."),
         Entry(
             code: "number_out_of_range", status: 400, title: "A number is out of range",
@@ -58,7 +58,7 @@ enum ProblemCatalogue {
         Entry(
             code: "parameter_missing", status: 400, title: "The query lacks a parameter",
             cause:
-                "The query lacks a parameter that is required, such as the user who acts. The detail names the parameter.",
+                "The query lacks a parameter that is required, such as 'by', the acting user. The detail names the parameter.",
             remedy: "Send the parameter in the query; the route takes no body."),
         Entry(
             code: "wrong_type", status: 400, title: "A member has the wrong JSON type",
@@ -165,7 +165,7 @@ enum ProblemCatalogue {
         Entry(
             code: "token_expired", status: 401, title: "The token has expired",
             cause: "The time in the token's claim 'exp' is in the past.",
-            remedy: "Get a new token from the server that issued this one."),
+            remedy: "Get a new token from the server that issued the expired token."),
         Entry(
             code: "ticket_invalid", status: 401, title: "The ticket is not valid",
             cause:
@@ -179,7 +179,7 @@ enum ProblemCatalogue {
                 + "was stored.",
             remedy: "Compare the secret, the scheme and the clock of the sender with the source's settings."),
         Entry(
-            code: "forbidden", status: 403, title: "The credential does not allow this",
+            code: "forbidden", status: 403, title: "The credential does not allow this request",
             cause:
                 "The credential lacks a scope, or has no access to the channel or event type. The detail names the missing right.",
             remedy: "Use a credential with the required scope and with access to the channel and the event type."),
@@ -253,10 +253,10 @@ enum ProblemCatalogue {
                 + "stopped before it responded, or the response was too large.",
             remedy: "Check which changes were stored, and send the missing changes with another key."),
         Entry(
-            code: "incompatible_schema", status: 409, title: "The schema breaks an earlier version",
+            code: "incompatible_schema", status: 409, title: "The schema is not compatible with an earlier version",
             cause:
-                "The schema breaks an earlier version. The errors name the places; a witness is a payload "
-                + "that one version accepts and the other rejects.",
+                "The schema is not compatible with an earlier version, or its compatibility cannot be proved. The "
+                + "errors name the places; a witness is a payload that one version accepts and the other rejects.",
             remedy:
                 "Change the schema, declare the type with another compatibility, or send 'force' with a "
                 + "reason, which is stored with the version."),
@@ -399,7 +399,7 @@ enum ProblemCatalogue {
         Entry(
             code: "quota_exceeded", status: 429, title: "The rate is exceeded",
             cause:
-                "The key or the app has exceeded its rate. RateLimit-Policy gives the rates, RateLimit the remaining quantities.",
+                "The key or the app has exceeded its rate. The header RateLimit-Policy gives the rates. The header RateLimit gives the remaining quantities.",
             remedy: "Repeat the request after the time in Retry-After."),
         Entry(
             code: "too_many_streams", status: 429, title: "Too many streams",

@@ -24,7 +24,9 @@ extension NativeAPI {
         scope.webhook = id
         if let since = try fields.string("since") {
             guard since == "last_success" else { throw fields.fault("since", "enum", "must be 'last_success'") }
-            guard !fields.has("after") else { throw fields.fault("since", "not", "excludes 'after'") }
+            guard !fields.has("after") else {
+                throw fields.fault("since", "not", "must be left out if 'after' is sent")
+            }
             scope.after = try await webhooks.deliveries.lastSuccess(of: id, by: caller)
         }
         return try await begin(.replay, scope, fields, caller)

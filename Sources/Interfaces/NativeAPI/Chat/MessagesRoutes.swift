@@ -202,7 +202,7 @@ extension Timetoken {
         guard let timetoken = Timetoken(ofEvent: text) else {
             throw ChatError(
                 .notFound,
-                "no such \(what): '\(text.prefix(64))' is not a timetoken of 17 digits and not an event id, evt_…")
+                "no such \(what): '\(text.prefix(64))' is neither a timetoken of 17 digits nor an event id, evt_…")
         }
         self = timetoken
     }

@@ -97,7 +97,7 @@ extension NativeAPI {
                         detail: "is read-only, and the sent value differs from the current value; leave the member out"
                             + (remedies[member.name].map { ", or " + $0 } ?? "")
                             + (member.name == "user" && writable.contains(ActorName.parameter)
-                                ? ". The user who acts is '\(ActorName.parameter)'" : "")))
+                                ? ". Send the acting user as '\(ActorName.parameter)'" : "")))
             }
             guard faults.isEmpty else {
                 var error = ChatError(
