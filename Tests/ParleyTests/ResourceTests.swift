@@ -66,8 +66,8 @@ import Testing
         "that are webhooks say how their receiver does",
         arguments: [
             (
-                #""status_reason":"the receiver answered that it is permanently gone (410)""#,
-                "the receiver answered that it is permanently gone (410)"
+                #""status_reason":"the receiver responded that its address is permanently gone (410)""#,
+                "the receiver responded that its address is permanently gone (410)"
             ),
             (
                 #""circuit":"open","open_until":"2024-11-24T15:04:28.000000Z","failing_since":"2024-11-24T14:04:28.000000Z""#,

@@ -199,7 +199,7 @@ import Testing
             #expect(attempts.first?.error == "response_invalid")
             #expect(
                 attempts.first?.sentence
-                    == "The token endpoint answered 400, invalid_client. Nothing was sent to the receiver.")
+                    == "The token endpoint responded with 400, invalid_client. Nothing was sent to the receiver.")
             let log = try #require(attempts.first?.details).description
             #expect(log.contains(#""request_headers":[]"#), "no request was made")
             isBroken.withLock { $0 = false }

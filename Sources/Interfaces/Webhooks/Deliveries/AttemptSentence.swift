@@ -8,8 +8,8 @@ extension DeliveryAttempt {
         switch (error, status) {
         case ("redirect", let status?):
             return "The receiver responded with a redirect (\(status)), which the gateway does not follow."
-        case (_, 410?): return "The receiver answered that it is permanently gone (410)."
-        case (_, 429?): return "The receiver answered that there are too many requests (429)."
+        case (_, 410?): return "The receiver responded that its address is permanently gone (410)."
+        case (_, 429?): return "The receiver responded that it gets too many requests (429)."
         case (_, let status?) where status >= 500: return "The receiver failed with an internal error (\(status))."
         case (_, let status?): return "The receiver rejected the request (\(status))."
         case (_, nil) where cause != nil: return cause
@@ -34,7 +34,7 @@ extension DeliveryAttempt {
         "reset": "The receiver closed the connection before it responded.",
         "response_invalid": "The receiver's response is not HTTP, or the response header is too large.",
         "cancelled": "The delivery became dead without another attempt.",
-        "request_invalid": "The request could not be made, because the webhook's settings are not valid in HTTP.",
+        "request_invalid": "The webhook's settings do not make a valid HTTP request. Nothing was sent.",
         "overloaded": "The gateway had no free connection to send the request.",
         "ack_deadline": "The consumer did not acknowledge the delivery before its deadline.",
         "nack": "The consumer returned the delivery, so that it is delivered again.",

@@ -139,7 +139,7 @@ public struct Deliveries: Sendable {
         let data = JSONText { writer in
             writer.beginObject()
             writer.member("webhook", webhook.id)
-            writer.member("message", "This is a test event. It reports nothing.")
+            writer.member("message", "This is a test event.")
             writer.endObject()
         }
         let event = Event(

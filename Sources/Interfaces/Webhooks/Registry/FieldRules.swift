@@ -110,7 +110,7 @@ extension WebhookSettingsReader {
         guard let headers = try fields.object("headers", known: nil) else { return }
         for member in headers.members { try readHeader(member.name, headers) }
         guard settings.headers.count <= FieldRules.count else {
-            throw fields.fault("headers", "count", "a webhook may have at most \(FieldRules.count) additional headers")
+            throw fields.fault("headers", "count", "'headers' may contain at most \(FieldRules.count) header fields")
         }
     }
 

@@ -157,7 +157,7 @@ struct AttemptRecorder: Sendable {
     ) -> [WebhookFailureState.Effect] {
         guard let error = decision.errorClass else { return runtime.recordSuccess() }
         if decision.disablesWebhook {
-            return [.disable(reason: "the receiver answered that it is permanently gone (410)")]
+            return [.disable(reason: "the receiver responded that its address is permanently gone (410)")]
         }
         return runtime.recordFailure(
             AttemptError(at: now, error: error, status: status), dead: dead, deadTolerated: service.limits.deadOnEnd)

@@ -83,7 +83,8 @@ struct PostRun {
 
     private mutating func fail(_ deliveries: [PreparedDelivery], _ detail: String, _ plan: PostPlan) {
         let result = OutboundResult(
-            failure: OutboundFailure(.requestInvalid, detail: detail, sentence: "The post could not be made: \(detail)")
+            failure: OutboundFailure(
+                .requestInvalid, detail: detail, sentence: "No request could be created: \(detail)")
         )
         unsent.append(CompletedAttempt(deliveries: deliveries, plan, start: start, requestHeaders: [], result: result))
     }

@@ -152,7 +152,7 @@ final class PostTokens: Sendable {
         }
         guard let status = result.status else {
             let failure = result.failure ?? OutboundFailure(.reset, detail: "no response")
-            return (Self.failure(failure.reason, "did not answer: \(failure.reason.rawValue)", failure.detail), .zero)
+            return (Self.failure(failure.reason, "did not respond: \(failure.reason.rawValue)", failure.detail), .zero)
         }
         let root = (try? JSONDocument(result.body))?.root  // A response that is not JSON has no token.
         guard (200..<300).contains(status), let token = root?["access_token"]?.string,
@@ -160,7 +160,8 @@ final class PostTokens: Sendable {
         else {
             let reason = root?["error"]?.string.map { ", \($0.prefix(64))" } ?? ""
             let isRefusal = !(200..<300).contains(status)
-            let answer = isRefusal ? "answered \(status)\(reason)" : "answered \(status) without a usable access_token"
+            let rest = isRefusal ? reason : " without a usable access_token"
+            let answer = "responded with \(status)\(rest)"
             return (Self.failure(.responseInvalid, answer), .zero)
         }
         let seconds = root?["expires_in"]?.double ?? Self.unsaidLifeSeconds

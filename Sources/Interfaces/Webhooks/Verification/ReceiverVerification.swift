@@ -62,7 +62,7 @@ public struct ReceiverVerification: Sendable {
         }
         let result = await tokens.send(request, to: webhook)
         guard let status = result.status else { throw Self.unanswered(result) }
-        guard (200..<300).contains(status) else { throw Self.refused("the receiver answered \(status)") }
+        guard (200..<300).contains(status) else { throw Self.refused("the receiver responded with status \(status)") }
         let text = String(decoding: result.body, as: UTF8.self).filter { !$0.isWhitespace }
         let member = (try? JSONDocument(result.body))?.root["challenge"]?.string  // no JSON, no member
         guard text == challenge || member == challenge else {

@@ -27,7 +27,9 @@ extension BuiltInCatalogue {
                   "reason": {"type": "string", "description": "The reason why the webhook was disabled."}
                 }
                 """,
-            accepts: [#"{"webhook":"wh_1","reason":"the receiver answered 410"}"#],
+            accepts: [
+                #"{"webhook":"wh_1","reason":"the receiver responded that its address is permanently gone (410)"}"#
+            ],
             refuses: [#"{"webhook":"wh_1"}"#]),
         BuiltInType(
             "webhook.recovered", .kept, "Deliveries to a failing webhook succeed again.",
@@ -56,7 +58,7 @@ extension BuiltInCatalogue {
                   "message": {"type": "string", "description": "A text for people who read the event."}
                 }
                 """,
-            accepts: [#"{"webhook":"wh_1","message":"This is a test event. It reports nothing."}"#], refuses: ["{}"]),
+            accepts: [#"{"webhook":"wh_1","message":"This is a test event."}"#], refuses: ["{}"]),
         BuiltInType(
             "source.rejected", .kept, "A source rejected a request from an authenticated sender.",
             members: """
