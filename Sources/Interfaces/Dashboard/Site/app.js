@@ -63,7 +63,7 @@ function ask() {
       key,
       isDevelopment
         ? "In development, the key is “dev”."
-        : "The first key was shown when the gateway started for the first time.",
+        : "At its first start, the gateway showed the first key on its terminal or wrote it to the file admin-key.",
     )], {
       submit: "Sign in",
       action: async ({ key }) => {

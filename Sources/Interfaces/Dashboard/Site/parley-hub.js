@@ -246,7 +246,7 @@ export class Hub {
     if (this.#cursor && !headers["last-event-id"]) query.set("cursor", this.#cursor);
     Object.assign(headers, await this.#authorization());
     const answer = await fetch(`${url}/v1/stream?${query}`, { headers, signal, cache: "no-store" });
-    if (answer.status === 204) throw Object.assign(new Error("the stream was ended"), { isFinal: true });
+    if (answer.status === 204) throw Object.assign(new Error("the gateway ended the stream"), { isFinal: true });
     if (!answer.ok) {
       const problem = await answer.json().catch(() => ({}));
       throw new Refusal(answer.status, problem, 1000 * Number(answer.headers.get("retry-after") ?? 0));
@@ -300,7 +300,7 @@ export class Hub {
 
   /** Asks the tabs for a credential, beginning with the tab that sent the last message, which is probably active. */
   async #ask() {
-    let reason = "no tab responded";
+    let reason = "no tab responded to the request for a credential";
     for (const tab of [...this.#tabs.keys()].reverse()) {
       const question = ++this.#asked;
       const answer = await Promise.race([

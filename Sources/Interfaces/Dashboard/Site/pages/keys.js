@@ -39,7 +39,7 @@ const list = (view) =>
       [
         ["Name", (row) => [
           row.name || h("span", { class: "quiet" }, "no name"),
-          row.id === view.who.credential && [" ", badge("signed in", "good")],
+          row.id === view.who.credential && [" ", badge("this session", "good")],
           row.jwt && [" ", badge("verifies tokens")],
         ]],
         ["Id", (row) => h("code", {}, row.id)],
@@ -93,7 +93,7 @@ function making(view) {
       submit: "Create",
       action: async (values) => {
         const made = await post("/v1/keys", order(values));
-        if (made.key) await secret("The new key", made.key, "where the program that uses it reads its secrets");
+        if (made.key) await secret("The new key", made.key, "where the program that uses the key reads its secrets");
         view.reload();
       },
     }),

@@ -118,7 +118,7 @@ async function one(view, id) {
       id,
       badge(source.scheme),
       button("Delete", async () => {
-        const consequence = h("p", {}, "The address of the source then responds with 404.");
+        const consequence = h("p", {}, "After the deletion, the address of the source responds with 404.");
         if (!await confirmed(`Delete ${id}?`, "Delete", consequence)) return;
         await remove(path`/v1/sources/${id}`);
         location.hash = "#/sources";

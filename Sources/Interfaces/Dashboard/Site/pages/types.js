@@ -266,7 +266,7 @@ function holding(name) {
           h(
             "p",
             {},
-            badge(said.valid ? "it matches" : "it does not match", said.valid ? "good" : "bad"),
+            badge(said.valid ? "the payload matches" : "the payload does not match", said.valid ? "good" : "bad"),
             said.version ? ` version ${said.version}` : " (there is no schema)",
           ),
           h("ul", {}, said.errors.map((one) => h("li", {}, h("code", {}, one.pointer), " ", one.detail))),

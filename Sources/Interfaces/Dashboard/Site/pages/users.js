@@ -47,7 +47,7 @@ async function all() {
           rows,
           {
             caption: "Users with a record",
-            empty: "No users have a record. Users can take part without one; open a user by id.",
+            empty: "No users have a record. Users do not need a record; open a user by id.",
           },
         )),
     );

@@ -123,7 +123,7 @@ async function one(view, id) {
           !await confirmed(
             "Replace the secret?",
             "Rotate",
-            h("p", {}, "Both secrets sign for a day, so that you can change the receiver."),
+            h("p", {}, "Posts are signed with both secrets for a day, so that you can change the receiver."),
           )
         ) return;
         const made = await post(path`/v1/webhooks/${id}/rotate-secret`);
@@ -256,7 +256,7 @@ function replay(id, stats, onEnd) {
   const begun = h("div");
   const element = form([
     field(
-      "Which",
+      "Deliveries to send",
       choice("only", [["failed", "failed and dead deliveries"], ["dead", "dead deliveries"], [
         "all",
         "every stored event that matches",
