@@ -43,7 +43,9 @@ import Testing
         #expect(
             try await parley("emit", "a", "--json", at: gateway).output == "{\"id\":\"evt_7\", \"duplicate\":true}\n")
         #expect(gateway.requests.value.first?.text == #"{"data":{}}"#)
-        #expect(try await parley("emit", "a", "1", at: gateway).output == "emitted evt_7 to a (a repeat)\n")
+        #expect(
+            try await parley("emit", "a", "1", at: gateway).output
+                == "emitted evt_7 to a (already emitted by an earlier attempt)\n")
     }
 
     @Test("explains a refusal and fails")

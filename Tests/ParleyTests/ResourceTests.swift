@@ -132,7 +132,7 @@ import Testing
             return .answer(200, #"{"data":[\#(rows.joined(separator: ","))],"next_cursor":null}"#)
         }
         let run = try await parley("deliveries", "list", at: gateway)
-        let resting = "after 2024-11-24 15:04:28.000Z, the receiver is paused"
+        let resting = "after 2024-11-24 15:04:28.000Z; deliveries to the receiver are paused"
         #expect(
             zip(run.lines.dropFirst(), [resting, "2024-11-24 15:00:33.000Z", "waits to be pulled", "-"])
                 .allSatisfy { $0.hasSuffix($1) }, "\(run.output)")

@@ -68,7 +68,7 @@ struct LogoutCommand: ParsableCommand {
                 "no profile has the name '\(SanitizedText.safe(profile))'; 'parley profiles' lists the profiles")
         }
         let output = commandEnvironment.console.output
-        output.line("\(output.style.good("forgotten")) \(SanitizedText.safe(profile))")
+        output.line("\(output.style.good("deleted")) the profile \(SanitizedText.safe(profile))")
     }
 }
 

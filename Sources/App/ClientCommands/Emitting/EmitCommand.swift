@@ -94,9 +94,8 @@ struct EmitCommand: AsyncParsableCommand {
             let emitted = answer.document?.root
             let id = SanitizedText.safe(emitted?["id"]?.string ?? "an event")
             let isRepeat = emitted?["duplicate"]?.boolean == true
-            output.line(
-                "\(output.style.good("emitted")) \(id) to \(SanitizedText.safe(channel))\(isRepeat ? " (a repeat)" : "")"
-            )
+            let note = isRepeat ? " (already emitted by an earlier attempt)" : ""
+            output.line("\(output.style.good("emitted")) \(id) to \(SanitizedText.safe(channel))\(note)")
         }
     }
 

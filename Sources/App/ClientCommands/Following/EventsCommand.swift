@@ -5,7 +5,7 @@ import JSON
 /// `parley events`: prints stored events of all channels, and the deliveries of one event.
 struct EventsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "events", abstract: "Search the events of all channels, and explain what happened to one.",
+        commandName: "events", abstract: "Search the events of all channels, and explain what happened to an event.",
         subcommands: [List.self, Get.self, Explain.self])
 
     struct List: AsyncParsableCommand, ReadOnlyCommand {
@@ -45,7 +45,7 @@ struct EventsCommand: AsyncParsableCommand {
     struct Explain: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract:
-                "Explain what happened to an event: its schema, its webhooks with the reason, and its deliveries.")
+                "Show the schema check of an event, its deliveries, and why each webhook matched or did not match.")
 
         @Argument(help: "The event's id.") var id: String
         @OptionGroup var gateway: GatewayOptions

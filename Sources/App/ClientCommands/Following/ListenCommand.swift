@@ -40,7 +40,7 @@ struct ListenCommand: AsyncParsableCommand, ReadOnlyCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Start after this cursor, which is a timetoken; 'earliest' starts with the first stored event.",
+            "Start after this timetoken; 'earliest' starts with the first stored event. Default: only new events.",
             valueName: "cursor"))
     var since: String?
 

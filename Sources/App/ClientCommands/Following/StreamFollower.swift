@@ -63,7 +63,9 @@ struct StreamFollower {
             guard let error = error as? OutboundFailure else { return unrenewed(error) }
             // A gateway that has responded before is restarting, so the message contains no advice about the address.
             let isRestarting = hasFollowed && error.reason == .connectRefused
-            let reason = isRestarting ? "nothing answers" : ProblemDescription.sentence(error, url: access.url)
+            let reason =
+                isRestarting
+                ? "the gateway does not accept connections" : ProblemDescription.sentence(error, url: access.url)
             let isPassing =
                 switch error.reason {
                 case .reset, .timeout, .connectTimeout, .overloaded: true

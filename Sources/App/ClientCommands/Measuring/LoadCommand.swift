@@ -108,13 +108,14 @@ struct LoadSize: ParsableArguments {
     @Option(
         name: .customLong("in-flight"),
         help: ArgumentHelp(
-            "The maximum number of published events that not all streams have received; 0: wait only for responses.",
+            "The maximum number of published events that not all streams have received; 0: no maximum.",
             valueName: "n"))
     var inFlight: Int?
 
     @Option(
         help: ArgumentHelp(
-            "Events per second in total; 0: a publisher sends the next event after each response.", valueName: "n"))
+            "Events per second in total; 0: each publisher sends the next event when it has the response.",
+            valueName: "n"))
     var rate: Int?
 
     @Option(help: ArgumentHelp("The duration of the measurement in seconds.", valueName: "n"))
@@ -155,7 +156,7 @@ struct LoadRequests: ParsableArguments {
     @Option(
         name: .customLong("stream-path"),
         help: ArgumentHelp(
-            "The path of streams, with the placeholder {channel}; default: /v1/stream?channel={channel}.",
+            "The path at which streams are opened, with the placeholder {channel}; default: /v1/stream?channel={channel}.",
             valueName: "path")
     )
     var streamPath: String?
@@ -163,7 +164,7 @@ struct LoadRequests: ParsableArguments {
     @Option(
         name: .customLong("publish-path"),
         help: ArgumentHelp(
-            "The path of publishing, with the placeholder {channel}; default: /v1/channels/{channel}/events.",
+            "The path to which events are published, with the placeholder {channel}; default: /v1/channels/{channel}/events.",
             valueName: "path"))
     var publishPath: String?
 

@@ -168,7 +168,7 @@ struct DeliverySchedule: Sendable {
         if subscriber.hasPrefix("sub_") { return "waits to be pulled" }
         // Timestamps of the API have a fixed format, so they can be compared as texts.
         if let until = openUntil[subscriber], until > due {
-            return "after \(EventLine.time(until)), the receiver is paused"
+            return "after \(EventLine.time(until)); deliveries to the receiver are paused"
         }
         return EventLine.time(due)
     }

@@ -16,7 +16,7 @@ enum KeyCommands {
         @Option(help: ArgumentHelp("Only keys that were last used after this time.", valueName: "time"))
         var lastUsedAfter: String?
 
-        @Option(help: ArgumentHelp("Only keys that were last used before this time, or never.", valueName: "time"))
+        @Option(help: ArgumentHelp("Only keys that were not used at or after this time.", valueName: "time"))
         var lastUsedBefore: String?
 
         @OptionGroup var list: ListOptions
@@ -39,9 +39,9 @@ enum KeyCommands {
 
     struct Get: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show a key's scopes and limits; the key's text cannot be shown.")
+            abstract: "Show a key's scopes and limits. The key itself is not stored and cannot be shown.")
 
-        @Argument(help: "The key's id, not its text.") var id: String
+        @Argument(help: "The key's id (key_…), not the key itself.") var id: String
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws { try await gateway.get(RequestPath("keys", id)) }
@@ -49,7 +49,7 @@ enum KeyCommands {
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Create a key. Its text is shown only once.",
+            abstract: "Create a key. The key is shown only once.",
             discussion: "parley keys create --name ci --scope emit --scope read --channel 'orders.*'")
 
         @Option(help: "The display name of the key.")
@@ -71,7 +71,7 @@ enum KeyCommands {
 
         @Option(
             help: ArgumentHelp(
-                "A public key in PEM format, which verifies tokens of users that another service signs. No text is created for such a key. Requires --algorithm.",
+                "A public key in PEM format, which verifies tokens of users that another service signs. The new key then has no secret. Requires --algorithm.",
                 valueName: "file"))
         var publicKey: String?
 
@@ -120,7 +120,7 @@ enum KeyCommands {
             abstract: "Change a key's name and limits.",
             discussion: "parley keys update KEY-ID --rate-limit 60/m")
 
-        @Argument(help: "The key's id, not its text.") var id: String
+        @Argument(help: "The key's id (key_…), not the key itself.") var id: String
         @Option(help: "The display name.") var name: String?
         @OptionGroup var rates: RateOptions
         @OptionGroup var gateway: GatewayOptions
@@ -185,7 +185,7 @@ enum KeyCommands {
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Revoke a key immediately.")
 
-        @Argument(help: "The key's id, not its text.") var id: String
+        @Argument(help: "The key's id (key_…), not the key itself.") var id: String
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {

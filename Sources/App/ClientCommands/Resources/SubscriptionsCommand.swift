@@ -93,7 +93,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
 
     struct Seek: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Move a subscription to a position; events after it are delivered again.")
+            abstract: "Move a subscription to a position; events after the position are delivered again.")
 
         @Argument(help: "The subscription's id.") var id: String
         @Argument(help: "The position: earliest, latest or a timetoken.") var position: String

@@ -95,7 +95,8 @@ struct TypesCommand: AsyncParsableCommand {
         @Option(help: "The team or person responsible for the type.") var owner: String?
         @Option(help: "What happens to events that do not match the schema: enforce, warn or off.") var mode: String?
         @Option(
-            help: "The compatibility that new versions must have: backward, forward, full, none, or a variant of these."
+            help:
+                "The compatibility that new versions must have: none, backward, forward or full, optionally with a suffix such as _transitive."
         )
         var compatibility: String?
         @Option(help: ArgumentHelp("The reason why the type should no longer be used.", valueName: "reason"))

@@ -17,11 +17,13 @@ struct WebhookOptions: ParsableArguments {
     var header: [String] = []
 
     @Option(
-        help: ArgumentHelp("The credential sent to receivers: basic:USER:PASSWORD or bearer:TOKEN, or @FILE with it."))
+        help: ArgumentHelp(
+            "The credential sent to receivers: basic:USER:PASSWORD, bearer:TOKEN, or a file with one of them: @FILE."))
     var auth: String?
 
     @Option(
-        help: ArgumentHelp("A signature: standard, standard_ed25519, hub_sha256, stripe or rfc9421; may be repeated."))
+        help: ArgumentHelp(
+            "A method to sign posts: standard, standard_ed25519, hub_sha256, stripe or rfc9421; may be repeated."))
     var signature: [String] = []
 
     @Option(help: ArgumentHelp("The order of deliveries: none, per_channel or strict."))

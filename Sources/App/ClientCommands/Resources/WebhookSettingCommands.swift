@@ -63,12 +63,13 @@ extension WebhooksCommand {
     struct RotateSecret: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "rotate-secret",
-            abstract: "Create a new secret, which is shown only once; the current secret also signs for a while.")
+            abstract:
+                "Replace a webhook's secret. The new secret is shown only once; the old secret also signs for a while.")
 
         @Argument(help: "The webhook's id.") var id: String
         @Option(
             help: ArgumentHelp(
-                "Seconds for which the current secret or key also signs; default: 86400.", valueName: "seconds"))
+                "Seconds for which the old secret or key also signs; default: 86400.", valueName: "seconds"))
         var overlap: Int?
         @Option(
             help: ArgumentHelp("Your own secret, whsec_…; @FILE keeps it out of process lists.", valueName: "text")
@@ -94,11 +95,11 @@ extension WebhooksCommand {
     struct RotateSigningKey: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "rotate-signing-key",
-            abstract: "Create a new key for standard_ed25519 signatures; the current key also signs for a while.")
+            abstract: "Replace the app's key for standard_ed25519 signatures; the old key also signs for a while.")
 
         @Option(
             help: ArgumentHelp(
-                "Seconds for which the current secret or key also signs; default: 86400.", valueName: "seconds"))
+                "Seconds for which the old secret or key also signs; default: 86400.", valueName: "seconds"))
         var overlap: Int?
         @OptionGroup var gateway: GatewayOptions
 

@@ -6,11 +6,12 @@ extension SchemaCommand {
     struct Compat: ParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract:
-                "Check whether a new version of a schema is compatible, and show a document that proves it is not.",
+                "Check whether a new version of a schema is compatible; if not, show a document that only one version accepts.",
             discussion: """
                 parley schema compat --old order-1.json --new order-2.json --mode full
 
-                backward: the new version accepts every document that the old one accepts. forward: the reverse. full: both.
+                backward: the new version accepts every document that the old version accepts. forward: the old version \
+                accepts every document that the new version accepts. full: both.
                 """)
 
         @Option(help: ArgumentHelp("The file with the current version of the schema.", valueName: "file"))

@@ -176,7 +176,7 @@ extension SchemaCommand {
         @Option(help: ArgumentHelp("The documents, one on each line.", valueName: "file"))
         var instances: String
 
-        @Flag(help: "Reject members that no document has.")
+        @Flag(help: "Infer a schema that rejects members that no document has.")
         var closed = false
 
         @Option(
