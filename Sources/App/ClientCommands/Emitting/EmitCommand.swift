@@ -30,7 +30,7 @@ struct EmitCommand: AsyncParsableCommand {
     @Option(help: "The event's type; default: 'custom'.")
     var type: String?
 
-    @Option(help: "The user who causes the event.")
+    @Option(help: "The user who caused the event.")
     var user: String?
 
     @Option(help: ArgumentHelp("The event's metadata, which filters can use: JSON or @FILE.", valueName: "json"))
@@ -38,11 +38,13 @@ struct EmitCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("ttl-hours"),
-        help: ArgumentHelp("Hours for which the event is stored; 0: the normal retention applies.", valueName: "hours")
+        help: ArgumentHelp(
+            "Hours for which the event is stored; default, or 0: the retention of its type or of the app.",
+            valueName: "hours")
     )
     var ttlHours: Int?
 
-    @Flag(help: "Send the event only to current listeners, and do not store it.")
+    @Flag(help: "Do not store the event; only current listeners, and listeners that reconnect soon, receive it.")
     var ephemeral = false
 
     @Flag(

@@ -26,7 +26,8 @@ struct ListenCommand: AsyncParsableCommand, ReadOnlyCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Listen as this user's device, and also receive events meant for the user.", valueName: "user"))
+            "Listen as a device of this user, and also receive the events that are sent only to this user.",
+            valueName: "user"))
     var user: String?
 
     @Option(help: ArgumentHelp("Only events that match this filter expression.", valueName: "expression"))

@@ -31,7 +31,7 @@ struct LoadCommand: ParsableCommand {
             The command works with any server that publishes by POST and streams server-sent events: paths and the \
             body are templates. The API key is PARLEY_KEY (default 'dev', for a loopback address only). The command \
             loads the server as heavily as it can: do not run it against a server that others use. Its events are not \
-            stored unless --durable is given.
+            stored unless --durable is given. A size that is not given has the default of the scenario.
             """)
 
     @Argument(help: "The scenario to measure.", transform: LoadCommand.scenario)

@@ -132,7 +132,7 @@ struct ChannelOptions: ParsableArguments {
     var custom: String?
     @Option(
         help: ArgumentHelp(
-            "A JSON object with the members to set: JSON, @FILE or -. Options take precedence.", valueName: "json"))
+            "A JSON object with the values to set: JSON, @FILE or -. Options take precedence.", valueName: "json"))
     var file: String?
 
     var members: [(name: String, value: JSONText?)] {
@@ -154,7 +154,8 @@ struct RecordListOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A member to sort by, optionally with ':asc' or ':desc'; may be repeated.", valueName: "member"))
+            "The member of the records to sort by, such as 'name' or 'name:desc'; may be repeated.", valueName: "member"
+        ))
     var sort: [String] = []
 
     @OptionGroup var length: LengthOptions

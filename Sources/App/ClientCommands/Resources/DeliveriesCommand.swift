@@ -24,12 +24,13 @@ struct DeliveriesCommand: AsyncParsableCommand {
         var status: [Status] = []
 
         @Option(
-            help: ArgumentHelp("Only events of this type or pattern; may be repeated.", valueName: "type"))
+            help: ArgumentHelp("Only deliveries of events of this type or pattern; may be repeated.", valueName: "type")
+        )
         var type: [String] = []
 
         @Option(
             help: ArgumentHelp(
-                "Only events on this channel or pattern; may be repeated.", valueName: "channel"))
+                "Only deliveries of events on this channel or pattern; may be repeated.", valueName: "channel"))
         var channel: [String] = []
 
         @Option(help: ArgumentHelp("The maximum number of elements to list.", valueName: "n"))

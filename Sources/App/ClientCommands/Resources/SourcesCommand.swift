@@ -40,7 +40,8 @@ struct SourcesCommand: AsyncParsableCommand {
         @Argument(help: "The source's id.") var id: String
         @Argument(
             help: ArgumentHelp(
-                "A JSON object with the members to change: JSON, @FILE, or - for the standard input.", valueName: "json"
+                "A JSON object with the settings to change: JSON, @FILE, or - for the standard input.",
+                valueName: "json"
             ))
         var document: String
         @OptionGroup var gateway: GatewayOptions

@@ -58,7 +58,7 @@ struct UsersCommand: AsyncParsableCommand {
         var custom: String?
         @Option(
             help: ArgumentHelp(
-                "A JSON object with the members to set: JSON, @FILE or -. Options take precedence.", valueName: "json"))
+                "A JSON object with the values to set: JSON, @FILE or -. Options take precedence.", valueName: "json"))
         var file: String?
         @OptionGroup var gateway: GatewayOptions
 

@@ -10,12 +10,15 @@ struct SchemaInputOptions: ParsableArguments {
     @Option(help: "The JSON Schema dialect of schemas without $schema.")
     var dialect = Dialect.draft202012
 
-    @Option(help: "Whether the keyword 'format' is checked.")
+    @Option(
+        help:
+            "Whether the keyword 'format' rejects documents: assert or annotate; default: assert, but annotate in bench and suite."
+    )
     var formats: Formats?
 
     @Option(
         help: ArgumentHelp(
-            "A folder of schemas that other schemas refer to, by their path below BASE (default: the folder's file: URI) or by their $id; may be repeated.",
+            "A folder of schemas to which other schemas may refer. A reference is a schema's $id, or its path below BASE (default: the folder's file: URI). May be repeated.",
             valueName: "dir[=base]"))
     var remotes: [String] = []
 

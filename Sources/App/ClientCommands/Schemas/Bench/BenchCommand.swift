@@ -137,7 +137,7 @@ private struct BenchResult {
                 name: "plan",
                 value: "\(compile.schema.planInstructions) instructions, \(compile.schema.planBytes) bytes"
             ),
-            (name: "compile", value: "\(compile.first / 1_000) µs, again \(compile.median / 1_000) µs"),
+            (name: "compile", value: "first \(compile.first / 1_000) µs, median \(compile.median / 1_000) µs"),
             (name: "json access", value: compile.schema.access.rawValue),
             (name: "allocations", value: statistics.allocations.map { "\($0.asJSON) per document" } ?? "not counted"),
         ]
