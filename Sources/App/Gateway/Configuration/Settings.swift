@@ -193,7 +193,7 @@ public enum Settings {
         ).reloadable,
         .integer(
             "limits.all_feeds_bytes", \.limits.allFeedsBytes, in: 1_048_576...1_099_511_627_776, unit: "bytes",
-            "total unsent data of all streams, above which slow streams are closed earlier"
+            "total unsent data of all streams, above which slow streams are closed before they reach limits.feed_bytes"
         ).reloadable,
         .seconds(
             "limits.passing_seconds", \.limits.passingAge, in: 10...3600,
@@ -203,7 +203,7 @@ public enum Settings {
             "maximum size of the ephemeral events held in memory for each app"),
         .seconds(
             "limits.repeat_seconds", \.limits.repeatWindow, in: 3600...2_592_000,
-            "time for which repeated requests are recognised, by Idempotency-Key or delivery id"),
+            "time for which the gateway recognises repeated requests by their Idempotency-Key or delivery id"),
         .integer(
             "limits.waiting_events", \.limits.waitingDrafts, in: 100...1_000_000, unit: "events",
             "maximum number of events that wait to be stored; further emits are rejected with 503"),
