@@ -333,7 +333,8 @@ extension PostReceiver {
         } catch {
             // The sender gets its response in any case. Only the event for the operators is missing.
             logger.warning(
-                "cannot emit source.rejected", metadata: ["source": "\(source.id)", "error": "\(error.message)"])
+                "cannot emit the event source.rejected",
+                metadata: ["source": "\(source.id)", "error": "\(error.message)"])
         }
     }
 }

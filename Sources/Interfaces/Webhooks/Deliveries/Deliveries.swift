@@ -112,7 +112,8 @@ public struct Deliveries: Sendable {
         }
         if let webhook, webhook.status != .enabled, delivery.due == nil {
             return ChatError(
-                .conflict, "the webhook is not enabled, and has reached its limit of held deliveries; enable it first")
+                .conflict,
+                "the webhook is not enabled, and has reached its limit of held deliveries; enable the webhook first")
         }
         return ChatError(
             .conflict, "an attempt of this delivery is in progress; try again after it ends", retryAfter: .seconds(1))

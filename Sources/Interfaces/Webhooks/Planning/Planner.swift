@@ -193,7 +193,7 @@ final class Planner: Sendable {
         } catch {
             // The operators get no event about this loss, but the loss was logged above.
             logger.warning(
-                "cannot emit webhook.overflowing",
+                "cannot emit the event webhook.overflowing",
                 metadata: ["webhook": "\(subscriber)", "error": "\(error.message)"])
         }
     }

@@ -137,7 +137,7 @@ extension WebhookRegistry {
             guard page.items.allSatisfy(caller.reaches), seen < Self.mostLookedAt || page.cursor == nil else {
                 throw ChatError(
                     .forbidden,
-                    "this credential does not have access to all waiting deliveries of this webhook, or too many deliveries wait for their access to be checked"
+                    "this credential does not have access to all waiting deliveries of this webhook, or there are too many waiting deliveries to check"
                 )
             }
             query.cursor = page.cursor

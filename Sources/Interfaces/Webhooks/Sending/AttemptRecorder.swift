@@ -223,7 +223,7 @@ struct AttemptRecorder: Sendable {
     private func log(_ one: DeliveryDecision, _ result: OutboundResult) {
         let level: Logger.Level = one.isDead ? .warning : .debug
         logger.log(
-            level: level, "attempt to deliver ended",
+            level: level, "delivery attempt ended",
             metadata: [
                 "delivery": "\(one.lease.delivery.id)", "attempt": "\(one.lease.delivery.attempts + 1)",
                 "status": "\(result.status.map(String.init) ?? "-")", "error": "\(one.decision.errorClass ?? "-")",

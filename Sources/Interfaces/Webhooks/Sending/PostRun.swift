@@ -77,7 +77,7 @@ struct PostRun {
             requests.append(request)
             posts.append(Post(deliveries: deliveries, plan: plan, start: start, headers: request.headers))
         } catch {
-            fail(deliveries, "not signed: \(error)", plan)
+            fail(deliveries, "the request cannot be signed: \(error)", plan)
         }
     }
 
