@@ -39,7 +39,7 @@ import Testing
             #expect(answer.status == 400)
             #expect(
                 answer["detail"]?.string
-                    == "'room-pnpres' has no events of its own; for presence, follow channel 'room' with the type 'presence.*'"
+                    == "'room-pnpres' has no events of its own; to receive presence events, select channel 'room' and the type 'presence.*'"
             )
         }
     }

@@ -55,7 +55,8 @@ extension ChatAccess {
     /// - Throws: the errors of the store.
     public func watermark() async throws(ChatError) -> Timetoken { try await log.watermark(of: app) }
 
-    private static let noEvent = ChatError(.notFound, "no event has this id; it may have expired or been deleted")
+    private static let noEvent = ChatError(
+        .notFound, "no event has this id; the event may have expired or been deleted")
 
     private func readable(_ requests: [HistoryRequest]) async throws(ChatError) -> [HistoryRequest] {
         var permitted: [HistoryRequest] = []

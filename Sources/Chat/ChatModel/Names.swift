@@ -46,7 +46,7 @@ public enum Names {
         let channel = name.dropLast(suffix.count)
         throw ChatError(
             .malformed,
-            "'\(name)' has no events of its own; for presence, follow channel '\(channel)' with the "
+            "'\(name)' has no events of its own; to receive presence events, select channel '\(channel)' and the "
                 + "type 'presence.*'", field: "channel")
     }
 

@@ -121,7 +121,7 @@ extension ChatError {
     fileprivate static func inThread(of thread: MappedThread) -> ChatError {
         ChatError(
             .forbidden,
-            "channel '\(thread.name)' is the name of a thread in PubNub clients; send to channel '\(thread.parent)' with `thread_of` \(thread.root)"
+            "only PubNub clients use channel '\(thread.name)'; to reply in the thread, send to channel '\(thread.parent)' with 'thread_of' set to \(thread.root)"
         )
     }
 

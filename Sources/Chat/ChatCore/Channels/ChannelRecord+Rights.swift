@@ -32,7 +32,8 @@ extension ChatAccess {
         try Names.check(channel: name)
         guard name != ChannelID.systemName else {
             throw ChatError(
-                .malformed, "'\(name)' is a channel of the gateway and cannot have a record; name another channel",
+                .malformed,
+                "channel '\(name)' is reserved for the gateway and cannot have a record; name another channel",
                 field: "channel")
         }
     }

@@ -33,7 +33,7 @@ extension ChatAccess {
         let members = (actor.user.map { [$0] } ?? []) + users
         guard !members.isEmpty else {
             throw ChatError(
-                .malformed, "a distinct channel needs its members in 'users'", slug: "bad_member", field: "users")
+                .malformed, "'users' must name the members of a distinct channel", slug: "bad_member", field: "users")
         }
         var channel = channel
         let key = ChannelRecord.key(of: members)

@@ -187,7 +187,7 @@ extension ChatAccess {
         guard pair.count == 2 else {
             throw ChatError(
                 .malformed,
-                "a direct channel has two different users; name both users, or only the user other than 'by'",
+                "'users' of a direct channel must name two different users, or only the user other than 'by'",
                 slug: "bad_member", field: "users")
         }
         if let maker = actor.user, !pair.contains(where: { ExactText($0) == ExactText(maker) }) {

@@ -82,8 +82,9 @@ extension ChatAccess {
             guard etag != nil || old.latestVersion == 0 else {
                 throw ChatError(
                     .conflict,
-                    "stored events may refer to the \(old.latestVersion) versions of '\(name)'; set its mode to off, or "
-                        + "send DELETE with If-Match", slug: "event_type_in_use")
+                    "stored events may refer to the \(old.latestVersion) versions of '\(name)'; to stop checking events, set "
+                        + "the type's mode to off; to delete the type anyway, send DELETE with If-Match",
+                    slug: "event_type_in_use")
             }
             _ = try await types.write([
                 RecordChange(EventType.recordKey(name, in: app), body: nil, precondition: .etag(old.etag)),

@@ -105,7 +105,8 @@ struct SchemaCheck: Sendable {
         case (.valid, false):
             return [
                 ChatError.FieldError(
-                    pointer: place, keyword: "counter_example", detail: "the schema accepts this counter-example")
+                    pointer: place, keyword: "counter_example",
+                    detail: "the schema must reject this counter-example, but accepts it")
             ]
         case (.invalid(let report), true):
             return report.violations.map { ChatError.FieldError($0).below(place) }

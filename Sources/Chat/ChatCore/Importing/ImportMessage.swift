@@ -127,13 +127,13 @@ extension ChatAccess {
         where message.at.adding(life) <= now {
             throw ChatError(
                 .gone,
-                "the message is older than the app's retention; increase 'retention_hours' of the app or the type first",
+                "the message is older than the retention of the app or of the event type; increase their 'retention_hours' first",
                 slug: "outlived")
         }
         guard message.actions.count <= ImportMessage.actionsMost else {
             throw ChatError(
                 .tooLarge,
-                "one record may have at most \(ImportMessage.actionsMost) actions; send the rest in another record of the message"
+                "one record may have at most \(ImportMessage.actionsMost) actions; send the other actions in another record for the same message"
             )
         }
         for action in message.actions {

@@ -74,7 +74,7 @@ extension ChatAccess {
     }
 
     private static let unnamed = ChatError(
-        .malformed, "'user', the user who acts, is required", slug: "member_missing", field: "user")
+        .malformed, "'user', the id of the acting user, is required", slug: "member_missing", field: "user")
 
     /// Checks the length of a text in Unicode scalars.
     ///

@@ -48,7 +48,8 @@ enum ListCursor {
 
 extension ChatError {
     static let badCursor = ChatError(
-        .malformed, "the cursor was not returned by this list", slug: "bad_cursor", field: "cursor")
+        .malformed, "the cursor does not belong to this list; send a cursor that the same list returned",
+        slug: "bad_cursor", field: "cursor")
 }
 
 extension Sequence<UInt8> {

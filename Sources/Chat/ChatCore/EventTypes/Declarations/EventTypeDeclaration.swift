@@ -106,7 +106,7 @@ public struct EventTypeDeclaration: Sendable {
         let root = document.root
         guard let schema = document.text.rawMember("schema") else {
             for name in ["examples", "counter_examples", "force"] where root[name] != nil {
-                throw DeclarationError(file, "needs the member schema in the same file", at: "#/\(name)")
+                throw DeclarationError(file, "requires the member 'schema' in the same file", at: "#/\(name)")
             }
             return nil
         }
