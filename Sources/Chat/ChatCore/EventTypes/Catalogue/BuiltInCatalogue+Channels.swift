@@ -15,7 +15,7 @@ extension BuiltInCatalogue {
                   },
                   "inviter": {
                     "anyOf": [{"$ref": "#/$defs/user"}, {"type": "null"}],
-                    "description": "The user who created the channel; null for an operator of the app."
+                    "description": "The user who created the channel; null if an operator of the app created the channel."
                   }
                 }
                 """,
@@ -32,7 +32,7 @@ extension BuiltInCatalogue {
                   "changes": {
                     "type": "array",
                     "items": {"$ref": "#/$defs/change"},
-                    "description": "The changed fields of the channel: `name`, `frozen`, `distinct`, …; may be empty."
+                    "description": "The changed fields of the channel, such as `name`, `frozen` or `distinct`; may be empty."
                   },
                   "channel": {"$ref": "#/$defs/channel"}
                 }
@@ -54,7 +54,7 @@ extension BuiltInCatalogue {
             refuses: [#"{"deleted_at":"yesterday"}"#, #"{"channel":{"id":"crew"}}"#]),
         BuiltInType(
             "channel.events_deleted", .kept,
-            "A range of a channel's events was deleted. A large range is deleted in parts, oldest first, with an event for each.",
+            "A range of a channel's events was deleted. A large range is deleted in parts, oldest first, with one `channel.events_deleted` event for each part.",
             members: """
                 "required": ["after", "before", "deleted_count"],
                 "properties": {
@@ -69,7 +69,7 @@ extension BuiltInCatalogue {
                 #"{"after":"17324123456789012","before":"17324123456789013","deleted_count":"3"}"#,
             ]),
         freeze("channel.frozen", "A channel was frozen: only operators may write in it."),
-        freeze("channel.unfrozen", "A channel was unfrozen: everybody may write in it again."),
+        freeze("channel.unfrozen", "A channel was unfrozen: users other than its operators may write in it again."),
         BuiltInType(
             "channel.hidden", .passing, "A user hid a channel from their own list.",
             members: """

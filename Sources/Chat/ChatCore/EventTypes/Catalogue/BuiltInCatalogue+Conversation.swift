@@ -37,8 +37,8 @@ extension BuiltInCatalogue {
                   "text": {
                     "type": ["string", "null"], "description": "The text of the message, if a PubNub SDK sent the report."
                   },
-                  "author": {"$ref": "#/$defs/user", "description": "The user who wrote the message; absent for a program."},
-                  "user": {"$ref": "#/$defs/user", "description": "The user who made the report; absent for an operator of the app."},
+                  "author": {"$ref": "#/$defs/user", "description": "The user who wrote the message; absent if a program of the app wrote the message."},
+                  "user": {"$ref": "#/$defs/user", "description": "The user who made the report; absent if an operator of the app made the report."},
                   "auto_moderation_id": {
                     "type": "string", "description": "The rule or program that made the report automatically."
                   },
@@ -62,7 +62,7 @@ extension BuiltInCatalogue {
                 "properties": {
                   "user": {"$ref": "#/$defs/user", "description": "The user whose position changed."},
                   "\(mark)_timetoken": {
-                    "$ref": "#/$defs/timetoken", "description": "The newest \(mark) message, which is also stored in the membership."
+                    "$ref": "#/$defs/timetoken", "description": "The timetoken of the newest \(mark) message. The membership stores the same value."
                   },
                   "\(mark)_at": {"$ref": "#/$defs/timestamp", "description": "The time of `\(mark)_timetoken`, in RFC 3339 format."},
                   "\(count)": {
@@ -86,7 +86,7 @@ extension BuiltInCatalogue {
             name, .passing, description,
             members: """
                 "properties": {
-                  "user": {"$ref": "#/$defs/user", "description": "The user; absent if a PubNub SDK sent no user."},
+                  "user": {"$ref": "#/$defs/user", "description": "The user who began or stopped typing; absent if a PubNub SDK sent no user."},
                   "typing_users": {
                     "type": "array",
                     "items": {"$ref": "#/$defs/user"},

@@ -73,7 +73,7 @@ extension BuiltInCatalogue {
                     "additionalProperties": {"$ref": "#/$defs/count"},
                     "description": "The number of unread messages for each custom type of channel; includes types whose number dropped to 0."
                   },
-                  "counted_timetoken": {"$ref": "#/$defs/timetoken", "description": "The position up to which messages are counted."},
+                  "counted_timetoken": {"$ref": "#/$defs/timetoken", "description": "The position in the log of events up to which messages are counted."},
                   "counted_at": {"$ref": "#/$defs/timestamp", "description": "The time of `counted_timetoken`, in RFC 3339 format."}
                 }
                 """,
@@ -89,8 +89,8 @@ extension BuiltInCatalogue {
         BuiltInType(
             BuiltInTypes.channelActivity, .passing,
             """
-            A channel has a new last message (sent to the channel's readers), or a user's number of unread messages in the channel \
-            changed (sent to that user). Sent at most once a second, and only to clients that request the type by name.
+            A channel has a new last message, or a user's number of unread messages in the channel changed. For each channel, the \
+            gateway reports each of these two changes at most once a second, and only to clients that name this event type.
             """,
             members: """
                 "required": ["channel"],
@@ -108,8 +108,8 @@ extension BuiltInCatalogue {
                   },
                   "last_message": {
                     "type": ["object", "null"],
-                    "description": "The message, as `GET /v1/channels/{channel}/messages/{timetoken}` shows it; null if the \
-                message was deleted. Replies in threads are not reported.",
+                    "description": "The channel's newest message, as `GET /v1/channels/{channel}/messages/{timetoken}` shows it; null \
+                if the message was deleted. A reply in a thread does not become the last message.",
                     "required": ["timetoken"],
                     "properties": {
                       "id": {"type": "string", "description": "The id of the message's event."},

@@ -19,12 +19,12 @@ extension BuiltInCatalogue {
                   },
                   "inviter": {
                     "anyOf": [{"$ref": "#/$defs/user"}, {"type": "null"}],
-                    "description": "The user who sent the invitations; null for an operator of the app."
+                    "description": "The user who sent the invitations; null if an operator of the app sent the invitations."
                   },
                   "invitees": {"type": "array", "items": {"$ref": "#/$defs/user"}, "description": "The invited users."},
                   "memberships": {
                     "type": "array", "items": {"$ref": "#/$defs/membership"},
-                    "description": "The memberships of the invited users, in the same order; a user in state `joined` need not accept."
+                    "description": "The memberships of the invited users, in the same order; a user in state `joined` need not accept the invitation."
                   }
                 }
                 """,
@@ -45,9 +45,9 @@ extension BuiltInCatalogue {
                   "invitee": {"$ref": "#/$defs/user", "description": "The user who declined."},
                   "inviter": {
                     "anyOf": [{"$ref": "#/$defs/user"}, {"type": "null"}],
-                    "description": "The user who sent the invitation; null for an operator of the app."
+                    "description": "The user who sent the invitation; null if an operator of the app sent the invitation."
                   },
-                  "membership": {"$ref": "#/$defs/membership", "description": "The last state of the membership."},
+                  "membership": {"$ref": "#/$defs/membership", "description": "The membership before it ended."},
                   "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
@@ -65,7 +65,7 @@ extension BuiltInCatalogue {
                   "users": {
                     "type": "array",
                     "items": {"$ref": "#/$defs/user"},
-                    "description": "All users who joined in the same request, with only their ids."
+                    "description": "All users who joined in the same request. Each element contains only the user's id."
                   },
                   "member_count": {"$ref": "#/$defs/count", "description": "The number of members after the event, invited ones included."},
                   "joined_member_count": {"$ref": "#/$defs/count", "description": "The number of joined members after the event."},
@@ -83,17 +83,17 @@ extension BuiltInCatalogue {
             members: """
                 "required": ["user", "reason", "member_count", "joined_member_count", "membership", "channel"],
                 "properties": {
-                  "user": {"$ref": "#/$defs/user", "description": "The user who left."},
+                  "user": {"$ref": "#/$defs/user", "description": "The user who left or was removed."},
                   "reason": {
                     "type": "string",
-                    "description": "The reason: `LEFT_BY_OWN_CHOICE`, `CHANNEL_OPERATOR_REMOVED`, `ADMIN_REMOVED`, …",
+                    "description": "The reason why the membership ended: the reason that the moderator gave, or `LEFT_BY_OWN_CHOICE`, `CHANNEL_OPERATOR_REMOVED`, `ADMIN_REMOVED`, …",
                     "examples": [
                       "LEFT_BY_OWN_CHOICE", "CHANNEL_OPERATOR_REMOVED", "ADMIN_REMOVED", "ADMIN_DELETED", "ADMIN_DEACTIVATED"
                     ]
                   },
                   "member_count": {"$ref": "#/$defs/count", "description": "The number of members after the event, invited ones included."},
                   "joined_member_count": {"$ref": "#/$defs/count", "description": "The number of joined members after the event."},
-                  "membership": {"$ref": "#/$defs/membership", "description": "The last state of the membership."},
+                  "membership": {"$ref": "#/$defs/membership", "description": "The membership before it ended."},
                   "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
@@ -130,7 +130,7 @@ extension BuiltInCatalogue {
             members: """
                 "required": ["user"],
                 "properties": {
-                  "user": {"$ref": "#/$defs/user", "description": "The user."},
+                  "user": {"$ref": "#/$defs/user", "description": "The user who entered or left the channel."},
                   "participant_count": {"$ref": "#/$defs/count", "description": "The number of users inside the channel after the event."},
                   "\(moment)": {"$ref": "#/$defs/timestamp", "description": "Time of the event."},
                   "channel": {"$ref": "#/$defs/channel"}

@@ -4,7 +4,7 @@ extension BuiltInCatalogue {
     /// The types of messages, signals, and custom events without a type.
     static let messages: [BuiltInType] = [
         BuiltInType(
-            anything: "message.created", .kept, "A message was sent. `data` is what the sender wrote.",
+            anything: "message.created", .kept, "A message was sent. `data` is the content that the sender provided.",
             accepts: [#"{"text":"hello"}"#, #"{"type":"text","text":"hello","files":[]}"#, #""hello""#, "42"]),
         BuiltInType(
             "message.updated", .kept, "A message was edited, or an edit or deletion of the message was undone.",
@@ -15,7 +15,7 @@ extension BuiltInCatalogue {
                   "changes": {
                     "type": "array",
                     "items": {"$ref": "#/$defs/change"},
-                    "description": "The changed fields of the message: `data`, `edited`, …; may be empty."
+                    "description": "The changed fields of the message, such as `data` or `edited`; may be empty."
                   },
                   "undone": {
                     "type": "object",
@@ -23,8 +23,8 @@ extension BuiltInCatalogue {
                     "required": ["type", "value", "action_timetoken"],
                     "properties": {
                       "type": {"enum": ["edited", "deleted"], "description": "The kind of change that was undone."},
-                      "value": {"type": ["string", "null"], "description": "The content of the edit; null once the message is deleted."},
-                      "action_timetoken": {"$ref": "#/$defs/timetoken", "description": "The position of the undone change."}
+                      "value": {"type": ["string", "null"], "description": "The text of the undone edit, or `deleted` for an undone deletion; null if the message was deleted later."},
+                      "action_timetoken": {"$ref": "#/$defs/timetoken", "description": "The timetoken of the undone edit or deletion."}
                     }
                   },
                   "channel": {"$ref": "#/$defs/channel"}
@@ -46,7 +46,7 @@ extension BuiltInCatalogue {
                 "required": ["message", "hard"],
                 "properties": {
                   "message": {"$ref": "#/$defs/message"},
-                  "hard": {"type": "boolean", "description": "True if the message was removed; false if it was only marked as deleted."},
+                  "hard": {"type": "boolean", "description": "True if the message was removed from the store; false if the message was only marked as deleted."},
                   "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
@@ -56,10 +56,12 @@ extension BuiltInCatalogue {
             ],
             refuses: [#"{"message":\#(SharedTerms.hello),"hard":"yes"}"#, #"{"hard":true}"#]),
         BuiltInType(
-            anything: "signal.sent", .passing, "A signal was sent. `data` is what the sender wrote.",
+            anything: "signal.sent", .passing,
+            "A signal was sent: a small message that is not stored. `data` is the content that the sender provided.",
             accepts: [#"{"x":1,"y":2}"#, "true"]),
         BuiltInType(
-            anything: "custom", .kept, "A custom event was emitted without a type. `data` is what the sender wrote.",
+            anything: "custom", .kept,
+            "An app emitted an event without a type. `data` is the content that the app provided.",
             accepts: [#"{"answer":42}"#, "[]"]),
     ]
 }

@@ -8,29 +8,30 @@ extension BuiltInCatalogue {
         action("action.added", "An action other than a reaction was added to a message."),
         action("action.removed", "An action other than a reaction was removed from a message."),
         BuiltInType(
-            "thread.updated", .kept, "A reply to a message was created or deleted.",
+            "thread.updated", .kept,
+            "A reply to a message was created or deleted, or the channel of the replies changed.",
             members: """
                 "required": ["operation", "thread_of", "thread", "most_replies"],
                 "properties": {
-                  "operation": {"enum": ["reply_created", "reply_deleted"], "description": "What happened to the reply."},
-                  "thread_of": {"$ref": "#/$defs/timetoken", "description": "The parent message."},
+                  "operation": {"enum": ["reply_created", "reply_deleted"], "description": "`reply_created` if a reply or the channel of the replies was added; `reply_deleted` if it was removed."},
+                  "thread_of": {"$ref": "#/$defs/timetoken", "description": "The timetoken of the parent message."},
                   "message_timetoken": {
                     "$ref": "#/$defs/timetoken",
-                    "description": "The reply; absent if several were deleted, or if only the thread's channel was set."
+                    "description": "The timetoken of the reply; absent if several replies were deleted, or if only the channel of the replies changed."
                   },
                   "thread": {
                     "anyOf": [{"$ref": "#/$defs/thread"}, {"type": "null"}],
-                    "description": "The message's `thread` after the event; null without replies."
+                    "description": "The `thread` of the parent message after the event; null if the message has no replies."
                   },
                   "most_replies": {
                     "type": "array",
                     "maxItems": 5,
                     "items": {"$ref": "#/$defs/user"},
-                    "description": "The authors with the most replies."
+                    "description": "The users who wrote the most replies, at most 5."
                   },
                   "action": {
                     "$ref": "#/$defs/action",
-                    "description": "The action that set the channel of the thread, if a PubNub SDK did so."
+                    "description": "The added or removed action that names the channel of the replies; absent if a reply was created or deleted."
                   },
                   "channel": {"$ref": "#/$defs/channel"}
                 }
@@ -54,8 +55,8 @@ extension BuiltInCatalogue {
                 "required": ["reaction", "user", "reaction_count", "message_etag"],
                 "properties": {
                   "reaction": {"$ref": "#/$defs/action"},
-                  "user": {"$ref": "#/$defs/user", "description": "The user who reacted."},
-                  "reaction_count": {"$ref": "#/$defs/count", "description": "The number of users with this reaction after the event."},
+                  "user": {"$ref": "#/$defs/user", "description": "The user whose reaction was added or removed."},
+                  "reaction_count": {"$ref": "#/$defs/count", "description": "The number of users who have this reaction to the message after the event."},
                   "message_etag": \(messageVersion),
                   "channel": {"$ref": "#/$defs/channel"}
                 }
@@ -77,7 +78,7 @@ extension BuiltInCatalogue {
                 "required": ["action", "user", "message_etag"],
                 "properties": {
                   "action": {"$ref": "#/$defs/action"},
-                  "user": {"$ref": "#/$defs/user", "description": "The user who added the action."},
+                  "user": {"$ref": "#/$defs/user", "description": "The user to whom the action belongs."},
                   "message_etag": \(messageVersion),
                   "channel": {"$ref": "#/$defs/channel"}
                 }

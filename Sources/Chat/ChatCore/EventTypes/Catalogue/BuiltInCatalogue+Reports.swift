@@ -50,12 +50,12 @@ extension BuiltInCatalogue {
                 """,
             accepts: [#"{"webhook":"wh_1","dead":17}"#], refuses: [#"{"webhook":"wh_1"}"#, #"{"dead":1}"#]),
         BuiltInType(
-            "webhook.test", .passing, "A webhook is being tested. Only that webhook receives the event.",
+            "webhook.test", .passing, "The gateway tests a webhook on request. Only that webhook receives the event.",
             members: """
                 "required": ["webhook"],
                 "properties": {
                   "webhook": {"type": "string", "minLength": 1, "description": "The webhook's id."},
-                  "message": {"type": "string", "description": "A text for people who read the event."}
+                  "message": {"type": "string", "description": "A sentence that explains the event."}
                 }
                 """,
             accepts: [#"{"webhook":"wh_1","message":"This is a test event."}"#], refuses: ["{}"]),
@@ -65,10 +65,10 @@ extension BuiltInCatalogue {
                 "required": ["source", "reason"],
                 "properties": {
                   "source": {"type": "string", "minLength": 1, "description": "The source's id."},
-                  "reason": {"type": "string", "description": "The reason, as one sentence."},
-                  "code": {"type": "string", "description": "The problem's code, if it has one."},
-                  "errors": {"type": "array", "items": {"type": "string"}, "description": "The errors, each with its place and description."},
-                  "unreported_before": {"$ref": "#/$defs/count", "description": "The number of earlier rejections that were not reported."}
+                  "reason": {"type": "string", "description": "The reason why the source rejected the request, as one sentence."},
+                  "code": {"type": "string", "description": "The `code` of the problem, if the problem has one."},
+                  "errors": {"type": "array", "items": {"type": "string"}, "description": "The errors in the request, each with its place and description."},
+                  "unreported_before": {"$ref": "#/$defs/count", "description": "The number of earlier rejections by the source for which no event was sent."}
                 }
                 """,
             accepts: [
@@ -110,9 +110,9 @@ extension BuiltInCatalogue {
             members: """
                 "required": ["event_type", "schema_version", "reason"],
                 "properties": {
-                  "event_type": {"type": "string", "minLength": 1, "description": "The type; in mode `enforce` its events are rejected."},
+                  "event_type": {"type": "string", "minLength": 1, "description": "The event type. In mode `enforce`, the gateway rejects events of this type."},
                   "schema_version": {"$ref": "#/$defs/count", "description": "The version that cannot be used."},
-                  "reason": {"type": "string", "description": "The reason, as one sentence."}
+                  "reason": {"type": "string", "description": "The reason why the schema version cannot be used, as one sentence."}
                 }
                 """,
             accepts: [
@@ -138,7 +138,7 @@ extension BuiltInCatalogue {
                 "properties": {
                   "count": {"type": "integer", "minimum": 1, "description": "The number of streams closed for this reason since the previous report."},
                   "stream": {"type": "string", "description": "The id of the stream that was closed last."},
-                  "key": {"type": "string", "description": "The id of the key that opened this stream."}
+                  "key": {"type": "string", "description": "The id of the key with which the stream that was closed last was opened."}
                 }
                 """,
             accepts: [#"{"count":1,"stream":"str_7","key":"key_1"}"#],

@@ -33,7 +33,7 @@ extension BuiltInCatalogue {
                 "required": \(required),
                 "properties": {
                   "user": {
-                    "$ref": "#/$defs/user_record", "description": "The record after the event; for a deleted user, the last record."
+                    "$ref": "#/$defs/user_record", "description": "The record after the event; for a deleted user, the record before the deletion."
                   }\(more)
                 }
                 """,
@@ -52,7 +52,7 @@ extension BuiltInCatalogue {
             members: """
                 "required": ["block", "user", "blocked_user"],
                 "properties": {
-                  "block": {"$ref": "#/$defs/block", "description": "The block; if it was lifted, its last state."},
+                  "block": {"$ref": "#/$defs/block", "description": "The block; if the block was lifted, its last values."},
                   "user": {"$ref": "#/$defs/user", "description": "The user who blocks."},
                   "blocked_user": {"$ref": "#/$defs/user", "description": "The user who is blocked."}
                 }
@@ -80,12 +80,12 @@ extension BuiltInCatalogue {
                 "properties": {
                   "restriction": {
                     "$ref": "#/$defs/restriction",
-                    "properties": {"\(flag)": {"const": \(isSet), "description": "The new value, which the event type determines."}}
+                    "properties": {"\(flag)": {"const": \(isSet), "description": "The new value. The event type determines it."}}
                   },
                   "user": {"$ref": "#/$defs/user", "description": "The restricted user."},
                   "moderator": {
                     "anyOf": [{"$ref": "#/$defs/user"}, {"type": "null"}],
-                    "description": "The user who changed the restriction; null for an operator of the app."
+                    "description": "The user who changed the restriction; null if an operator of the app or the gateway changed the restriction."
                   },
                   "channel": {"$ref": "#/$defs/channel", "description": "The channel; absent if the channel has no record."}\(isSet ? "" : end)
                 }

@@ -28,16 +28,18 @@ extension BuiltInCatalogue {
             more: """
                 ,
                   "heartbeat_s": {"type": "number", "minimum": 0, "description": "Seconds between heartbeats."},
-                  "resume_window_s": {"type": "number", "minimum": 0, "description": "Seconds for which a lost session can be resumed."}
+                  "resume_window_s": {"type": "number", "minimum": 0, "description": "Seconds for which the client can resume the session after its stream ended."}
                 """),
-        session("connection.reconnecting", "A session lost its stream and can be resumed.", state: "reconnecting"),
         session(
-            "connection.reconnected", "A session was resumed.", state: "open",
+            "connection.reconnecting", "The stream of a session ended. The client can resume the session.",
+            state: "reconnecting"),
+        session(
+            "connection.reconnected", "A client resumed a session with a new stream.", state: "open",
             more: """
                 ,
-                  "gap": {"type": "boolean", "description": "True if events were lost while the session had no stream; the client must then fetch its data again."}
+                  "gap": {"type": "boolean", "description": "True if events were lost while the session had no stream. In this case, the client must request its data again."}
                 """),
-        session("connection.failed", "A session that lost its stream was not resumed in time.", state: "closed"),
+        session("connection.failed", "A session ended, because the client did not resume it in time.", state: "closed"),
         session("connection.canceled", "A session was closed by its user.", state: "closed"),
     ]
 
@@ -63,15 +65,18 @@ extension BuiltInCatalogue {
 extension BuiltInCatalogue {
     /// The types of presence events, which are sent on the channel where the users are present.
     static let presence: [BuiltInType] = [
-        occupant("presence.joined", "A user appeared on a channel.", showsState: false),
-        occupant("presence.left", "A user left a channel."),
-        occupant("presence.timed_out", "A user sent no heartbeat for too long and is considered gone."),
+        occupant("presence.joined", "A user became present on a channel.", showsState: false),
+        occupant(
+            "presence.left", "A user is no longer present on a channel, because the user's client left the channel."),
+        occupant(
+            "presence.timed_out",
+            "A user is no longer present on a channel, because the user's client sent no heartbeat for too long."),
         occupant(
             "presence.state_changed", "A user's presence state on a channel changed.",
             required: #""user", "state", "occupancy""#),
         BuiltInType(
             "presence.interval", .passing,
-            "The number of users on a busy channel, sent at intervals instead of an event for each join and leave.",
+            "The number of users who are present on a channel. The event is sent at intervals, instead of an event for each join and leave, on channels with many users.",
             members: """
                 "required": ["occupancy"],
                 "properties": {
@@ -79,11 +84,11 @@ extension BuiltInCatalogue {
                   "joined": {
                     "type": "array",
                     "items": {"type": "string"},
-                    "description": "Users who joined since the previous event of this type; absent if the lists are left out."
+                    "description": "Users who joined since the previous event of this type; absent if `here_now_refresh` is true."
                   },
-                  "left": {"type": "array", "items": {"type": "string"}, "description": "Users who left since the previous event of this type; absent if the lists are left out."},
-                  "timed_out": {"type": "array", "items": {"type": "string"}, "description": "Users who timed out since the previous event of this type; absent if the lists are left out."},
-                  "here_now_refresh": {"type": "boolean", "description": "True if the lists are left out because they were too long; request the occupants instead."}
+                  "left": {"type": "array", "items": {"type": "string"}, "description": "Users who left since the previous event of this type; absent if `here_now_refresh` is true."},
+                  "timed_out": {"type": "array", "items": {"type": "string"}, "description": "Users who timed out since the previous event of this type; absent if `here_now_refresh` is true."},
+                  "here_now_refresh": {"type": "boolean", "description": "True if the lists of users are too long for the event; request the channel's presence instead."}
                 }
                 """,
             accepts: [#"{"occupancy":120}"#, #"{"occupancy":2,"joined":["ana"],"left":[],"timed_out":["ben"]}"#],

@@ -94,15 +94,15 @@ enum SharedTerms {
               "user": {"type": ["string", "null"], "description": "The author; null if a program of the app sent the message."},
               "data": {"description": "The current content; null after a deletion."},
               "meta": {"description": "The metadata; null if there is none, and after a deletion."},
-              "custom_type": {"type": ["string", "null"], "description": "The sender's label."},
+              "custom_type": {"type": ["string", "null"], "description": "A label that the sender chose; null if there is none."},
               "edited": {"anyOf": [{"$ref": "#/$defs/deed"}, {"type": "null"}], "description": "The newest edit; null if the message was not edited."},
               "deleted": {"anyOf": [{"$ref": "#/$defs/deed"}, {"type": "null"}], "description": "The deletion; null if the message is not deleted."},
               "thread_of": {
                 "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
-                "description": "The message to which this message replies; null if it is not a reply."
+                "description": "The timetoken of the message to which this message replies; null if this message is not a reply."
               },
               "thread": {
-                "anyOf": [{"$ref": "#/$defs/thread"}, {"type": "null"}], "description": "The replies; null if there are none."
+                "anyOf": [{"$ref": "#/$defs/thread"}, {"type": "null"}], "description": "A summary of the replies; null if there are no replies."
               },
               "reactions": {
                 "type": "object", "additionalProperties": {"$ref": "#/$defs/count"},
@@ -110,7 +110,7 @@ enum SharedTerms {
               },
               "created_at": {"$ref": "#/$defs/timestamp", "description": "The time of `timetoken`, in RFC 3339 format."},
               "etag": {"type": "string", "description": "The message's version, for `If-Match`."},
-              "updated_at": {"$ref": "#/$defs/timestamp", "description": "Time of the last change, or `created_at`."}
+              "updated_at": {"$ref": "#/$defs/timestamp", "description": "Time of the last change, or `created_at` if the message was never changed."}
             }
             """
         ),
@@ -134,7 +134,7 @@ enum SharedTerms {
         (
             "thread",
             """
-            "description": "The replies to a message.",
+            "description": "A summary of the replies to a message.",
             "type": "object",
             "required": ["reply_count", "authors", "last_reply_timetoken", "root", "channel"],
             "properties": {
@@ -152,7 +152,7 @@ enum SharedTerms {
                 }
               },
               "last_reply_timetoken": {
-                "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}], "description": "The newest reply; null for none."
+                "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}], "description": "The timetoken of the newest reply; null if there are no replies."
               },
               "root": {"type": ["string", "null"], "description": "The author of the parent message."},
               "channel": {"type": ["string", "null"], "description": "The channel that PubNub SDKs use for the thread."}
@@ -166,8 +166,8 @@ enum SharedTerms {
             "type": "object",
             "required": ["timetoken", "by"],
             "properties": {
-              "timetoken": {"$ref": "#/$defs/timetoken", "description": "The position of the change."},
-              "by": {"type": ["string", "null"], "description": "The user who made the change; null for an operator of the app."}
+              "timetoken": {"$ref": "#/$defs/timetoken", "description": "The timetoken of the change."},
+              "by": {"type": ["string", "null"], "description": "The user who made the change; null if an operator of the app made the change."}
             }
             """
         ),
@@ -186,27 +186,27 @@ enum SharedTerms {
               "channel": {"type": "string", "minLength": 1, "description": "The channel."},
               "state": {"enum": ["invited", "joined"], "description": "`invited` until the user accepts, then `joined`."},
               "role": {"enum": ["operator", "none"], "description": "`operator` if the member moderates the channel."},
-              "inviter": {"type": ["string", "null"], "description": "The user who invited the member; null for an operator of the app."},
+              "inviter": {"type": ["string", "null"], "description": "The user who invited the member; null if an operator of the app invited the member."},
               "invited_timetoken": {
                 "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
                 "description": "Time of the invitation; null without an invitation."
               },
               "joined_timetoken": {
                 "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
-                "description": "Time of joining; null while invited."
+                "description": "Time of joining; null while the user is invited and has not joined."
               },
               "type": {"type": ["string", "null"], "description": "A type that the app defines."},
               "status": {"type": ["string", "null"], "description": "A status that the app defines."},
               "custom": {"type": ["object", "null"], "description": "Values that the app defines."},
               "read_timetoken": {
                 "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
-                "description": "The newest message that the member has read."
+                "description": "The timetoken of the newest message that the member has read."
               },
               "delivered_timetoken": {
                 "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
-                "description": "The newest message that a device of the member has received."
+                "description": "The timetoken of the newest message that a device of the member has received."
               },
-              "hidden": {"type": ["object", "null"], "description": "The settings for hiding the channel; only in `channel.hidden`."},
+              "hidden": {"type": ["object", "null"], "description": "The settings for hiding the channel; present only in events of the type `channel.hidden`."},
               "created_at": {"$ref": "#/$defs/timestamp", "description": "Time of the invitation, or of joining if there was no invitation."},
               "etag": {"type": "string", "description": "The record's version, for `If-Match`."},
               "updated_at": {"$ref": "#/$defs/timestamp", "description": "Time of the last change."}
@@ -255,8 +255,8 @@ enum SharedTerms {
         (
             "restriction",
             """
-            "description": "The restriction as `GET /v1/channels/{channel}/restrictions/{user}` shows it. A lifted restriction \
-            has its last values, except for the new values of `ban` and `mute`.",
+            "description": "The restriction as `GET /v1/channels/{channel}/restrictions/{user}` shows it. When a \
+            restriction has ended, `ban` and `mute` are false, and the other members have their last values.",
             "type": "object",
             "required": ["user", "channel", "ban", "mute", "reason"],
             "properties": {
@@ -269,7 +269,7 @@ enum SharedTerms {
               "ban": {"type": "boolean", "description": "True while the user may not be in the channel."},
               "mute": {"type": "boolean", "description": "True while the user may not write in the channel."},
               "reason": {"type": ["string", "null"], "description": "The reason that the moderator gave."},
-              "moderator": {"type": ["string", "null"], "description": "The user who set the restriction; null for an operator of the app."},
+              "moderator": {"type": ["string", "null"], "description": "The user who set the restriction; null if an operator of the app set the restriction."},
               "since_timetoken": {"$ref": "#/$defs/timetoken", "description": "The start of the restriction."},
               "until_timetoken": {
                 "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
@@ -329,14 +329,14 @@ enum SharedTerms {
               },
               "pinned_timetoken": {
                 "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
-                "description": "The pinned message; null if there is none."
+                "description": "The timetoken of the pinned message; null if no message is pinned."
               },
-              "created_by": {"type": ["string", "null"], "description": "The user who created the channel; null for an operator of the app."},
+              "created_by": {"type": ["string", "null"], "description": "The user who created the channel; null if an operator of the app created the channel."},
               "created_timetoken": {"$ref": "#/$defs/timetoken", "description": "Time when the record was created."},
               "member_count": {"$ref": "#/$defs/count", "description": "The number of members, invited ones included; absent for open channels."},
               "joined_member_count": {"$ref": "#/$defs/count", "description": "The number of joined members; absent for open channels."},
               "created_at": {"$ref": "#/$defs/timestamp", "description": "The time of `created_timetoken`, in RFC 3339 format."},
-              "etag": {"type": "string", "description": "The record's version, for `If-Match`; counts do not affect it."},
+              "etag": {"type": "string", "description": "The record's version, for `If-Match`. A change of the counts does not change the version."},
               "updated_at": {"$ref": "#/$defs/timestamp", "description": "Time of the last change."}
             }
             """
