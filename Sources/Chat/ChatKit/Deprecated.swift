@@ -146,7 +146,7 @@ extension Chat {
         switch content {
         case let report as Report:
             guard let timetoken = report.messageTimetoken else {
-                throw ChatError(.malformed, "a report must have the timetoken of the reported message")
+                throw ChatError(.malformed, "'messageTimetoken' of a Report is required; it names the reported message")
             }
             let channel = report.reportedMessageChannelId ?? channelId
             try await backend.report(timetoken, in: channel, reason: report.reason)
@@ -173,7 +173,7 @@ extension AnyJSON {
     /// Returns the object with additional members. An additional member replaces a member with the same name.
     fileprivate func merging(_ extra: [String: any JSONCodable], into type: Any.Type) throws(ChatError) -> AnyJSON {
         guard case .object(let members) = self else {
-            throw ChatError(.malformed, "a \(type) must be a JSON object; it is \(text)")
+            throw ChatError(.malformed, "a \(type) must be a JSON object; got \(text)")
         }
         return .object(members.merging(try extra.encodedObject().members) { $1 })
     }

@@ -81,7 +81,7 @@ extension Chat {
                 guard found.isEmpty else { return (found.reversed(), true) }
                 throw ChatError(
                     .tooMany,
-                    "none of the \(examined) newest events has this content; to search older events, set `startTimetoken` to \(last.timetoken)",
+                    "none of the \(examined) examined events has content of a type that this call returns; to examine older events, set `startTimetoken` to \(last.timetoken)",
                     slug: "search_too_long")
             }
             query.before = last.timetoken

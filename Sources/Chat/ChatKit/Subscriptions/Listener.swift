@@ -120,7 +120,7 @@ extension ChatError {
     func of(_ selection: EventSelection) -> ChatError {
         guard listener == nil else { return self }
         var error = self
-        error.message = "the listener for \(selection): " + message
+        error.message = "the listener for \(selection) failed: " + message
         error.members.append((Self.listenerName, AnyJSON.string(selection.description).text))
         return error
     }

@@ -84,6 +84,6 @@ package final class Pending<Value: Sendable>: Sendable {
 extension ChatError {
     /// The error of a waiting task that was cancelled.
     package static var cancelled: ChatError {
-        ChatError(.gone, "the waiting task was cancelled", slug: "cancelled")
+        ChatError(.gone, "the calling task was cancelled", slug: "cancelled")
     }
 }

@@ -48,7 +48,7 @@ private struct JSONDecoder: Decoder {
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func mismatch<Value>(_ type: Any.Type) -> Result<Value, DecodingError> {
-        .failure(.typeMismatch(type, .init(codingPath: codingPath, debugDescription: "the value is \(json.text)")))
+        .failure(.typeMismatch(type, .init(codingPath: codingPath, debugDescription: "the JSON value is \(json.text)")))
     }
 
     func boolean() throws -> Bool {
@@ -161,7 +161,8 @@ private struct ListReader: UnkeyedDecodingContainer {
     private func current() throws -> JSONDecoder {
         guard !isAtEnd else {
             throw DecodingError.valueNotFound(
-                AnyJSON.self, .init(codingPath: codingPath, debugDescription: "the list has \(elements.count) elements")
+                AnyJSON.self,
+                .init(codingPath: codingPath, debugDescription: "the JSON array has only \(elements.count) elements")
             )
         }
         return JSONDecoder(json: elements[currentIndex], codingPath: codingPath)

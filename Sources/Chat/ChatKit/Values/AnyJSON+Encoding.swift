@@ -55,7 +55,7 @@ private final class JSONNode {
     static func of(_ value: some BinaryInteger, _ path: [any CodingKey]) throws -> AnyJSON {
         guard let number = Int64(exactly: value) else {
             throw EncodingError.invalidValue(
-                value, .init(codingPath: path, debugDescription: "an integer must fit in 64 bits with a sign"))
+                value, .init(codingPath: path, debugDescription: "an integer must be in the range of Int64"))
         }
         return .integer(number)
     }

@@ -114,7 +114,10 @@ extension UserImpl {
                 }
             }
             throw PubNubError(
-                .preconditionFailed, details: ["another client changed the user at each of ten attempts; try again"])
+                .preconditionFailed,
+                details: [
+                    "the user was not updated, because other clients changed the user during each of ten attempts; try again"
+                ])
         }
     }
 
