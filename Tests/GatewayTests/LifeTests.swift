@@ -60,7 +60,8 @@ import Testing
             let error = await #expect(throws: ServerError.self) { _ = try await startAndStop(taken) }
             #expect(
                 error?.description
-                    == "another program listens on 127.0.0.1:\(other.port) already; stop it, or choose another address")
+                    == "another program listens on 127.0.0.1:\(other.port) already; stop that program, or choose another address"
+            )
             #expect(!FileManager.default.fileExists(atPath: taken.dataDirectory))
         }
     }

@@ -131,7 +131,7 @@ enum ProblemCatalogue {
                 "Send the credential in the Authorization header. For a browser's EventSource, use a ticket from POST "
                 + "/v1/stream-tickets."),
         Entry(
-            code: "expectation_failed", status: 417, title: "The expectation cannot be met",
+            code: "expectation_failed", status: 417, title: "The value of the Expect header is not supported",
             cause: "The header Expect names something other than 100-continue.",
             remedy: "Send 'Expect: 100-continue', or leave the header out."),
         Entry(

@@ -129,11 +129,11 @@ public struct URLRefusal: Error, Sendable, Equatable {
         case .scheme: "The URL must begin with https://"
         case .userinfo: "The URL must not contain a user name or password"
         case .fragment: "The URL must not contain a fragment (#)"
-        case .host: "The host must be a DNS name or an IP address in its usual form"
+        case .host: "The host must be a DNS name or an IP address such as 192.0.2.1 or [2001:db8::1]"
         case .port:
             "The port must be 443, 80 or above 1023, and not a well-known port of databases, mail or remote shells"
         case .address:
-            "The address is private or reserved; the operator of the gateway can allow it in webhook.allow"
+            "The address is private or reserved; the operator of the gateway can allow the address in the setting webhook.allow"
         }
     }
 }

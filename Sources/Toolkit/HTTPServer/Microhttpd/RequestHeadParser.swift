@@ -100,7 +100,7 @@ struct RequestHeadParser {
         guard text.lowercased() != "100-continue" else { return }
         fields.framingProblem =
             fields.framingProblem
-            ?? Problem(status: 417, code: "expectation_failed", title: "The expectation cannot be met")
+            ?? Problem(status: 417, code: "expectation_failed", title: "The value of the Expect header is not supported")
     }
 
     private mutating func refuse(_ detail: String) {

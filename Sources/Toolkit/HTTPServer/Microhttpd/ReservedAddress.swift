@@ -43,7 +43,7 @@ public final class ReservedAddress: Sendable {
             defer { descriptor = -1 }
             return descriptor
         }
-        precondition(taken >= 0, "an address can be listened on only once")
+        precondition(taken >= 0, "the server can listen on a reserved address only once")
         guard Glibc.listen(taken, backlog) == 0 else {
             // If two processes have reserved the same address, only the first process that listens succeeds.
             let error = Self.failure("listen", text)
@@ -77,7 +77,7 @@ public enum ServerError: Error, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .addressInUse(let address):
-            "another program listens on \(address) already; stop it, or choose another address"
+            "another program listens on \(address) already; stop that program, or choose another address"
         case .system(let call, let code): "\(call) failed: \(Self.text(of: code))"
         case .unknownHost(let host): "'\(host)' must be an IP address or 'localhost'"
         case .unreadableFile(let path, let code): "\(path) cannot be read: \(Self.text(of: code))"
