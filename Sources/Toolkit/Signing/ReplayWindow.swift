@@ -57,9 +57,10 @@ public enum SignatureRejection: Error, Sendable, Equatable, CustomStringConverti
         switch self {
         case .headerMissing(let name): "the header \(name) is missing"
         case .headerMalformed(let name): "the header \(name) is malformed"
-        case .outsideWindow(let age): "the timestamp of the signature is \(age) s old"
+        case .outsideWindow(let age):
+            "the timestamp of the signature is outside the permitted window; its age is \(age) s"
         case .digestMismatch: "the signed digest does not match the body"
-        case .urlUnknown: "the signature covers the URL, but public_url is not set"
+        case .urlUnknown: "the signature covers the URL, but the setting public_url is not set"
         case .mismatch: "no signature matches a secret of the source"
         }
     }

@@ -145,8 +145,8 @@ public enum VaultError: Error, Sendable, Equatable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .keyInvalid: "a key must be 32 bytes in base64"
-        case .keyUnknown(let id): "the secret is sealed with the key \(id), which is not in secrets_key"
-        case .damaged: "the sealed secret is damaged or belongs to another record"
+        case .keyUnknown(let id): "the secret is encrypted with the key \(id), which is not in the setting secrets_key"
+        case .damaged: "the encrypted secret is damaged or belongs to another record"
         }
     }
 }
