@@ -57,7 +57,7 @@ import Testing
         let violations = try compiled(schema).violations(on: #"{"a":{"color":"red"}}"#)
         #expect(violations.map(\.pointer) == ["#/a", "#/a/color"])
         #expect(violations.map(\.keyword) == ["required", "additionalProperties"])
-        #expect(violations[0].detail == "missing property colour; it has color, did you mean colour?")
+        #expect(violations[0].detail == "missing property colour; the object has color; did you mean colour?")
         #expect(violations[1].detail == "property color is not allowed; did you mean colour?")
     }
 

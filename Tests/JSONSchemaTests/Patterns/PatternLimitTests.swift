@@ -59,7 +59,7 @@ import Testing
         ])
     func repeats(_ source: String) throws {
         let refusal = try #require(Pattern.refusal(source))
-        #expect(refusal.message == "the pattern's repetitions make it too large")
+        #expect(refusal.message == "the pattern is too large because of its repetitions")
         #expect(Pattern.isValid(source))
     }
 

@@ -29,7 +29,8 @@ extension Inclusion {
         case .rest(let rule, let after): return impliesRemaining(part, RuleRef(wide.side, rule), after, keyword, wide)
         case .unevaluatedItems(let rule):
             guard let reach = pair[wide.side].reach(of: wide.id) else {
-                return fail(wide, "/" + keyword, "cannot be compared", samples: samples(of: part))
+                return fail(
+                    wide, "/" + keyword, "this part of the schema cannot be compared", samples: samples(of: part))
             }
             if reach.allElements { return true }
             return impliesRemaining(part, RuleRef(wide.side, rule), reach.elements, keyword, wide)
@@ -72,7 +73,9 @@ extension Inclusion {
     ) -> Bool {
         if pair.isTrivial(rule) { return true }
         let last = max(after, part.prefixLength)
-        guard last - after <= 1_000 else { return fail(wide, "/" + keyword, "is too large to compare", samples: []) }
+        guard last - after <= 1_000 else {
+            return fail(wide, "/" + keyword, "this part of the schema is too large to be compared", samples: [])
+        }
         if pair.rule(rule).isFalse {
             if longest(part) <= after { return true }
             return gap(
@@ -100,7 +103,8 @@ extension Inclusion {
                 })
         }
         return gap(
-            wide, "/" + keyword, narrower: "now requires other elements", wider: "no longer requires the same elements",
+            wide, "/" + keyword, narrower: "'contains' now rejects more arrays",
+            wider: "'contains' now accepts more arrays",
             made.compactMap(\.self))
     }
 

@@ -62,7 +62,7 @@ extension Inclusion {
         switch requirement {
         case .minimum(let value, let exclusive):
             guard let bound = Number(value.node) else {
-                return fail(wide, "/" + keyword, "is not a number", samples: [])
+                return fail(wide, "/" + keyword, "the bound cannot be compared", samples: [])
             }
             range.require(atLeast: bound, exclusively: exclusive)
             if part.range(isInside: range) { return true }
@@ -72,7 +72,7 @@ extension Inclusion {
                 wider: "the lower bound is no longer \(text)", numbers(part, below: bound))
         case .maximum(let value, let exclusive):
             guard let bound = Number(value.node) else {
-                return fail(wide, "/" + keyword, "is not a number", samples: [])
+                return fail(wide, "/" + keyword, "the bound cannot be compared", samples: [])
             }
             range.require(atMost: bound, exclusively: exclusive)
             if part.range(isInside: range) { return true }
@@ -118,12 +118,14 @@ extension Inclusion {
         case .format(let format):
             if part.formats.contains(where: { $0 == format || $0.isIncluded(in: format) }) { return true }
             return gap(
-                wide, "/" + keyword, narrower: "must now have the format \(format.name)",
-                wider: "need no longer have the format \(format.name)", strings(part, lengths: [part.minLength]))
+                wide, "/" + keyword, narrower: "the string must now have the format \(format.name)",
+                wider: "the string need no longer have the format \(format.name)",
+                strings(part, lengths: [part.minLength]))
         case .content(let base64, let json):
             if part.contents.contains(where: { $0.base64 == base64 && $0.json == json }) { return true }
             return gap(
-                wide, "/" + keyword, narrower: "the content is now checked", wider: "the content is no longer checked",
+                wide, "/" + keyword, narrower: "the content of the string is now checked",
+                wider: "the content of the string is no longer checked",
                 strings(part, lengths: [part.minLength]))
         default: return true
         }

@@ -25,7 +25,8 @@ extension Inclusion {
             return impliesOtherMembers(part, RuleRef(wide.side, rule), Set(names), texts, keyword, wide)
         case .unevaluatedProperties(let rule):
             guard let reach = pair[wide.side].reach(of: wide.id) else {
-                return fail(wide, "/" + keyword, "cannot be compared", samples: samples(of: part))
+                return fail(
+                    wide, "/" + keyword, "this part of the schema cannot be compared", samples: samples(of: part))
             }
             if reach.allMembers { return true }
             let texts = reach.patterns.sorted().map { pair[wide.side].texts[$0] }
@@ -89,7 +90,8 @@ extension Inclusion {
         let quoted = ChangeText.quoted(name)
         let text =
             direction == .backward
-            ? "the optional member \(quoted) is now described" : "the optional member \(quoted) is no longer described"
+            ? "the schema now describes the optional member \(quoted)"
+            : "the schema no longer describes the optional member \(quoted)"
         add(Gap(pointer: pair.pointer(rule), text: text, samples: [], isTolerated: true))
     }
 
@@ -142,8 +144,8 @@ extension Inclusion {
         let isOpen = invented.first { !refusesAlready(part, $0) }
         if let isOpen, holds || !isTrying {
             holds = gap(
-                wide, "/" + keyword, narrower: "other members are now rejected",
-                wider: "other members are now accepted",
+                wide, "/" + keyword, narrower: "members that the schema does not name are now rejected",
+                wider: "members that the schema does not name are now accepted",
                 [object(part, with: [(isOpen, nil)])].compactMap(\.self))
         } else if isOpen == nil {
             holds = impliesUnnamed(part, matching: nil, excluded: patterns, rule, "/" + keyword, wide) && holds
@@ -180,7 +182,10 @@ extension Inclusion {
     ) -> Bool {
         for outcome in outcomes(part, pattern, excluded) {
             let (holds, _) = attempt { $0.includes(outcome, in: rule) }
-            if !holds { return fail(wide, suffix, "cannot be compared for every member name", samples: []) }
+            if !holds {
+                return fail(
+                    wide, suffix, "this part of the schema cannot be compared for every member name", samples: [])
+            }
         }
         return true
     }

@@ -53,7 +53,7 @@ struct Inclusion {
         let question = Question(narrow: narrow, kinds: kinds, wide: wide)
         if proved.contains(question) { return true }
         guard spend(), depth < Self.depthLimit, proved.count < Self.memoLimit else {
-            return fail(wide, "", "is too large to compare", samples: [])
+            return fail(wide, "", "this part of the schema is too large to be compared", samples: [])
         }
         // If the same question occurs again inside its own proof, it is assumed to be true. This is a valid proof by
         // induction over the size of the value, because every cycle goes through a member or an element.
@@ -94,7 +94,9 @@ struct Inclusion {
     /// Returns true when it is proved that every value that satisfies the constraints also satisfies the rule `wide`.
     /// Otherwise adds gaps.
     mutating func covers(_ facts: ValueConstraints, _ wide: RuleRef) -> Bool {
-        guard depth < Self.depthLimit else { return fail(wide, "", "is too deep to compare", samples: []) }
+        guard depth < Self.depthLimit else {
+            return fail(wide, "", "this part of the schema is nested too deeply to be compared", samples: [])
+        }
         depth += 1
         defer { depth -= 1 }
         if isEmpty(facts) { return true }
@@ -121,7 +123,7 @@ struct Inclusion {
     /// Does the same as ``covers(_:_:)`` for constraints that allow only values of one kind. Checks the rule `wide`
     /// keyword by keyword.
     private mutating func satisfies(_ part: ValueConstraints, _ wide: RuleRef) -> Bool {
-        guard spend() else { return fail(wide, "", "is too large to compare", samples: []) }
+        guard spend() else { return fail(wide, "", "this part of the schema is too large to be compared", samples: []) }
         let rule = pair.rule(wide)
         if rule.isFalse {
             return gap(
@@ -148,7 +150,10 @@ struct Inclusion {
         var isSure = true
         let known: ValueSet? = if case .oneOfValues(let allowed) = check.requirement { ValueSet(allowed) } else { nil }
         for value in values {
-            guard spend() else { return fail(wide, "/" + check.keyword, "is too large to compare", samples: []) }
+            guard spend() else {
+                return fail(
+                    wide, "/" + check.keyword, "this part of the schema is too large to be compared", samples: [])
+            }
             let holds = known.map { $0.contains(value) } ?? holds(value, check.requirement, of: wide)
             guard holds != true, belongs(value, to: part) else { continue }
             isSure = isSure && holds == false
@@ -156,7 +161,9 @@ struct Inclusion {
         }
         guard let first = failing.first else { return true }
         let texts = failing.prefix(8).map(JSONText.init(printing:))
-        if !isSure { return fail(wide, "/" + check.keyword, "cannot be compared", samples: texts) }
+        if !isSure {
+            return fail(wide, "/" + check.keyword, "this part of the schema cannot be compared", samples: texts)
+        }
         let names = ChangeText.list(texts)
         if failing.count == 1, first.kind == .null {
             return gap(wide, "/" + check.keyword, narrower: "no longer accepts null", wider: "now accepts null", texts)

@@ -91,7 +91,7 @@ extension Schema {
         options.limits = .forSchemas(options.limits)
         guard let document = Metaschemas.document(at: dialect.metaschema),
             let schema = try? Schema(document, at: dialect.metaschema, options: options)
-        else { preconditionFailure("a metaschema that came with the program does not compile") }
+        else { preconditionFailure("a built-in metaschema does not compile") }
         return schema
     }
 }

@@ -263,7 +263,8 @@ extension SchemaIndex {
             }
         }
         throw SchemaError(
-            .unresolved, "the reference '\(reference.quotable)' has no target in the schema (nothing is fetched)",
+            .unresolved,
+            "the reference '\(reference.quotable)' has no target in the schema; schemas are never fetched from the network",
             at: display(place))
     }
 

@@ -58,7 +58,7 @@ extension ViolationCollector {
             let others = strangers ?? self.unknownMembers(among: members, to: rule)
             strangers = others
             if let near = nearest(to: name.text, among: others) {
-                detail += "; it has \(near), did you mean \(name.text)?"
+                detail += "; the object has \(near); did you mean \(name.text)?"
             }
             outcome.merge(violation(rule, check.keyword, value, place, detail, expected: name.text.quotable))
         }

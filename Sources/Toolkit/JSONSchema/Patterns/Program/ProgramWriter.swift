@@ -74,7 +74,7 @@ extension Pattern.ProgramWriter {
     }
 
     private static let tooLarge = PatternError(
-        message: "the pattern's repetitions make it too large", offset: 0)
+        message: "the pattern is too large because of its repetitions", offset: 0)
 
     private mutating func label() -> Label {
         places.append(0)

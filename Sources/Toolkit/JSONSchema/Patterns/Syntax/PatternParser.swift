@@ -176,7 +176,7 @@ extension Pattern.Parser {
             offset += 1
             return .set(.anyButLineEnds)
         case UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "?"), UInt8(ascii: "{"):
-            throw failure("there is nothing to repeat")
+            throw failure("a quantifier has no expression to repeat")
         case UInt8(ascii: "]"), UInt8(ascii: "}"): throw failure("a closing bracket has no opening one")
         default: return .scalar(nextScalar())
         }
