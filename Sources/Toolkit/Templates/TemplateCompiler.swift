@@ -25,7 +25,7 @@ public struct TemplateCompiler {
     /// a fault if the text is not valid.
     public mutating func isReadable(_ text: JSONText) -> Bool {
         guard text.count <= limits.bytes else {
-            fault("", "maxLength", "longer than \(limits.bytes) bytes")
+            fault("", "maxLength", "the text must be at most \(limits.bytes) bytes long")
             return false
         }
         do throws(JSONError) {
@@ -69,7 +69,7 @@ public struct TemplateCompiler {
                     return (reference, test)
                 })
         }
-        if objects.isEmpty { fault(pointer, "minItems", "a condition must have at least one alternative") }
+        if objects.isEmpty { fault(pointer, "minItems", "a condition must not be an empty list") }
         return TemplateCondition(alternatives: alternatives)
     }
 
@@ -206,13 +206,16 @@ extension TemplateCompiler {
             if members.count == 1, let inner = members.value("not") {
                 return test(inner, at: "\(pointer)/not").map { .not($0) }
             }
-            fault(pointer, "enum", #"a test must be a value, a list of values, {"exists":true|false} or {"not": …}"#)
+            fault(
+                pointer, "enum",
+                #"the condition on a reference must be a value, a list of values, {"exists":true|false} or {"not": …}"#)
             return nil
         }
         var values: [String?] = []
         for value in text.rawElements() ?? [text] {
             guard value.isNull || value.scalarText != nil else {
-                fault(pointer, "type", "a test may contain only texts, numbers, booleans and null")
+                fault(
+                    pointer, "type", "the condition on a reference may contain only texts, numbers, booleans and null")
                 return nil
             }
             values.append(value.scalarText)

@@ -231,7 +231,8 @@ public struct TemplateRenderer {
         gaps.append(
             MissingValue(
                 pointer: choice.pointer,
-                detail: "{\(choice.reference)} is '\(key.prefix(64))', which has no case, and there is no default")
+                detail:
+                    "'$switch' has no default and no case for '\(key.prefix(64))', the value of {\(choice.reference)}")
         )
         return nil
     }

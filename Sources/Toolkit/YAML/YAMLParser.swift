@@ -70,7 +70,7 @@ private struct YAMLParser {
         try next()  // the document's end
         try next()
         guard event.type == YAML_STREAM_END_EVENT else {
-            throw failure("the text has a second YAML document; remove it")
+            throw failure("the text has a second YAML document; remove the second document")
         }
         return node
     }
@@ -130,7 +130,7 @@ private struct YAMLParser {
     private mutating func descend() throws(YAMLError) {
         depth += 1
         guard depth <= limits.depth else {
-            throw failure("collections are nested deeper than \(limits.depth)")
+            throw failure("collections are nested deeper than \(limits.depth) levels")
         }
     }
 
