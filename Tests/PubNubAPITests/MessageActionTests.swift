@@ -225,7 +225,7 @@ import Testing
             #expect(third.status == 400)
             #expect(
                 third["error"]?["message"]?.string
-                    == "the message has reached the limit of 2 different reactions; remove one first")
+                    == "the message has reached the limit of 2 different reactions; remove a reaction first")
             // Names in the other order than places.
             let place = Timetoken(text: message) ?? .zero
             for number in (0..<1000).reversed() {

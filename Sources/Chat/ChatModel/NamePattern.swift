@@ -56,7 +56,7 @@ extension NamePattern {
         var seen: Set<NamePattern> = []
         for (index, text) in texts.enumerated() {
             guard let pattern = NamePattern(text) else {
-                try fault(index, "'*' is allowed only alone or as the last part, such as a.* or *")
+                try fault(index, "'*' is allowed only as the whole pattern or as its last part, such as '*' or 'a.*'")
                 continue
             }
             if let mistake = pattern.mistake(check) { try fault(index, mistake) }

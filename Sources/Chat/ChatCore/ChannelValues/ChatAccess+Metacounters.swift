@@ -84,7 +84,7 @@ extension CounterMode {
             case .dec: old.subtractingReportingOverflow(given)
             }
         guard !isOver else {
-            throw ChatError(.conflict, "the new count would exceed 64 bits; the current count is \(old)")
+            throw ChatError(.conflict, "the new value of the counter would exceed 64 bits; the current value is \(old)")
         }
         return value
     }

@@ -14,7 +14,7 @@ final class FairQueue: Sendable {
     }
 
     static let abandoned = ChatError(
-        .unavailable, "the request was cancelled before it ended; nothing was stored")
+        .unavailable, "the request was cancelled; nothing was stored")
 
     private let state = Lock(State())
 

@@ -99,7 +99,7 @@ struct FilterLexer {
         }
         let character = String(UnicodeScalar(bytes[at]))
         guard Self.singles.contains(bytes[at]) else {
-            let hint = character == "=" ? "'=' (equality is '==')" : "unexpected '\(character)'"
+            let hint = character == "=" ? "unexpected '=' (use '==' for equality)" : "unexpected '\(character)'"
             throw fault(hint, at: at)
         }
         at += 1

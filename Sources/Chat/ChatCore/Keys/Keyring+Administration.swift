@@ -172,7 +172,9 @@ extension Keyring {
     public func removeApp(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try Self.requireOperator(caller)
         guard let app = app(AppID(id)) else { throw ChatError(.notFound, "no app has this id") }
-        guard !app.isFirst else { throw ChatError(.conflict, "the first app cannot be deleted") }
+        guard !app.isFirst else {
+            throw ChatError(.conflict, "the first app, which the gateway created at its first start, cannot be deleted")
+        }
         let keys = contents.withLock { contents in contents.keys.keys.filter { $0.app == app.id } }
         try await write(
             [RecordChange(app.recordKey, body: nil, precondition: etag.map { .etag($0) } ?? .present)]
@@ -268,7 +270,8 @@ extension Keyring {
         guard caller.isOperator else {
             throw ChatError(
                 .forbidden,
-                "apps can be managed only with an admin key of the first app that has access to every channel and type")
+                "only an admin key of the first app, which the gateway created at its first start, can manage apps; "
+                    + "the key must have access to every channel and type")
         }
     }
 

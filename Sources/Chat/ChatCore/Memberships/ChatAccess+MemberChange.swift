@@ -84,7 +84,7 @@ extension ChatAccess {
     func check(operators: [String]) throws(ChatError) {
         guard operators.count > limits.operatorsPerChannel else { return }
         throw .over(
-            .invalid, "a channel may have at most \(limits.operatorsPerChannel) operators; remove one first",
+            .invalid, "a channel may have at most \(limits.operatorsPerChannel) operators; remove an operator first",
             slug: "too_many_operators",
             limit: limits.operatorsPerChannel)
     }

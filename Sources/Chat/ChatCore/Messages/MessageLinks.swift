@@ -83,7 +83,8 @@ public struct MessageLinks: Sendable {
         guard let meta, meta != .null else { return [] }
         guard let members = meta.rawMembers() else {
             throw ChatError(
-                .malformed, "'meta' must be an object, because 'quote', 'mentions' and 'thread_of' are stored in it",
+                .malformed,
+                "'meta' must be an object, because 'quote', 'mentions' and 'thread_of' are stored in 'meta'",
                 field: "meta")
         }
         if let taken = members.first(where: { names.contains($0.name) }) {

@@ -99,7 +99,7 @@ extension MessageRecord {
             guard reactions.count <= limits.reactionsPerMessage else {
                 throw .over(
                     .tooMany,
-                    "the message has reached the limit of \(limits.reactionsPerMessage) different reactions; remove one first",
+                    "the message has reached the limit of \(limits.reactionsPerMessage) different reactions; remove a reaction first",
                     name: "limit",
                     limit: limits.reactionsPerMessage)
             }
@@ -109,7 +109,8 @@ extension MessageRecord {
         actions += 1
         guard actions <= limits.actionsPerMessage else {
             throw .over(
-                .tooMany, "the message has reached the limit of \(limits.actionsPerMessage) actions; remove one first",
+                .tooMany,
+                "the message has reached the limit of \(limits.actionsPerMessage) actions; remove an action first",
                 name: "limit",
                 limit: limits.actionsPerMessage)
         }

@@ -86,7 +86,7 @@ extension ChatError {
     /// The error for a response that lacks expected members, because the server is a newer gateway or no gateway.
     static let foreignAnswer = ChatError(
         .unavailable,
-        "the gateway's response lacks a member that this library needs; the library and the gateway may have versions that do not match"
+        "the gateway's response lacks a member that this library needs; the versions of the library and the gateway may not match"
     )
 
     /// Creates the error for a response that cannot be used.
