@@ -129,7 +129,8 @@ extension SQLiteEngineSettings {
         let found = try database.schemaVersion
         guard found > 0, found < migrations.count else { return try database.migrate(migrations) }
         let fields: Logger.Metadata = ["from": "\(found)", "to": "\(migrations.count)", "path": "\(path)"]
-        logger.notice("upgrading the database; older versions of Parley cannot read it afterwards", metadata: fields)
+        logger.notice(
+            "upgrading the database; older versions of Parley cannot read the upgraded database", metadata: fields)
         try checkFreeSpace(database)
         let faults = try database.faults(isThorough: false)
         guard faults.isEmpty else {

@@ -49,7 +49,10 @@ public struct TemplateRenderer {
     ) throws(TemplateError) -> String {
         let value = try value(of: template, limitBytes: limitBytes)
         guard let text = value.scalarText else {
-            throw .missing([MissingValue(pointer: pointer, detail: "the result must be a text")])
+            throw .missing([
+                MissingValue(
+                    pointer: pointer, detail: "the result of the template must be a string, a number or a Boolean")
+            ])
         }
         return text
     }

@@ -57,7 +57,7 @@ final class Multi {
             },
         ]
         guard codes.allSatisfy({ $0 == CURLM_OK }) else {
-            throw ClientError(message: "libcurl rejected its options")
+            throw ClientError(message: "libcurl rejected an option of the HTTP client")
         }
         guard control(EPOLL_CTL_ADD, eventFD.descriptor, edge) else { throw ClientError.system("epoll_ctl") }
     }

@@ -102,7 +102,7 @@ final class PieceSource: @unchecked Sendable {
         guard self.outcome == nil else { return }
         self.outcome = outcome
         if case .failure(let error) = outcome, !(error is CancellationError) {
-            core.logger.error("cannot complete a response; its connection is closed", metadata: ["error": "\(error)"])
+            core.logger.error("cannot complete a response; closing the connection", metadata: ["error": "\(error)"])
         }
         resume()
     }

@@ -80,7 +80,7 @@ extension ServerCore {
         if let lastExhaustion, now < lastExhaustion + .seconds(10) { return }
         lastExhaustion = now
         logger.error(
-            "cannot accept connections; idle connections are closed",
+            "cannot accept connections; closing idle connections",
             metadata: ["reason": "\(ServerError.text(of: code))"])
     }
 
@@ -92,7 +92,7 @@ extension ServerCore {
         do {
             try peer.watch()
         } catch {
-            logger.warning("cannot watch for the end of a connection", metadata: ["reason": "\(error)"])
+            logger.warning("cannot detect when the client closes the connection", metadata: ["reason": "\(error)"])
         }
         peers[descriptor] = peer
         if peer.hasLongHeaders { longHeaderConnections += 1 }
