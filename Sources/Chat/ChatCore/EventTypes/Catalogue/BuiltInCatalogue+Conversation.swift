@@ -10,14 +10,14 @@ extension BuiltInCatalogue {
             "receipt.delivered", "Messages were delivered to a user's device.", "delivered", "undelivered_member_count"),
         BuiltInType(
             "user.mentioned", .kept,
-            "A message mentions the user whose channel carries this event, or everybody in the message's channel.",
+            "A message mentions the user on whose own channel this event is sent, or everybody in the message's channel.",
             members: """
                 "required": ["message"],
                 "properties": {
                   "message": {"$ref": "#/$defs/message_reference"},
                   "mentions": {
                     "anyOf": [{"const": "channel"}, {"type": "array", "items": {"type": "string"}, "maxItems": 1000}],
-                    "description": "The users who are notified of the mention, or `channel` for everybody."
+                    "description": "The mentioned users, who are notified; `channel` if everybody in the channel is notified."
                   },
                   "channel": {"$ref": "#/$defs/channel", "description": "The message's channel."}
                 }

@@ -71,7 +71,7 @@ extension BuiltInCatalogue {
         let other = flag == "ban" ? "mute" : "ban"
         let end = """
             ,
-              "end_reason": {"enum": ["request", "expired"], "description": "The reason why the restriction ended."}
+              "end_reason": {"enum": ["request", "expired"], "description": "`request` if a request ended the restriction; `expired` if the restriction reached its end time."}
             """
         return BuiltInType(
             name, .kept, description,
@@ -80,7 +80,7 @@ extension BuiltInCatalogue {
                 "properties": {
                   "restriction": {
                     "$ref": "#/$defs/restriction",
-                    "properties": {"\(flag)": {"const": \(isSet), "description": "The new value. The event type determines it."}}
+                    "properties": {"\(flag)": {"const": \(isSet), "description": "Always `\(isSet)` in events of this type."}}
                   },
                   "user": {"$ref": "#/$defs/user", "description": "The restricted user."},
                   "moderator": {
