@@ -188,9 +188,7 @@ extension Chat {
     ///   - type: one of the library's payload types, or your own `Decodable` type. Custom events that cannot be decoded
     ///     as that type are skipped.
     ///   - customMethod: the method by which the custom events were sent. Other custom events are skipped.
-    @available(
-        *, deprecated, message: "use the methods of Channel, User, Message and Membership whose names begin with 'on'"
-    )
+    @available(*, deprecated, message: "use the methods of Channel, User, Message and Membership that begin with 'on'")
     public func listenForEvents<Content: EventContent>(
         type: Content.Type = Content.self, channelId: String, customMethod: EmitEventMethod = .publish,
         callback: @escaping @Sendable (EventWrapper<Content>) -> Void

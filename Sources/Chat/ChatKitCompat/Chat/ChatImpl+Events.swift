@@ -163,9 +163,7 @@ extension ChatImpl {
     /// - Returns: the timetoken of the published event; 0 when another call was made instead.
     /// - Throws: `invalidArguments` for a content of another class; `jsonDataEncodingFailure` for an additional member
     ///   that cannot be encoded; otherwise the error of the call.
-    @available(
-        *, deprecated, message: "use ChannelImpl.emitCustomEvent, or a method such as MessageImpl.report(reason:)"
-    )
+    @available(*, deprecated, message: "use ChannelImpl.emitCustomEvent, or a method such as MessageImpl.report")
     @discardableResult
     public func emitEvent(
         channelId: String, payload: EventContent, mergePayloadWith otherPayload: [String: any JSONCodable]? = nil
@@ -239,9 +237,7 @@ extension ChatImpl {
     /// Sends an event in the form of the older Chat SDKs; see ``emitEvent(channelId:payload:mergePayloadWith:)``.
     ///
     /// - Parameter completion: receives the timetoken of the published event; 0 when another call was made instead.
-    @available(
-        *, deprecated, message: "use ChannelImpl.emitCustomEvent, or a method such as MessageImpl.report(reason:)"
-    )
+    @available(*, deprecated, message: "use ChannelImpl.emitCustomEvent, or a method such as MessageImpl.report")
     public func emitEvent(
         channelId: String, payload: EventContent, mergePayloadWith otherPayload: [String: any JSONCodable]? = nil,
         completion: ChatCompletion<Timetoken>?
@@ -257,7 +253,7 @@ extension ChatImpl {
     /// - Parameter customMethod: the method by which the received custom events were sent. The parameter has no effect
     ///   for contents of other classes.
     /// - Returns: the listener. It ends when it is closed or released.
-    @available(*, deprecated, message: "use the methods of ChannelImpl and UserImpl whose names begin with 'on'")
+    @available(*, deprecated, message: "use the methods of ChannelImpl and UserImpl that begin with 'on'")
     public func listenForEvents<Content: EventContent>(
         type: Content.Type, channelId: String, customMethod: EmitEventMethod = .publish,
         callback: @escaping (EventWrapper<Content>) -> Void

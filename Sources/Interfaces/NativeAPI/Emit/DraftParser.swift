@@ -103,7 +103,7 @@ enum DraftParser {
             data: try fields.required("data", fields.raw("data")), user: try fields.string("user"), meta: meta(fields))
         // The parsed data is nil if the request has only one event, because the body was then parsed without `data`.
         draft.parsedData = fields.value["data"]
-        return consume draft
+        return draft
     }
 
     private static func meta(_ fields: Fields) -> JSONText? { fields.member("meta") == nil ? nil : fields.raw("meta") }

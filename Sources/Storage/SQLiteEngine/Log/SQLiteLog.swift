@@ -13,7 +13,9 @@ struct SQLiteLog: EventLog {
     ) async throws(ChatError) -> AppendOutcome {
         assert(drafts.allSatisfy { !$0.channel.app.name.isEmpty }, "the drafts were not prepared")
         let needsCommit = claim != nil || drafts.contains(where: \.needsCommit)
-        if !needsCommit, let events = pass(drafts, unlessChangedSince: revision) { return AppendOutcome(events: events) }
+        if !needsCommit, let events = pass(drafts, unlessChangedSince: revision) {
+            return AppendOutcome(events: events)
+        }
         let result = await withUnsafeContinuation { continuation in
             writerHandle.submit(
                 AppendRequest(

@@ -100,7 +100,8 @@ struct RequestHeadParser {
         guard text.lowercased() != "100-continue" else { return }
         fields.framingProblem =
             fields.framingProblem
-            ?? Problem(status: 417, code: "expectation_failed", title: "The value of the Expect header is not supported")
+            ?? Problem(
+                status: 417, code: "expectation_failed", title: "The value of the Expect header is not supported")
     }
 
     private mutating func refuse(_ detail: String) {
