@@ -45,9 +45,9 @@ public final class ChatService: Sendable {
     ///
     /// - Parameters:
     ///   - store: the store of presence; nil to store presence in the memory of this process.
-    ///   - executor: the executor of the hub. Use the streaming loop, so that sending events to streams needs no thread
+    ///   - executor: the executor of the hub. Use the loop, so that sending events to streams needs no thread
     ///     switch.
-    ///   - tasks: the streaming loop as a task executor, so that the tasks of the hub resume on the loop after each
+    ///   - tasks: the loop as a task executor, so that the tasks of the hub resume on the loop after each
     ///     wait; nil to run them in Swift's default pool.
     public init(
         engine: any Engine, presence store: (any PresenceStore)? = nil, limits: Limits = Limits(),

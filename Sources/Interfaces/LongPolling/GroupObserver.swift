@@ -5,9 +5,9 @@ import Locking
 
 /// Observes changes of channel groups for all streams and polls that follow groups.
 ///
-/// An actor on the streaming loop, like its observers.
+/// An actor on the loop, like its observers.
 public actor GroupObserver {
-    /// The streaming loop's executor.
+    /// The loop's executor.
     public nonisolated let unownedExecutor: UnownedSerialExecutor
     private let service: ChatService
     private let observers = Lock<[@Sendable (Set<RecordKey>) async -> Void]>([])

@@ -5,7 +5,7 @@ import Locking
 
 /// The polls that wait for events, each until the tick (second) at which it ends. All interfaces share one table.
 ///
-/// An actor on the streaming loop, on which the hub also runs.
+/// An actor on the loop, on which the hub also runs.
 public actor LongPollTable {
     /// The maximum time for which a poll reads the log. After that, the response contains the position that was
     /// reached.
@@ -21,7 +21,7 @@ public actor LongPollTable {
 
     /// The service whose hub delivers the events.
     public nonisolated let service: ChatService
-    /// The streaming loop, on which the table runs.
+    /// The loop, on which the table runs.
     public nonisolated let loop: Loop
     /// The timer that ends polls at their last tick.
     public nonisolated let secondTimer: SecondTimer
@@ -29,7 +29,7 @@ public actor LongPollTable {
     public nonisolated let owners: ConnectionLimits
     /// Notifies streams and polls of group changes.
     public nonisolated let groups: GroupObserver
-    /// The streaming loop's executor.
+    /// The loop's executor.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private var waiting: [UInt64: Entry] = [:]

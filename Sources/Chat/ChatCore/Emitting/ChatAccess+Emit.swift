@@ -273,17 +273,17 @@ extension ChatAccess {
     /// Checks one draft and completes it. Does not apply the rules of its channel.
     private func checkOne(_ draft: inout EventDraft, within budget: inout ValidationBudget) throws(ChatError) {
         try check(&draft)
-        let retention: Duration?
+        let typeRetention: Duration?
         if let tracer = service.tracer {
-            (draft.schema, retention) = try tracer.traced("schema gate") { () throws(ChatError) in
+            (draft.schema, typeRetention) = try tracer.traced("schema gate") { () throws(ChatError) in
                 try service.eventTypes.admit(draft, in: app, within: &budget)
             }
         } else {
-            (draft.schema, retention) = try service.eventTypes.admit(draft, in: app, within: &budget)
+            (draft.schema, typeRetention) = try service.eventTypes.admit(draft, in: app, within: &budget)
         }
         draft.parsedData = nil
         let asked = draft.timeToLive
-        guard let life = asked.map({ min($0, retention ?? $0) }) ?? retention else { return }
+        guard let life = asked.map({ min($0, typeRetention ?? $0) }) ?? typeRetention else { return }
         draft.expires = service.clock.now.adding(life)
         draft.isEndedByType = life != asked
     }

@@ -4,7 +4,7 @@ import Locking
 /// Distributes committed events to subscribers, in the order of the log. Each event is matched once per feed; a feed is
 /// all subscribers with the same selection.
 ///
-/// The hub is an actor that runs on a given executor. In the gateway, this is the streaming loop. Code that already
+/// The hub is an actor that runs on a given executor. In the gateway, this is the loop of the HTTP server. Code that already
 /// runs on that loop enters the actor with `assumeIsolated`.
 public actor Hub {
     /// The limits of one iteration: a step in which the hub distributes events without suspending. A commit may contain
@@ -178,13 +178,14 @@ extension Hub {
         let deadline = ContinuousClock.now + turnTime
         var change: Event?
         for index in events.indices where events[index].timetoken > seen {
-            guard !isHeard || match(events[index], until: deadline) else {
+            guard !isHeard || matchAndDistribute(events[index], until: deadline) else {
                 end = index
                 break
             }
             record(events[index])
             // The observers must learn of a changed audience before the next event is distributed.
             if AudienceChanges.include(events[index]) { change = events[index] }
+            // The part ends here if the audience has changed, or if the time is over and events are left.
             guard change != nil || index + 1 < end && isHeard && ContinuousClock.now >= deadline else { continue }
             end = index + 1
             break
@@ -223,7 +224,7 @@ extension Hub {
 
     /// Distributes an event to the feeds that match it. Returns false when the deadline passed before all filters were
     /// evaluated; the event is then not distributed.
-    private func match(_ event: Event, until deadline: ContinuousClock.Instant) -> Bool {
+    private func matchAndDistribute(_ event: Event, until deadline: ContinuousClock.Instant) -> Bool {
         var matching = self.matching.flatMap { $0.event.timetoken == event.timetoken ? $0 : nil } ?? FeedMatching(event)
         self.matching = nil
         guard let feeds = index.feeds(for: &matching, until: deadline) else {

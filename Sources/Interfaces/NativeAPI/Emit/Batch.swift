@@ -83,12 +83,12 @@ extension NativeAPI {
         guard let key = try IdempotencyKey(request.headers) else {
             return try await store(admitted, isAtomic: isAtomic, request, chat) { _ in nil }
         }
-        return try await claims.run(key, .batch, request, chat.caller) { claim in
+        return try await claims.run(key, .batch, request, chat.caller) { makeClaim in
             // A repeat gets the response of the first request, even if its events would be rejected or accepted now.
-            if let earlier = try await chat.earlier(claim(.null)) {
+            if let earlier = try await chat.earlier(makeClaim(.null)) {
                 return Self.printed(earlier, read, chat)
             }
-            return try await store(admitted, isAtomic: isAtomic, request, chat, claim)
+            return try await store(admitted, isAtomic: isAtomic, request, chat, makeClaim)
         }
     }
 

@@ -153,8 +153,8 @@ extension NativeAPI {
     private nonisolated(nonsending) func answer(
         _ emitRequest: EmitRequest, once key: IdempotencyKey, to request: Request, _ chat: ChatAccess
     ) async throws -> Response {
-        try await claims.run(key, emitRequest.route, request, chat.caller) { claim in
-            Self.printed(emitRequest, try await emit(emitRequest, claim(.null), chat), for: chat.caller)
+        try await claims.run(key, emitRequest.route, request, chat.caller) { makeClaim in
+            Self.printed(emitRequest, try await emit(emitRequest, makeClaim(.null), chat), for: chat.caller)
         }
     }
 

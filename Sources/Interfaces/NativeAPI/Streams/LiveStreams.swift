@@ -7,7 +7,7 @@ import Signing
 
 /// All live streams of the gateway. Opens streams, moves them between feeds and closes them.
 ///
-/// An actor on the streaming loop. Connections, feeds and the hub run there too, so calls to them are synchronous. Slow
+/// An actor on the loop. Connections, feeds and the hub run there too, so calls to them are synchronous. Slow
 /// work, such as reading the log and printing pages, runs elsewhere.
 actor LiveStreams {
     nonisolated let service: ChatService

@@ -4,7 +4,7 @@ import LongPolling
 import HTTPServer
 import Synchronization
 
-/// A feed: the streams with the same selection, format and included objects. An event is printed once and appended once
+/// The streams of one ``Feed`` of the hub with the same format and included objects. An event is printed once and appended once
 /// to the byte log that these streams share.
 ///
 /// If objects are included, an event waits until its objects have been read. Until then the log is complete only up to

@@ -33,7 +33,7 @@ extension DeliveryAttempt {
         "timeout": "The receiver did not respond in time.",
         "reset": "The receiver closed the connection before it responded.",
         "response_invalid": "The receiver's response is not HTTP, or the response header is too large.",
-        "cancelled": "The delivery became dead without another attempt.",
+        "cancelled": "Nothing was sent, because the event is no longer stored or the webhook was deleted.",
         "request_invalid": "The webhook's settings do not make a valid HTTP request. Nothing was sent.",
         "overloaded": "The gateway had no free connection to send the request.",
         "ack_deadline": "The consumer did not acknowledge the delivery before its deadline.",

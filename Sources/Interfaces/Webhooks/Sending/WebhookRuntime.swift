@@ -1,8 +1,9 @@
 import ChatModel
 import Locking
 
-/// The state of a webhook that is not part of its record and begins with the start of the gateway: its circuit breaker,
-/// its failures, the statistics of its attempts, and the notices of lost deliveries.
+/// The state of a webhook that is not part of its record: its circuit breaker, its failures, the statistics of its
+/// attempts, and the notices of lost deliveries. Only the start of a reported failure outlasts a restart
+/// (``WebhookHealth``).
 ///
 /// The ``RegistrySnapshot`` owns the state and removes it with the webhook. A pull subscription has such a state too,
 /// but uses it only for the notices of lost deliveries.

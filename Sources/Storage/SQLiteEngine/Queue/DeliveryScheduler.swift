@@ -155,7 +155,7 @@ final class DeliveryScheduler: Sendable {
     ///
     /// - Parameter items: the deliveries. A delivery with `isInLine` waits for earlier deliveries of its chain. It is
     ///   stored only in the database; memory contains only the number of such deliveries.
-    func add(_ items: [(lane: Int64, item: PlannedDelivery, isInLine: Bool)], due: UInt64) {
+    func add(_ items: [(subscriber: Int64, item: PlannedDelivery, isInLine: Bool)], due: UInt64) {
         change { state in
             for (number, item, isInLine) in items {
                 if isInLine { state.addInLine(to: number) } else { state.add(item, due: due, to: number) }
@@ -391,6 +391,7 @@ final class DeliveryScheduler: Sendable {
             }
             // Other lanes need no check. They were checked when a caller began to wait, or when they last changed.
             let next = nextCall(state, changed.union(state.woken), real)
+            // Only a round over all callers sets `nextRound` anew. Any other call may only make it earlier.
             state.nextRound = min(everyone ? .max : state.nextRound, next ?? .max)
             return (served, fetches, expired, state.nextRound)
         }

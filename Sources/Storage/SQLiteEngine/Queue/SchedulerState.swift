@@ -226,6 +226,7 @@ extension SchedulerState {
         _ item: DueItem, _ number: Int64, _ term: DeliveryScheduler.Term, _ grants: inout [DeliveryScheduler.Grant]
     ) -> UInt64 {
         count(1, number, isPulled: lanes[number]?.settings.isPulled ?? false)
+        // The number of an attempt is the fence of its first lease, which `lease` assigns.
         let attempt = fence + 1
         lease(item, number, attempt, term, isInLine: false, &grants)
         return attempt

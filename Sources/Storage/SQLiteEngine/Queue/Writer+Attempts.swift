@@ -20,7 +20,7 @@ extension Writer {
                 continue
             }
             let delivery = attempt.lease.delivery
-            let (ending, chain) = try finish(
+            let (ending, chain) = try finishOne(
                 key, attempt.outcome, isFirst: delivery.attempts == 0, channel: delivery.channel, lane)
             recorded.append(ending != nil)
             completed.append((key, ending ?? .over))
@@ -73,7 +73,7 @@ extension Writer {
                 at: now.adding(.zero - lasted), status: nil, error: "ack_deadline",
                 durationMilliseconds: Int(lease.lasted / 1_000_000))
             let outcome = DeliveryOutcome(.retry(at: now), attempt: attempt)
-            let (ending, chain) = try finish(
+            let (ending, chain) = try finishOne(
                 lease.key, outcome, isFirst: false, channel: "", scheduler.snapshot(of: lease.key.subscriber))
             completed.append((lease.key, ending ?? .over))
             if let chain { chains.insert(chain) }
@@ -89,17 +89,18 @@ extension Writer {
     ///   - channel: the channel of the event. For a pulled subscription, the channel is read from the database instead.
     /// - Returns: the new state of the delivery, or nil when it no longer exists; and the chain whose next delivery may
     ///   become due.
-    private func finish(
+    private func finishOne(
         _ key: DeliveryKey, _ outcome: DeliveryOutcome, isFirst: Bool, channel: String,
         _ lane: DeliveryScheduler.LaneSnapshot?
     ) throws(SQLiteFailure) -> (DeliveryScheduler.Ending?, Chain?) {
         if isFirst, lane?.settings.attempts == nil {
-            let (ending, chain) = try finish(key, outcome, after: History(channel: channel), lane)
+            // The row is not read. The statement changes it only if it still has no attempt log.
+            let (ending, chain) = try finishOne(key, outcome, after: History(channel: channel), lane)
             if let ending { return (ending, chain) }
             // There was an earlier attempt whose outcome was not reported, so the stored state must be read.
         }
         guard let history = try history(of: key) else { return (nil, nil) }
-        return try finish(key, outcome, after: history, lane)
+        return try finishOne(key, outcome, after: history, lane)
     }
 
     /// The state of a delivery before an attempt.
@@ -115,7 +116,7 @@ extension Writer {
     ///
     /// - Returns: the new state of the delivery and the chain whose next delivery may become due. The state is nil when
     ///   the row does not match `history`.
-    private func finish(
+    private func finishOne(
         _ key: DeliveryKey, _ outcome: DeliveryOutcome, after history: History, _ lane: DeliveryScheduler.LaneSnapshot?
     ) throws(SQLiteFailure) -> (DeliveryScheduler.Ending?, Chain?) {
         var outcome = outcome

@@ -15,7 +15,7 @@ extension Writer {
         guard try move(cursor, from: from, to: to) else {
             return .failure(ChatError(.conflict, "the cursor '\(cursor.text)' is not at \(from)"))
         }
-        var planned: [(lane: Int64, item: PlannedDelivery, isInLine: Bool)] = []
+        var planned: [(subscriber: Int64, item: PlannedDelivery, isInLine: Bool)] = []
         // The number of deliveries that this call has added for each subscriber. The scheduler does not count them yet.
         var added: [Int64: Int] = [:]
         var overflowing: [SubscriberID: Int] = [:]

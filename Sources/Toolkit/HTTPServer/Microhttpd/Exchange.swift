@@ -79,7 +79,8 @@ extension Exchange {
         if let problem = fields.framingProblem { return refuse(problem) }
         if let problem = oversize(headerSize: headerSize, method: method) { return refuse(problem) }
         // The library reads the version after the last space of the line, but it ends the target at the first NUL. If
-        // the line contains a NUL, the target and the version are therefore not adjacent.
+        // the line contains a NUL, the target and the version are therefore not adjacent. Otherwise the version begins one
+        // byte (the separator) after the end of the target.
         let isWhole = version == path + target.count + 1
         if let problem = isWhole ? parts.problem : .malformedRequest("The request target contains a NUL character") {
             decision = response(to: problem)

@@ -108,6 +108,8 @@ extension ServerCore {
     func drive() {
         guard let daemon, !isLibraryRunning else { return }
         sendDeferredResponses()
+        // While the library runs, the replaced functions of C find this core through `MHDErrorPages.runningCore`: `recv`,
+        // and the function that creates error pages.
         MHDErrorPages.withRunning(self) {
             daemon.runIfNeeded()
             longHeaderDaemon?.runIfNeeded()
