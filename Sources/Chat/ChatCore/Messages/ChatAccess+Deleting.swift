@@ -4,15 +4,14 @@ import JSON
 extension ChatAccess {
     /// Deletes a message. Allowed for its author and for operators of the channel. A pinned message is also unpinned.
     ///
-    /// Repeating the call has no further effect. A message that is only marked as deleted can still be removed
-    /// permanently.
+    /// A repeated call has no further effect. A message that is marked as deleted can later be removed permanently.
     ///
     /// - Parameters:
     ///   - isHard: false to mark the message as deleted, so that `undo` can restore it; true to remove it from the log
     ///     permanently.
-    ///   - isAction: true when the deletion is added as an action. The message may then also be an event of an app's
-    ///     own types.
-    /// - Returns: true when the call deleted something.
+    ///   - isAction: true when the client deletes the message by adding a message action. Then `timetoken` may also be
+    ///     the timetoken of an event of an app's own type.
+    /// - Returns: true when the call deleted the message; false when the message was already deleted in this way.
     /// - Throws: `.notFound` when there is no such message; `.forbidden` for a user who is neither the author nor an
     ///   operator of the channel; `.stale` when the version of the message is not `etag`.
     @discardableResult

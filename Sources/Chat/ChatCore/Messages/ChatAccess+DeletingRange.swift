@@ -46,7 +46,8 @@ extension ChatAccess {
         return count
     }
 
-    /// Removes the given events in a deletion by range, and everything that depends on them, in one commit.
+    /// Removes the given events in one commit, as one step of a deletion by range. Also removes the copies of their
+    /// texts, subtracts removed replies from their threads, and unpins a removed message.
     private func remove(
         _ events: [Event], after: Timetoken, before: Timetoken, in name: String
     ) async throws(ChatError) {
@@ -104,8 +105,8 @@ extension ChatAccess {
         for message in edited.value { try await service.answers.forget(about: message, in: channel(name)) }
     }
 
-    /// Reads the threads that lose some of their replies by the removal of `messages`. Threads whose first message is
-    /// also removed are left out.
+    /// Reads the threads that lose replies when `messages` are removed. Leaves out each thread whose first message is
+    /// also removed.
     private func threads(losing messages: [Event], in name: String) async throws(ChatError) -> [ThreadReplyRemoval] {
         let places = Set(messages.map(\.timetoken))
         let records = try await directory.read(messages.map { MessageRecord.key(name, $0.timetoken, in: app) })

@@ -11,14 +11,15 @@ public enum MessageContent: Sendable {
 
 extension ChatAccess {
     /// Changes the content of a message. Allowed for its author and for operators of the channel. If the message
-    /// already has this content, nothing is changed and no event is emitted.
+    /// already has this content and `isAction` is false, nothing is changed and no event is emitted.
     ///
-    /// - Parameter isAction: true when the edit is added as an action. The message may then also be an event of an
-    ///   app's own types. The edit is then rejected if the message already has a stored edit with the same text by the
-    ///   same user.
+    /// - Parameter isAction: true when the client edits the message by adding a message action. Then `timetoken` may
+    ///   also be the timetoken of an event of an app's own type, and the edit is rejected if the message already has a
+    ///   stored edit with the same text by the same user.
     /// - Throws: `.notFound` when there is no such message; `.forbidden` for a user who is neither the author nor an
     ///   operator of the channel; `.tooLarge` for a payload above the size limit; `.gone` when the message is deleted;
-    ///   `.stale` when the version of the message is not `etag`; `.conflict` for an action that exists.
+    ///   `.stale` when the version of the message is not `etag`; `.conflict` when the edit is an action that the
+    ///   message already has.
     public func edit(
         _ timetoken: Timetoken, in channel: String, to content: MessageContent, by named: String?,
         ifMatch etag: String? = nil, asAction isAction: Bool = false
@@ -56,13 +57,13 @@ extension ChatAccess {
         return Message(context.event, decided)
     }
 
-    /// Undoes an edit or a soft deletion, so that the message has its previous content again. Undoing an edit that is
-    /// not the newest only removes the stored edit. Allowed for the user who made the change and for operators of the
-    /// channel.
+    /// Undoes an edit, or a deletion that only marked the message as deleted. The message then has its previous content
+    /// again. If the edit is not the newest edit, only the stored edit is removed, and the content stays the same.
+    /// Allowed for the user who made the change and for operators of the channel.
     ///
     /// - Parameters:
     ///   - deed: the timetoken of the edit or the deletion.
-    ///   - isAction: true when the edit or deletion is removed as an action; see
+    ///   - isAction: true when the client undoes the change by removing a message action; see
     ///     ``edit(_:in:to:by:ifMatch:asAction:)``.
     /// - Throws: `.notFound` when the message has no edit or deletion with that timetoken; `.forbidden` for any other
     ///   user; `.gone` for an edit of a deleted message; `.stale` when another request changed the edits at the same
@@ -195,7 +196,7 @@ extension MessageContent {
 }
 
 extension Message {
-    /// Creates the message from its event and from its record as the decision has stored it.
+    /// Creates the message from its event and from the message record that a decision has stored.
     init(_ event: Event, _ decided: Decided<MessageRecord>) {
         var record = decided.value
         if let stored = decided.records.first(where: { $0.key.kind == .message }) {

@@ -1,7 +1,7 @@
 public import ChatModel
 import JSON
 
-/// A message with links to other messages or users, prepared before the decision that stores it.
+/// A message with links to other messages or users. It is prepared before the decision that stores the message.
 private struct LinkedPost: Sendable {
     let draft: EventDraft
     let links: MessageLinks
@@ -13,7 +13,7 @@ private struct LinkedPost: Sendable {
     let rightsKeys: [RecordKey]
 
     var channel: String { draft.channel.name }
-    /// The keys of the records of the thread's authors, whom the event `thread.updated` contains.
+    /// The keys of the user records that the event `thread.updated` contains: the authors of replies in the thread.
     let authorKeys: [RecordKey]
 
     var keys: [RecordKey] {
@@ -33,11 +33,12 @@ private struct LinkedPost: Sendable {
 }
 
 extension ChatAccess {
-    /// Sends a message that quotes a message, replies to a message, or mentions users. The same commit stores the
-    /// events that notify the mentioned users and the thread.
+    /// Sends a message that quotes a message, replies to a message, or mentions users. The events `user.mentioned` and
+    /// `thread.updated` are stored in the same commit.
     ///
     /// - Throws: the errors of `emit`; `.notFound` when the quoted message or the first message of the thread does not
-    ///   exist; `.gone` when it is deleted; `.conflict` when the first message of the thread is itself a reply.
+    ///   exist; `.gone` when either of these messages is deleted; `.conflict` when the first message of the thread is
+    ///   itself a reply.
     public func post(
         _ draft: EventDraft, _ links: MessageLinks, claim: Claim? = nil
     ) async throws(ChatError) -> AppendOutcome {
@@ -105,7 +106,8 @@ extension ChatAccess {
 
     /// Creates the decision that stores the message together with the events that it causes.
     ///
-    /// - Returns: the decision. Its value is the etag of the message's record; nil for a message without a record.
+    /// - Returns: the decision. Its value is the etag of the message's record; nil when no record is stored with the
+    ///   message.
     private func posting(_ post: LinkedPost, _ snapshot: RecordSnapshot) throws(ChatError) -> Decision<String?> {
         try require(.writing, of: post.draft.user, in: post.channel, snapshot)
         let channel = snapshot[post.channelKey].flatMap { ChannelRecord($0) }

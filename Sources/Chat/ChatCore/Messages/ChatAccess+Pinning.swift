@@ -25,10 +25,10 @@ extension ChatAccess {
         try await pin(.zero, in: channel, actor, [ChannelRecord.key(channel, in: app)], instead: timetoken)
     }
 
-    /// Pins a message, or unpins one when `timetoken` is zero.
+    /// Pins the message at `timetoken`. If `timetoken` is zero, unpins the pinned message.
     ///
-    /// - Parameter old: the message that must be pinned for the call to change anything; nil to change the pin
-    ///   regardless of the pinned message.
+    /// - Parameter old: the timetoken of a message. If another message is pinned, the pin is not changed. Nil to change
+    ///   the pin in any case.
     private func pin(
         _ timetoken: Timetoken, in channel: String, _ actor: Actor, _ keys: [RecordKey], instead old: Timetoken? = nil,
         _ check: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Void = { _ in }
@@ -87,8 +87,8 @@ extension ChatAccess {
 }
 
 extension ChannelRecord {
-    /// Returns the channel's record with another pinned message; zero removes the pinned message. The record has the
-    /// version that the commit will give it.
+    /// Returns the channel's record with `timetoken` as the pinned message; zero for no pinned message. The returned
+    /// record has the version that the commit will assign.
     func pinning(_ timetoken: Timetoken, _ snapshot: RecordSnapshot) -> ChannelRecord {
         var channel = stamped(in: snapshot)
         channel.pinned = timetoken

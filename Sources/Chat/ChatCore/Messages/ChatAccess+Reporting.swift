@@ -62,7 +62,7 @@ extension ChatAccess {
         snapshot[key].flatMap { MessageRecord($0) }
     }
 
-    /// Adds the removal of a message's reports, which contain its text, to a decision.
+    /// Adds to a decision the removal of all reports of a message, because reports contain the text of the message.
     func removeReports<Value>(
         of timetoken: Timetoken, in channel: String, _ snapshot: RecordSnapshot, _ decision: inout Decision<Value>
     ) {

@@ -4,16 +4,17 @@ import JSON
 /// Removes the texts of messages marked as deleted from events: from the event of the message itself, and from events
 /// about its edits, mentions and reports. The stored events are not changed, so that a deletion can be undone.
 ///
-/// It also removes messages that are no longer in the log from `channel.activity` events, because deleting an event
-/// from the log does not change these events.
+/// A `channel.activity` event contains the newest message of a channel. If this message is no longer in the log, it is
+/// removed from the `channel.activity` event.
 struct DeletedTexts: Sendable {
     let log: any EventLog
     let directory: any Directory
 
     /// Returns the events in the same order, without the texts of deleted messages.
     ///
-    /// - Parameter mayRead: returns true when the reader may see the text of a deleted message. It gets the deletion
-    ///   and the channel's record. Nil removes all such texts.
+    /// - Parameter mayRead: a function that returns true when the reader may see the text of a deleted message. Its
+    ///   arguments are the deletion and the record of the message's channel. Nil to remove the texts of all deleted
+    ///   messages.
     func withheld(
         from events: [Event],
         unless mayRead: (@Sendable (MessageRecord.Deletion, ChannelRecord?) -> Bool)? = nil
@@ -44,7 +45,8 @@ struct DeletedTexts: Sendable {
     }
 
     /// Returns the indexes of `channel.activity` events whose message is no longer in the log. The log must be read,
-    /// because a deletion by range leaves no record for a message that had no record.
+    /// because the directory may not show the removal: a deletion by range creates no record for a message without a
+    /// record.
     private func removed(_ places: [Int], of events: [Event]) async throws(ChatError) -> [Int] {
         var (indices, requests): ([Int], [HistoryRequest]) = ([], [])
         for index in places where events[index].isNamedOnly {
@@ -88,10 +90,10 @@ extension ChatAccess {
 
 extension Actor {
     /// Requires the right to undo a change of a message. The user who made the change has this right, and so do
-    /// operators of the channel. The author of the message does not, so that authors cannot undo a change of an
-    /// operator.
+    /// operators of the channel. The author of the message does not have this right, so that an author cannot undo a
+    /// change by an operator.
     ///
-    /// - Parameter doer: the user who made the change; nil for an operator of the app.
+    /// - Parameter doer: the user who made the change; nil when an operator of the app made the change.
     /// - Throws: `.forbidden` without the right.
     func requireUndoing(of doer: String?, in channel: ChannelRecord?) throws(ChatError) {
         if let doer { try require(over: doer, in: channel) } else { try requireOperator(of: channel) }

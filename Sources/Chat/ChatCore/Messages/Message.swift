@@ -76,8 +76,8 @@ public struct Message: Sendable {
         writer.endObject()
     }
 
-    /// Returns the differences from an earlier state of the message, in the members that an edit or its undoing
-    /// changes.
+    /// Returns the differences from an earlier state of the message in the members `data`, `meta`, `edited` and
+    /// `deleted`.
     func changes(since before: Message) -> RecordDifference {
         RecordDifference(from: before.changeableMembers, to: changeableMembers)
     }

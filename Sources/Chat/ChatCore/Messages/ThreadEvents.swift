@@ -44,7 +44,7 @@ extension ChatAccess {
     /// The maximum number of reply authors in a `thread.updated` event.
     private static let authorsNamed = 5
 
-    /// Returns the keys of the records of all users that an event of the thread may contain.
+    /// Returns the keys of the user records that the event `thread.updated` may contain: the authors of replies.
     ///
     /// - Parameter user: the author of a new reply; nil when there is none.
     func threadAuthorKeys(_ root: MessageRecord, replying user: String? = nil) -> [RecordKey] {

@@ -6,7 +6,7 @@ struct ThreadReplyRemoval: Sendable {
     let root: RecordKey
     /// The timetokens of the replies to remove.
     private let replies: Set<Timetoken>
-    /// The reply that becomes the newest of the thread, if the decision removes the current newest reply.
+    /// The newest reply that remains in the thread, if the decision removes the thread's current newest reply.
     private let newest: Newest
 
     private enum Newest: Sendable {
@@ -21,7 +21,7 @@ struct ThreadReplyRemoval: Sendable {
     static let isBusy = ChatError(
         .overloaded, "other requests are changing the same messages; send the request again", retryAfter: .seconds(1))
 
-    /// The keys of the records of the thread's authors, whom the event `thread.updated` contains.
+    /// The keys of the user records that the event `thread.updated` contains: the authors of replies in the thread.
     private let authors: [RecordKey]
 
     /// The keys of the records that the decision must read.
@@ -56,8 +56,10 @@ struct ThreadReplyRemoval: Sendable {
         newest = .none
     }
 
-    /// Returns the record of the thread's first message without the removed replies. `authors` contains the author of
-    /// each removed reply. Nil when the record does not exist or the message was removed.
+    /// Returns the record of the thread's first message without the removed replies; nil when this record does not
+    /// exist or the first message was permanently removed.
+    ///
+    /// - Parameter authors: the author of each removed reply; nil for a reply without an author.
     ///
     /// - Throws: ``isOutdated`` when the thread changed after it was read.
     func rest(_ snapshot: RecordSnapshot, without authors: [String?]) throws(ChatError) -> MessageRecord? {
