@@ -103,7 +103,9 @@ extension ChatAccess {
 }
 
 extension ChatAccess {
-    /// Checks that the caller may read schemas. Requires one of the scopes `read`, `emit` and `manage`.
+    /// Checks that the caller may read schemas: the caller has one of the scopes `read`, `emit` and `manage`.
+    ///
+    /// - Parameter type: an event type that the caller's patterns must match; nil to check the scopes only.
     func requireReading(_ type: String? = nil) throws(ChatError) {
         guard [Scopes.read, .emit, .manage].contains(where: caller.scopes.allow) else {
             throw ChatError(.forbidden, "this credential lacks the scope 'read'")

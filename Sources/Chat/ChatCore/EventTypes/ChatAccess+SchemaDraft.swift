@@ -20,9 +20,9 @@ extension ChatAccess {
     /// the caller may read.
     ///
     /// - Parameters:
-    ///   - count: the maximum number of events to infer from: 1 to `draftEventsMost`. Fewer events are used when fewer
-    ///     exist, or when they are rare among other events.
-    ///   - closesObjects: true to reject members that appeared in no event.
+    ///   - count: the maximum number of events to infer from: 1 to `draftEventsMost`. Fewer events are used when the
+    ///     type has fewer events among the 50,000 events that are read.
+    ///   - closesObjects: true for a schema that rejects members that appeared in no event.
     /// - Throws: `.forbidden` without the scope `read`, and for a user's credential; `.malformed` for a `count` out of
     ///   range; `.notFound` when no event of the type was found; the errors of `EventLog.events`.
     public func draftSchema(
@@ -49,8 +49,8 @@ extension ChatAccess {
     }
 
     /// Returns the last events of a type, oldest first. The log can only be read forwards. Therefore this method reads
-    /// adjacent windows of time, the newest window first, until enough events are found. Each window starts ten times
-    /// as far back from the end of the log as the previous window.
+    /// adjacent windows of time, the newest window first, until `count` events are found or 50,000 events of all types
+    /// are read. Each window starts ten times as far back from the end of the log as the previous window.
     private func lastEvents(of name: String, _ count: Int) async throws(ChatError) -> [Event] {
         let channels = ChannelSet(app: app, patterns: caller.channels)
         let watermark = try await log.watermark(of: app)

@@ -10,8 +10,8 @@ public struct Validation: Sendable {
     public var version: Int?
     /// True when the schema accepts the payload.
     public var isValid: Bool
-    /// The first violations; empty for a valid payload. If a limit ended the validation, one fault with the keyword
-    /// `limit`.
+    /// The first violations; empty for a valid payload. If the validation ended at a limit, the only fault has the
+    /// keyword `limit`.
     public var faults: [ChatError.FieldError] = []
     /// True when there are more violations than `faults` lists.
     public var isTruncated = false
@@ -66,7 +66,8 @@ extension ChatAccess {
     /// - Parameters:
     ///   - number: the version's number; nil for the newest version, which is already compiled. An older version is
     ///   compiled for this call.
-    ///   - left: the remaining validation budget of the request, which may make several validations.
+    ///   - left: the remaining validation budget of the request. The call reduces it, because one request may make
+    ///     several validations.
     /// - Throws: `.forbidden` when the caller may not read the type; `.notFound` when there is no such type or version;
     ///   `.malformed` for a payload that the validator cannot read.
     public func validate(

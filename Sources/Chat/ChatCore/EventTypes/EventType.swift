@@ -25,7 +25,7 @@ public struct EventType: Sendable {
     public var name: String
     /// The declared settings; the default settings for a type that is not declared.
     public var settings: EventTypeSettings
-    /// The source of the settings: the API, a file at the start, or the gateway itself.
+    /// The source of the settings: the API, a file that the gateway reads at its start, or the gateway itself.
     public var origin: Origin
     /// The number of the newest version; zero when there is no version. The numbers have no gaps and are never reused.
     public var latestVersion: Int

@@ -4,7 +4,7 @@ import JSONSchema
 import Locking
 
 extension EventTypes {
-    /// The changes of the directory in one commit, and the schemas compiled for them.
+    /// The record changes that are committed to the directory together, and the schemas compiled for these records.
     struct Change: Sendable {
         var records: [RecordChange] = []
         var prepared = Prepared()
@@ -92,8 +92,8 @@ extension EventTypes {
     /// Checks a type and the next version of its schema, and returns the change that stores both. Must be called in the
     /// compile queue.
     ///
-    /// - Returns: the change, the type, and the new version. The version is nil when the newest one already has exactly
-    ///   this schema.
+    /// - Returns: the change, the type, and the new version. The version is nil when the type's newest version already
+    ///   has exactly this schema.
     func proposing(
         _ proposal: SchemaProposal, for type: EventType, from old: EventType?, in app: AppID
     ) async throws(ChatError) -> (change: Change, type: EventType, version: SchemaVersion?) {
@@ -158,7 +158,7 @@ extension EventTypes {
         return nil
     }
 
-    /// The schema that a new schema replaces: the newest version of a type, or its candidate.
+    /// The schema that a new schema replaces: the newest version or the candidate of an event type.
     enum Replaced { case version, candidate }
 
     /// Checks that a schema fits into the app's memory limit for compiled schemas.

@@ -12,8 +12,8 @@ import Locking
 public final class EventTypes: Sendable {
     struct Entry {
         var type: EventType
-        /// The newest compiled version. After a declaration on another node, the value is the previous version for a
-        /// moment.
+        /// The newest version that this node has compiled. After a declaration on another node, this is the previous
+        /// version until the new version is compiled.
         var compiled: CompiledVersion?
         /// The validator of the type's payloads; nil when they are not validated.
         var validator: SchemaValidator?
@@ -108,7 +108,7 @@ extension EventTypes {
     /// - Parameter work: the remaining validation budget of the request. On the event loop, the result is valid only
     ///   when `work.isPutOff` stays false.
     /// - Returns: the schema that accepted the payload; nil when nothing was checked, or when the mode permits the
-    ///   violation. Also the retention of such events, when the type sets one.
+    ///   violation. Also the retention of the type's events; nil when the type sets none.
     /// - Throws: the errors of `SchemaValidator.admit`; `.invalid` with the slug `undeclared_type` when the app
     ///   requires declared types.
     func admit(
@@ -152,8 +152,8 @@ extension EventTypes {
         _ = try BuiltInValidators.all[ExactText(type)]?.admit(data, parsed: nil, within: &work)
     }
 
-    /// Checks appended events against candidates. Also counts violations that the mode `warn` permitted, for the
-    /// reports to operators.
+    /// Checks appended events against the candidates of their types. Also counts the events that violate their schema
+    /// in mode `warn`; the counts are reported to operators.
     ///
     /// - Returns: `outcome`, unchanged.
     @inline(never)  // Keeps the memory of a waiting task small, as in `ChatAccess.checkedAll`.

@@ -15,7 +15,7 @@ public struct SchemaVersion: Sendable {
     public var examples: [JSONText]
     /// Values that the schema rejects. They were checked when the version was declared.
     public var counterExamples: [JSONText]
-    /// The compatibility rule that was in force when the version was declared.
+    /// The compatibility rule that the type had when the version was declared.
     public var compatibility: CompatibilityRule
     /// The reason given for accepting the version although it violates the compatibility rule, or its compatibility
     /// could not be proved; nil when the version satisfies the rule.
@@ -117,6 +117,7 @@ extension SchemaVersion {
 }
 
 extension JSONLimits {
-    /// The maximum depth for the parser. The depth of a schema was already checked when it was declared.
+    /// The limits for parsing a stored schema: at most 2000 nested levels. This limit is high, because the depth of a
+    /// schema was already checked when the schema was declared.
     fileprivate static let schema = JSONLimits(depth: 2000)
 }

@@ -13,7 +13,7 @@ enum ValidationResult {
     /// Validates a value.
     ///
     /// - Parameters:
-    ///   - bytes: the length of the payload's own text in bytes; nil when the payload is the whole document.
+    ///   - bytes: the length in bytes of the payload's text; nil when the parsed document contains only the payload.
     ///   - work: the remaining validation budget of the request.
     ///   - limit: the maximum number of reasons to find.
     init(
@@ -23,7 +23,7 @@ enum ValidationResult {
         self.init(verdict, of: value, bytes: bytes, by: schema, within: &work, limit: limit)
     }
 
-    /// Creates the result for a known verdict, and finds the reasons of a rejection.
+    /// Creates the result for a verdict that is already known. If the verdict is a rejection, finds its reasons.
     init(
         _ verdict: Verdict, of value: JSONValue, bytes: Int?, by schema: Schema, within work: inout ValidationBudget,
         limit: Int = 50

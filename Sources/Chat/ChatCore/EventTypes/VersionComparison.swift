@@ -6,14 +6,14 @@ import JSONSchema
 struct VersionComparison {
     let rule: CompatibilityRule
     let type: String
-    /// The number of the new version, if it is accepted.
+    /// The number that the new version gets if it is accepted.
     let number: Int
 
     /// Checks the compatibility of a new schema with an earlier version.
     ///
-    /// - Throws: `.conflict` with the slug `incompatible_schema`. Its faults are the breaking changes. Its members
-    ///   contain the number of the earlier version and, when there is a proof, a witness: a value that one version
-    ///   accepts and the other rejects.
+    /// - Throws: `.conflict` with the slug `incompatible_schema`. The faults of the error are the breaking changes. The
+    ///   members of the error contain the number of the earlier version and, when there is a proof, a witness: a value
+    ///   that one version accepts and the other rejects.
     func require(_ new: Schema, follows old: Schema, number earlier: Int) throws(ChatError) {
         guard let mode = SchemaComparison.Mode(rawValue: rule.mode.rawValue) else { return }
         let comparison = SchemaComparison(old: old, new: new, mode: mode, isLenient: rule.isLenient)

@@ -50,7 +50,8 @@ final class ViolationCounters: Sendable {
         }
     }
 
-    /// Yields an element after new violations. The sequence ends when the waiting task is cancelled. It supports one
-    /// consumer.
+    /// A sequence that yields an element when there are entries to report: after new violations, and when
+    /// ``drain(ofEachApp:)`` has left some entries. The sequence ends when the waiting task is cancelled, and supports
+    /// one consumer.
     var arrivals: AsyncStream<Void> { wakes.stream }
 }

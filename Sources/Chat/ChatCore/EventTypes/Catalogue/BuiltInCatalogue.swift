@@ -97,7 +97,8 @@ extension BuiltInCatalogue {
 
     /// Returns the type of a presence event about one user.
     ///
-    /// - Parameter showsState: false for a user who has no state yet.
+    /// - Parameter showsState: true to define the member `state`, the user's presence state, in the schema; false for
+    ///   an event whose user has no state yet.
     private static func occupant(
         _ name: String, _ description: String, required: String = #""user", "occupancy""#, showsState: Bool = true
     ) -> BuiltInType {

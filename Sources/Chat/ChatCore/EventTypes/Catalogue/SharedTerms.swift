@@ -18,7 +18,7 @@ enum SharedTerms {
         text.split(separator: "\n").map { "  \($0)" }.joined(separator: "\n")
     }
 
-    /// A channel for the examples of event types that contain a channel.
+    /// A channel in JSON, for the examples of event types whose events contain a channel.
     static let crew =
         #"{"id":"crew","kind":"group","name":"Crew","description":null,"custom_type":"work","cover_url":null,"#
         + #""type":null,"status":null,"data":null,"custom":{"floor":3},"frozen":false,"operators":["ana"],"#
@@ -26,17 +26,17 @@ enum SharedTerms {
         + #""joined_member_count":1,"created_at":"2024-11-24T01:39:05.678901Z","etag":"8c1f0b2d4e6a7931","#
         + #""updated_at":"2024-11-24T01:39:05.678901Z"}"#
 
-    /// A membership for the examples of event types that contain a membership.
+    /// A membership in JSON, for the examples of event types whose events contain a membership.
     static let ben =
         #"{"id":"ben/crew","user":"ben","channel":"crew","state":"joined","role":"none","inviter":"ana","#
         + #""invited_timetoken":"17324123456789012","joined_timetoken":"17324123456789033","type":null,"status":"new","#
         + #""custom":null,"read_timetoken":null,"delivered_timetoken":null,"created_at":"2024-11-24T01:39:05.678901Z","#
         + #""etag":"8c1f0b2d4e6a7931","updated_at":"2024-11-24T01:39:05.678903Z"}"#
 
-    /// A message for the examples of event types that contain a message.
+    /// A message in JSON, for the examples of event types whose events contain a message.
     static let hello = message(#"{"text":"hello"}"#)
 
-    /// Returns a message for the examples, optionally with an edit or a deletion.
+    /// Returns a message in JSON for the examples, optionally with an edit or a deletion.
     static func message(_ data: String, edited: String = "null", deleted: String = "null") -> String {
         let parts: [String] = [
             #"{"id":"evt_17324123456789012","timetoken":"17324123456789012","type":"message.created","kind":"message","#,
@@ -48,10 +48,10 @@ enum SharedTerms {
         return parts.joined()
     }
 
-    /// The author and time of an edit or a deletion, for the examples.
+    /// The author and time of an edit or a deletion in JSON, for the examples.
     static let actorAndTime = #"{"timetoken":"17324123999999999","by":"ana"}"#
 
-    /// Returns a message action for the examples of event types that contain an action.
+    /// Returns a message action in JSON, for the examples of event types whose events contain an action.
     static func action(_ type: String, _ value: String) -> String {
         #"{"id":"17324123456789012/17324123999999999","channel":"crew","message_timetoken":"17324123456789012","#
             + #""type":"\#(type)","value":"\#(value)","#
