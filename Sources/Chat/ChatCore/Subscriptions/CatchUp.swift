@@ -39,8 +39,8 @@ public struct CatchUp: Sendable {
 
     /// Reads the next page. Examines at most `limit` events of the selection's channels.
     ///
-    /// Returns the selected events of the page, oldest first. A page may be empty although more events follow, so that
-    /// a filter with few matches costs no more per page than any other filter.
+    /// Returns the selected events of the page, oldest first. A page may be empty although more events follow, because
+    /// `limit` counts the examined events and not the selected events.
     ///
     /// - Throws: the errors of the store.
     public mutating func nextPage(limit: Int) async throws(ChatError) -> [Event] {
@@ -63,7 +63,7 @@ public struct CatchUp: Sendable {
     }
 }
 
-/// The position from which a reader resumes, and whether events before this position were lost.
+/// The position from which a reader resumes, and the reason why the reader misses events, if it does.
 public struct ResumePosition: Sendable, Equatable {
     /// The reason why a reader misses events.
     public enum Gap: String, Sendable {
@@ -94,8 +94,9 @@ public struct ResumePosition: Sendable, Equatable {
 }
 
 extension ChatAccess {
-    /// Returns a reader of the events of a selection above `after` and up to `upTo`. The text of a message that is
-    /// marked as deleted is null for every reader, because readers share the pages.
+    /// Returns a reader of the events of a selection above `after` and up to `upTo`. Unless ``showsDeletedTexts`` is
+    /// true, the texts of messages marked as deleted are removed from the events. They are removed even if the caller
+    /// may undo the deletion, because readers share the pages.
     ///
     /// - Parameter audienceSnapshot: the snapshot for the selection's viewer, taken while the hub's position was
     ///   `upTo`; nil for a selection without a viewer. Without a snapshot, a selection with a viewer matches no event.
@@ -113,9 +114,11 @@ extension ChatAccess {
     /// were lost, the reader resumes before the oldest remaining event. If the cursor is in the future, the reader
     /// resumes at the end of the log. Both cases are reported as gaps.
     ///
-    /// - Parameter toleratesUnknown: true for the id of a stream's event. A text that is not a timetoken then resumes
-    ///   at the end of the log, and is reported as a gap.
-    /// - Throws: `.malformed` for any other text when `toleratesUnknown` is false.
+    /// - Parameter toleratesUnknown: true when `cursor` is the id of the last event that a stream's client has
+    ///   received. Such an id must be a timetoken. Any other text then resumes at the end of the log, and is reported
+    ///   as a gap.
+    /// - Throws: `.malformed` when `toleratesUnknown` is false and the text has none of the listed forms; the errors of
+    ///   the store.
     public func resume(
         _ selection: Selection, at cursor: String, orFromNow toleratesUnknown: Bool = false
     ) async throws(ChatError) -> ResumePosition {

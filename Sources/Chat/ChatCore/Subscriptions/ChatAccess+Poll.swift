@@ -8,15 +8,16 @@ public struct PollBatch: Sendable {
     /// The position from which the next poll continues.
     public var cursor: Timetoken
 
-    /// The size of payloads and metadata in bytes after which no further event is added. A response is copied to its
-    /// socket in one piece, and all other clients wait during the copy.
+    /// The total size of payloads and metadata, in bytes, after which no further event is added to a batch. A response
+    /// is copied to its socket in one piece, and all other clients wait during the copy.
     private static let bytesMost = 512 * 1024
 
     /// Creates a batch of the first events that fit into one response.
     ///
     /// - Parameters:
     ///   - limit: the maximum number of events. Large events reduce the number, but at least one event is included.
-    ///   - position: the cursor when `events` is empty. Otherwise the cursor is the last included event.
+    ///   - position: the value of `cursor` when `events` is empty. Otherwise `cursor` is the timetoken of the last
+    ///     included event.
     public init(_ events: some Sequence<Event>, limit: Int, upTo position: Timetoken) {
         var bytes = 0
         self.events = Array(
@@ -27,8 +28,8 @@ public struct PollBatch: Sendable {
         cursor = self.events.last?.timetoken ?? position
     }
 
-    /// Removes events at the end, until the rest fits into one response with its included objects. At least one event
-    /// stays.
+    /// Removes events from the end of the batch, until the remaining events and their included objects fit into one
+    /// response. At least one event remains.
     ///
     /// - Parameter included: the included objects of each event; empty when the poll requested none. If it is empty, no
     ///   event is removed.
@@ -48,7 +49,8 @@ public struct PollBatch: Sendable {
 
 extension ChatAccess {
     /// Returns the first selected events above `after` and up to `upTo`, in the order of the log and at most one page.
-    /// Also returns the position up to which the log was read; it is `upTo` when all was read and no event was found.
+    /// Also returns `reached`, the position up to which the log was read. It is `upTo` when the whole range was read
+    /// and no event was found.
     ///
     /// Stops when the deadline has passed or the task is cancelled, but reads at least one page. Without the deadline,
     /// a filter with few matches could take minutes in a long history.

@@ -13,8 +13,8 @@ final class Feed {
     let selection: Selection
     /// The number of the feed in the `FeedIndex`.
     var number: UInt32 = 0
-    /// For the stream of a user's device, the channels under which the index lists the feed. They change when the user
-    /// joins, enters or leaves channels.
+    /// The channels under which the index lists the feed of a user's device; empty for any other feed. The channels
+    /// change when the user joins, enters or leaves channels.
     var heard: Set<ExactText> = []
     /// The first sink. Most feeds have one sink, and a dictionary for it would be most of the memory of the feed.
     private var first: (any FeedSink)?
@@ -38,7 +38,8 @@ final class Feed {
         if first === sink { first = nil } else { others[ObjectIdentifier(sink)] = nil }
     }
 
-    /// Adds an event that `flush` will send. Returns true for the first event of the hub's iteration.
+    /// Adds an event that `flush` will send to the sinks. Returns true when the event is the first event of this feed
+    /// in the hub's current iteration.
     func add(_ event: Event) -> Bool {
         pending.append(event)
         return pending.count == 1

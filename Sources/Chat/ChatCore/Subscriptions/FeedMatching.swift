@@ -3,7 +3,7 @@ import ChatModel
 /// The matching of one event against feeds. Evaluating many filters may take longer than one iteration of the hub, so
 /// the results are stored for the next iteration.
 struct FeedMatching {
-    /// The number of filters, or of filter steps, after which the clock is read again.
+    /// The number of evaluated filters, or of filter steps, after which the clock is read again.
     private enum FilterBudget {
         static let filters = 16
         static let steps = 64 * 1024
@@ -13,8 +13,8 @@ struct FeedMatching {
     let event: Event
 
     /// The feeds whose filters were evaluated, with the results, in the order of evaluation. The feeds are retained, so
-    /// that a new feed cannot get the identity of a released feed. After an interruption, `verdicts` has the same
-    /// results by feed.
+    /// that a new feed cannot get the identity of a released feed. At the start of each iteration, these results are
+    /// copied to `verdicts`, where they can be looked up by feed.
     private var checkedFeeds: [(feed: Feed, holds: Bool)] = []
     private var verdicts: [ObjectIdentifier: Bool] = [:]
     private var deadline: ContinuousClock.Instant?
@@ -39,8 +39,8 @@ struct FeedMatching {
         (filters, steps) = (0, subject.spent)
     }
 
-    /// Returns true when a feed on the event's channel matches the event. Once `isLate` is true, the result is always
-    /// false and has no meaning.
+    /// Returns true when a feed that is listed under the event's channel matches the event. When `isLate` is true, the
+    /// result is false although the feed may match the event.
     mutating func isWanted(by feed: Feed) -> Bool {
         guard !isLate else { return false }
         guard feed.selection.filter != nil else { return feed.selection.admitsBesideChannel(subject) }

@@ -44,8 +44,8 @@ struct FieldIndex: Sendable {
     /// The number of members (subscribers) that are tested one after the other before the tables are used. For so few
     /// members, a table would cost more than it saves.
     private static let few = 4
-    /// The maximum number of elements of a list in an event that are looked up. For an event with a longer list, all
-    /// members are tested.
+    /// The maximum length of a list in an event whose elements are looked up in a table. For a longer list, all members
+    /// in the table are tested.
     private static let elementsMost = 1_000
 
     private var tables: [IndexedField.Place: [IndexedValue: NumberSet]] = [:]

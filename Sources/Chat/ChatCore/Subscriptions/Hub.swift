@@ -91,7 +91,8 @@ extension Hub {
         if let viewer = selection.viewer { leave(feed, viewer) }
     }
 
-    /// Waits until `position` is at least `target`. Returns false when the hub is not running, or stops before.
+    /// Waits until `position` is at least `target`. Returns false when the hub is not running, or when it stops before
+    /// it has reached `target`.
     ///
     /// A position of the log may be ahead of the hub for a moment: the sender of an event gets its timetoken before the
     /// hub has distributed the event. A reader that reads stored events up to such a position must wait before it
@@ -123,12 +124,12 @@ extension Hub {
     /// has received the event and before any feed receives the next one.
     public func observeAudience(_ observer: @escaping @Sendable (Event) -> Void) { audienceObservers.append(observer) }
 
-    /// The number of distributed events that changed an audience. Read it before a check of the right to receive, and
-    /// pass it to ``audienceMayHaveChanged(_:since:)`` later.
+    /// The number of distributed events that may have changed an audience. Read this number before you check the right
+    /// to receive events, and pass it to ``audienceMayHaveChanged(_:since:)`` later.
     public var audienceChanges: UInt64 { recentAudienceChanges.count }
 
     /// Returns true when an event may have changed the audience of one of the channels since ``audienceChanges`` was
-    /// read. The right to receive must then be checked again.
+    /// read. The right to receive the channels' events must then be checked again.
     public func audienceMayHaveChanged(_ channels: ChannelSet, since changes: UInt64) -> Bool {
         recentAudienceChanges.mayAffect(channels, since: changes)
     }

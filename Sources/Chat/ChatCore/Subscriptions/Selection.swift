@@ -68,8 +68,8 @@ public struct Selection: Sendable {
     ///
     /// - Parameters:
     ///   - types: names and patterns of event types; empty selects every type.
-    ///   - isOfUser: see ``isOfUser``. Copy it when you derive a selection from another, because it restricts the
-    ///     selected events.
+    ///   - isOfUser: see ``isOfUser``. Copy the value when you create a selection from an existing selection, because
+    ///     the value restricts the selected events.
     public init(
         channels: ChannelSet, types: [NamePattern] = [], filter: Filter? = nil, viewer: Viewer? = nil,
         isOfUser: Bool = false, isWire: Bool = false
@@ -81,8 +81,8 @@ public struct Selection: Sendable {
             isExact ? channels : channels.normalized, Self.normalized(types), filter, viewer, isOfUser, isWire)
     }
 
-    /// Returns the same selection for the device of a viewer. It does not include events that are only for the
-    /// PubNub-compatible API, because devices get the same information from other events.
+    /// Returns the same selection for the device of a viewer. The returned selection does not include events that are
+    /// only for the PubNub-compatible API, because devices get the same information from other events.
     func heard(by viewer: Viewer) -> Selection {
         Selection(channels: channels, types: types, filter: filter, viewer: viewer, isOfUser: false)
     }
@@ -103,8 +103,8 @@ public struct Selection: Sendable {
         return filter?.accepts(subject) ?? true
     }
 
-    /// Returns true when any user with access to the channel may receive the event. The access to a channel selected by
-    /// name was checked before.
+    /// Returns true when any user with access to the channel may receive the event. This method does not check the
+    /// access to a channel that the selection names, because that was checked before.
     private func isOpen(_ event: Event) -> Bool {
         if channels.names.contains(ExactText(event.channel.name)) { return !event.audience.isPersonal }
         return event.audience.isOpen && event.kind != .presence
@@ -153,8 +153,10 @@ extension Selection {
         return caller.types.coversAll(types) && channelPatterns.allSatisfy { caller.reaches(channels: $0) }
     }
 
-    /// Checks the requested patterns against the caller's, and returns them. An empty request returns all of the
-    /// caller's patterns.
+    /// Returns the requested patterns, after the check that the caller's patterns cover them. For an empty request,
+    /// returns all of the caller's patterns; empty if they include `*`.
+    ///
+    /// - Parameter what: the kind of the patterns, for the error message.
     ///
     /// - Throws: `.forbidden` for a pattern that the caller's patterns do not cover, and for a caller without patterns.
     static func narrow(
@@ -179,8 +181,9 @@ extension ChatAccess {
     ///   - channels: names and patterns; empty selects every channel that the caller's patterns cover. `$system` is
     ///     selected only by its name.
     ///   - types: names and patterns; empty selects every type that the caller's patterns cover.
-    ///   - isOfDevice: true for the stream of a user's device. Empty `channels` then includes the user's own channel.
-    ///     Without a device, the selections of all users with the same access are equal.
+    ///   - isOfDevice: true for the stream of a user's device. Empty `channels` then also selects the user's own
+    ///     channel. If false, empty `channels` selects only what the caller's patterns cover, so the selections of all
+    ///     users with the same patterns are equal.
     /// - Throws: `.forbidden` for channels or types that the caller may not use; `.malformed` for invalid names or too
     ///   many of them.
     public func selection(
