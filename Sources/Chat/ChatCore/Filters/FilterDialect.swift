@@ -15,7 +15,7 @@ public enum FilterDialect: Sendable, Hashable {
     case record(RecordMembers)
 }
 
-/// The names of the members that filters of one kind of record may use.
+/// The names of the members that a filter for one kind of record may use.
 public struct RecordMembers: Sendable, Hashable {
     let names: [String]
     /// The names of the objects whose members the app defines.

@@ -37,7 +37,7 @@ struct FilterLexer {
         return (.symbol(try symbol()), start)
     }
 
-    /// Returns an error at a byte offset of the text.
+    /// Returns an error whose message consists of `what` and the column of the character at a byte offset of the text.
     func fault(_ what: String, at offset: Int) -> ChatError {
         // The column counts characters, so UTF-8 continuation bytes are skipped.
         let column = bytes[..<min(offset, bytes.count)].count { $0 & 0xC0 != 0x80 } + 1

@@ -30,8 +30,8 @@ enum FilterValue: Sendable {
         }
     }
 
-    /// The element of a set with one element; any other value itself. So `('a')` is a set on the left side of
-    /// `CONTAINS`, and a text everywhere else.
+    /// If the value is a set with one element, this element; otherwise the value itself. So `('a')` is a set on the
+    /// left side of `CONTAINS`, and a text everywhere else.
     var single: FilterValue {
         if case .set(let members) = self, let only = members.first, members.count == 1 { return only.single }
         return self
@@ -129,7 +129,7 @@ enum FilterValue: Sendable {
     }
 
     /// Tests whether an element of a list equals a value. The test is like `==`, but ignores the case of texts. The
-    /// value is prepared once, as a text and as a number, because lists may be long.
+    /// value to compare with is prepared once, as a text and as a number, because lists may be long.
     private struct MemberTest {
         let wanted: FilterValue
         let subject: FilterSubject

@@ -60,8 +60,8 @@ indirect enum Requirement: Sendable {
     /// The maximum number of alternatives to index, because each alternative takes an entry in every channel.
     private static let widest = 16
 
-    /// Returns the requirement that one of the parts is met; nil when one part is nil, or when there are too many
-    /// alternatives.
+    /// Returns the requirement that at least one of the parts is met; nil when one part is nil, or when there are too
+    /// many alternatives.
     static func any(of parts: [Requirement?]) -> Requirement? {
         let known = parts.compactMap { $0 }
         guard known.count == parts.count else { return nil }
