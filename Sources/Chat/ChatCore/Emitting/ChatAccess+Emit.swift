@@ -34,7 +34,8 @@ extension ChatAccess {
     /// - Parameter revision: ``PreparedDrafts/revision``, for drafts that ``prepare(_:within:)`` returned. Their
     ///   channels' rules are applied again only if records have changed since. Nil for other drafts.
     /// - Throws: `.tooMany` when the caller exceeds its rate limits; `.forbidden` when a user may not write in a
-    ///   channel; `.overloaded` when rights change before each attempt to commit; the errors of `EventLog.append`.
+    ///   channel; `.overloaded` when the rights to write change during every attempt to commit; the errors of
+    ///   `EventLog.append`.
     public nonisolated(nonsending) func emit(
         prepared drafts: [EventDraft], asOf revision: Revision? = nil, claim: Claim? = nil
     ) async throws(ChatError) -> AppendOutcome {
@@ -195,8 +196,9 @@ extension ChatAccess {
     /// request.
     ///
     /// - Parameters:
-    ///   - drafts: the events of the request. A draft that could not be parsed is a failure with its error.
-    ///   - left: the remaining validation budget, for a caller that checks more events of the same request.
+    ///   - drafts: one result for each event of the request: its draft, or the error if it could not be parsed.
+    ///   - left: the remaining validation budget of the request. The call reduces it, because the caller may check more
+    ///     events of the same request.
     /// - Throws: `.unavailable` when the task is cancelled while it waits to run.
     public func prepare(
         _ drafts: [Result<EventDraft, ChatError>], within left: inout ValidationBudget
@@ -226,7 +228,8 @@ extension ChatAccess {
         return PreparedDrafts(results: results, revision: oldest)
     }
 
-    /// Checks each draft. Returns false when the budget was too small and some work was postponed.
+    /// Checks each draft. Returns false when a draft must be validated away from the event loop; the later drafts are
+    /// then not checked.
     private func checkEach(
         _ drafts: inout [Result<EventDraft, ChatError>], within budget: inout ValidationBudget
     ) -> Bool {
@@ -254,7 +257,8 @@ extension ChatAccess {
         }
     }
 
-    /// Checks all drafts. Returns nil when the budget was too small and some work was postponed.
+    /// Checks all drafts. Returns nil when a draft must be validated away from the event loop; the later drafts are
+    /// then not checked.
     ///
     /// This method is never inlined, because drafts are large and an async function keeps all its local values in the
     /// memory of its task until it returns.
@@ -340,7 +344,7 @@ extension ChatAccess {
 }
 
 extension ChatError {
-    /// True for the error codes with which checks reject an event before the log is called.
+    /// True for the codes of errors with which a check rejects an event before the event is passed to the log.
     fileprivate var isRefusal: Bool {
         switch code {
         case .malformed, .forbidden, .tooLarge, .invalid, .tooMany: true
