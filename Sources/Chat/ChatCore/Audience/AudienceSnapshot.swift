@@ -59,7 +59,7 @@ extension Hub {
     /// - Parameters:
     ///   - names: the channels that the stream selects by name.
     ///   - directory: the source of memberships, restrictions and blocks.
-    ///   - board: the store of presence, which has the participants of open channels.
+    ///   - board: the store of presence, from which the participants of open channels are read.
     ///   - pendingDeletions: the deleted channels whose membership records are not removed yet.
     /// - Throws: the errors of the store; `.unavailable` when the hub is not running.
     func viewer(
@@ -115,7 +115,7 @@ extension Hub {
     /// event changes the relation of a user, both the old and the new relation count. So a user who joins or leaves the
     /// channel receives the event that reports this.
     ///
-    /// - Parameter feeds: the feeds that match before any relation has changed.
+    /// - Parameter feeds: the feeds that match the event before it changes any relation.
     func distributeAmongViewers(_ matching: inout FeedMatching, _ feeds: [Feed]) {
         let event = matching.event
         guard let change = MembershipEvent(event) else {
@@ -176,8 +176,8 @@ extension Hub {
         for feed in userMemberships.feeds { index.narrow(feed, from: channel) }
     }
 
-    /// Distributes the event to the users that it names and whose feeds do not list the channel: users who are invited,
-    /// unbanned or mentioned, for example.
+    /// Distributes an event to the users to whom its audience rule refers and whose feeds are not listed under the
+    /// channel: users who are invited, unbanned or mentioned, for example.
     private func notifySubjects(_ matching: inout FeedMatching) {
         let event = matching.event
         guard case .rule(let rule, let subjects) = event.audience else { return }
@@ -199,8 +199,8 @@ extension Hub {
     }
 }
 
-/// The identity for which a stream receives events: a user and, if the client sent its id, a device. It is part of the
-/// stream's selection.
+/// The identity for which a stream receives events: a user and, if the client sent a device id, a device. A viewer is
+/// part of the stream's selection.
 ///
 /// Created by `Hub.viewer`. While a viewer exists, the hub keeps the relations of its user to channels up to date.
 public struct Viewer: Sendable {

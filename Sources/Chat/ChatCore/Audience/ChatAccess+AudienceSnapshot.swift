@@ -47,8 +47,9 @@ extension ChatAccess {
     /// which the user has a relation. Call this before you attach the selection to the hub, because it loads the user's
     /// relations to channels.
     ///
-    /// - Throws: `.forbidden` when the credential belongs to another user, or when a user's credential names a channel
-    ///   of message reports without being an operator; the errors of the store.
+    /// - Throws: `.forbidden` when the credential belongs to another user, or when the selection names a channel of
+    ///   message reports, or a PubNub channel of a thread, whose events the credential's user may not receive;
+    ///   `.malformed` for an invalid user name or device id; the errors of the store.
     public func selection(
         _ selection: Selection, heardBy user: String, on device: String?
     ) async throws(ChatError) -> Selection {

@@ -51,7 +51,8 @@ struct ListenerIndex {
     /// Returns the shared object of a channel, which all streams that select the channel by name use. If there is no
     /// such object, creates it and applies the recent changes of the channel to it.
     ///
-    /// - Parameter isPrivate: the state of a new object, as read from the store.
+    /// - Parameter isPrivate: true when the store says that the channel's events are for its members only. Used only if
+    ///   a new object is created.
     mutating func name(_ channel: ChannelID, isPrivate: Bool) -> SubscribedChannel {
         if let known = named(channel) { return known }
         let made = SubscribedChannel(isPrivate: isPrivate)
@@ -70,9 +71,9 @@ struct ListenerIndex {
         }
     }
 
-    /// Removes the entries whose object no longer exists. A caller may request memberships without attaching a stream,
-    /// so no other event removes these entries. Does nothing unless more than 64 entries, and more than half of all
-    /// entries, were added since the last sweep.
+    /// Removes the entries whose object no longer exists. These entries are not removed at another time, because a
+    /// caller may request memberships without attaching a stream. Does nothing unless more than 64 entries, and more
+    /// than half of all entries, were added since the last sweep.
     private mutating func sweep() {
         guard fresh > 64, fresh > count / 2 else { return }
         fresh = 0

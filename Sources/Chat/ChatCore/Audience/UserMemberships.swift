@@ -80,8 +80,9 @@ extension UserMemberships {
         namings[name] = now
     }
 
-    /// Records that these names were requested again. If there are more than `manyNames` names, removes the names that
-    /// were not requested for `life` and that no stream of the user follows. Polls may request other names each time.
+    /// Records that the channels `names` were requested by name again. If more than `manyNames` channels are stored by
+    /// name, removes each channel that was last requested more than `life` ago and that no stream of the user selects
+    /// by name. The number of stored channels is limited because each poll may request other channels.
     func nameAgain(_ names: Set<ExactText>, at now: Timetoken, keeping life: Duration) {
         for name in names where named[name] != nil { namings[name] = now }
         guard named.count > Self.manyNames else { return }
