@@ -47,8 +47,8 @@ extension ChatAccess {
     ///   version is returned.
     /// - Throws: `.forbidden` without the scope `manage`; `.notFound` for a type that is not declared; `.tooLarge` for
     ///   a schema above the size limit; `.malformed` for text that is not JSON; `.invalid` with the slugs
-    ///   `schema_invalid` and `example_invalid`; `.conflict` with the slug `incompatible_schema`, with the breaking
-    ///   changes as faults and a `witness` among the members.
+    ///   `schema_invalid` and `example_invalid`; `.conflict` with the slug `incompatible_schema`. The faults of this
+    ///   error are the breaking changes, and its members contain a `witness` when there is one.
     public func addVersion(
         _ proposal: SchemaProposal, to name: String, isTrial: Bool = false
     ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {

@@ -10,8 +10,8 @@ extension EventTypes {
         var prepared = Prepared()
     }
 
-    /// Runs `work` in the compile queue. If another node changed the type meanwhile, runs `work` again, at most eight
-    /// times in total. With a precondition, `work` runs only once.
+    /// Runs `work` in the compile queue. If another node changes the same event type meanwhile, runs `work` again, at
+    /// most eight times in total. If the caller has set a precondition, runs `work` only once.
     func settling<Result: Sendable>(
         _ precondition: RecordChange.Precondition, in app: AppID, _ work: @Sendable () async throws(ChatError) -> Result
     ) async throws(ChatError) -> Result {

@@ -152,8 +152,8 @@ public struct DeclarationError: Error, CustomStringConvertible, Sendable {
         self.message = message
     }
 
-    /// Creates an error of a file from an error of the event types. Converts the location of the first fault to a
-    /// location in the file.
+    /// Creates the error of a file from an error that its declaration has caused. Converts the location of the first
+    /// fault to a location in the file.
     ///
     /// - Parameter error: an error whose faults point into the schema or into the examples.
     init(_ file: String, _ error: ChatError) {
