@@ -105,7 +105,7 @@ extension ChatAccess {
 
     /// Returns the reports of a channel's messages, for the channel's operators.
     ///
-    /// - Parameter request: a history request whose channel is the reported channel.
+    /// - Parameter request: a history request for the channel of the reported messages.
     /// - Throws: `.forbidden` when the caller is not an operator of the channel; `.malformed` for a limit out of range.
     public func reports(_ request: HistoryRequest, by named: String?) async throws(ChatError) -> Page<Event> {
         let name = request.channel.name

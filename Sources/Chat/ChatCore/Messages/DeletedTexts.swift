@@ -1,8 +1,9 @@
 public import ChatModel
 import JSON
 
-/// Removes the texts of messages marked as deleted from events: from the event of the message itself, and from events
-/// about its edits, mentions and reports. The stored events are not changed, so that a deletion can be undone.
+/// Removes from events the texts of messages marked as deleted. The text of a message is in the event of the message,
+/// and in events about edits, mentions and reports of the message. The stored events are not changed, so that a
+/// deletion can be undone.
 ///
 /// A `channel.activity` event contains the newest message of a channel. If this message is no longer in the log, it is
 /// removed from the `channel.activity` event.
