@@ -64,8 +64,8 @@ extension ChatAccess {
     /// Validates a payload against a version of a type's schema, even when the type's mode is `off`. Stores nothing.
     ///
     /// - Parameters:
-    ///   - number: the version's number; nil for the newest version, which is already compiled. An older version is
-    ///   compiled for this call.
+    ///   - number: the version's number; nil for the newest version. The newest version is already compiled; an older
+    ///     version is compiled for this call.
     ///   - left: the remaining validation budget of the request. The call reduces it, because one request may make
     ///     several validations.
     /// - Throws: `.forbidden` when the caller may not read the type; `.notFound` when there is no such type or version;

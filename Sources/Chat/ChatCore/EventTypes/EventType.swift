@@ -96,7 +96,8 @@ public struct CompatibilityRule: Sendable, Hashable {
 
     /// The required direction of compatibility.
     var mode: Mode
-    /// True when the rule applies to all earlier versions; false when it applies only to the newest.
+    /// True when a new version must be compatible with all earlier versions; false when it must be compatible only with
+    /// the newest earlier version.
     var isTransitive: Bool
     /// True to treat a new optional member as compatible, although the earlier schema accepted any value for that
     /// member.

@@ -18,8 +18,8 @@ extension EventTypes {
     }
 
     /// Runs one round of reports: appends a `schema.violated` event on the channel `$system` for each type with counted
-    /// violations, and for at most four types of each app. If an event cannot be stored, its count is reported in a
-    /// later round.
+    /// violations, but for at most four types of an app. The next rounds report the other types. If an event cannot be
+    /// stored, its count is reported in a later round.
     func sendViolations() async {
         for tally in violations.drain(ofEachApp: Self.reportsAtOnce) {
             guard let data = await reportEvent(tally) else { continue }

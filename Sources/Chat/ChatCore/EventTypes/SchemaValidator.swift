@@ -83,8 +83,9 @@ final class SchemaValidator: Sendable {
         }
     }
 
-    /// Returns the error that tells the sender why a payload is not valid; nil when the payload is valid. `verdict` is
-    /// nil when there is no compiled schema.
+    /// Returns the error that tells the sender why a payload is not valid; nil when the payload is valid.
+    ///
+    /// - Parameter verdict: the verdict on the payload; nil when there is no compiled schema.
     private func refusal(
         _ verdict: Verdict?, of value: JSONValue, _ bytes: Int, _ work: inout ValidationBudget
     ) -> ChatError? {

@@ -74,8 +74,8 @@ final class ScratchPool: Sendable {
 
     private static let mostKept = 8
 
-    /// The unused memory. Each item has its own lock, which never waits, because only the evaluation that took the item
-    /// locks it.
+    /// The items of working memory that no evaluation uses now. Each item has its own lock. No thread waits for this
+    /// lock, because only the evaluation that took the item locks it.
     private let free = Lock<[Lock<Memory>]>([])
 
     func verdict(

@@ -14,7 +14,7 @@ public enum BuiltInCatalogue {
     /// Returns the built-in type with this name; nil when there is none.
     public static func named(_ name: String) -> BuiltInType? { byName[name] }
 
-    /// Returns the default retention of events of a type. Events of a type that is not built in are kept.
+    /// Returns the default retention of events of a type; `.kept` for a type that is not built in.
     static func retention(of name: String) -> Retention { named(name)?.retention ?? .kept }
 
     private static let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
