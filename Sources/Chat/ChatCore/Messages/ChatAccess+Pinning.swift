@@ -17,7 +17,7 @@ extension ChatAccess {
 
     /// Unpins the pinned message of a channel. Does nothing when no message is pinned.
     ///
-    /// - Parameter timetoken: the message to unpin. Does nothing when another message is pinned.
+    /// - Parameter timetoken: the timetoken of the message to unpin. Does nothing when another message is pinned.
     /// - Throws: `.notFound` when the channel has no record; `.forbidden` when the caller may not pin messages in the
     ///   channel.
     public func unpin(_ timetoken: Timetoken, in channel: String, by named: String?) async throws(ChatError) {

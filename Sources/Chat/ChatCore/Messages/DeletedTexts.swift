@@ -46,8 +46,7 @@ struct DeletedTexts: Sendable {
     }
 
     /// Returns the indexes of `channel.activity` events whose message is no longer in the log. The log must be read,
-    /// because the directory may not show the removal: a deletion by range creates no record for a message without a
-    /// record.
+    /// because a deletion by range writes nothing to the directory about a message that has no record.
     private func removed(_ places: [Int], of events: [Event]) async throws(ChatError) -> [Int] {
         var (indices, requests): ([Int], [HistoryRequest]) = ([], [])
         for index in places where events[index].isNamedOnly {

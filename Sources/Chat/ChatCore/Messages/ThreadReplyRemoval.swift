@@ -60,7 +60,6 @@ struct ThreadReplyRemoval: Sendable {
     /// exist or the first message was permanently removed.
     ///
     /// - Parameter authors: the author of each removed reply; nil for a reply without an author.
-    ///
     /// - Throws: ``isOutdated`` when the thread changed after it was read.
     func rest(_ snapshot: RecordSnapshot, without authors: [String?]) throws(ChatError) -> MessageRecord? {
         guard var record = snapshot[root].flatMap({ MessageRecord($0) }), record.deletion?.isHard != true else {
