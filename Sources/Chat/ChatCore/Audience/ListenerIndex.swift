@@ -71,9 +71,8 @@ struct ListenerIndex {
         }
     }
 
-    /// Removes the entries whose object no longer exists. These entries are not removed at another time, because a
-    /// caller may request memberships without attaching a stream. Does nothing unless more than 64 entries, and more
-    /// than half of all entries, were added since the last sweep.
+    /// Removes the entries whose object no longer exists. Only this method removes such entries. Does nothing unless
+    /// more than 64 entries, and more than half of all entries, were added since the last sweep.
     private mutating func sweep() {
         guard fresh > 64, fresh > count / 2 else { return }
         fresh = 0

@@ -122,7 +122,7 @@ extension UserMemberships {
 /// A user's relation to one channel, and the time at which it began.
 struct ChannelPosition: Sendable {
     var access: UserAccess
-    /// The time at which the user joined, entered or was invited to the channel; zero when the time is unknown. For
-    /// older events, the user does not count as a member or participant.
+    /// The time at which the user joined, entered or was invited to the channel; zero when the time is unknown. For an
+    /// event before this time, the user does not count as a member or participant.
     var since: Timetoken
 }

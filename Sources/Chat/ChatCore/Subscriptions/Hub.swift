@@ -94,9 +94,9 @@ extension Hub {
     /// Waits until `position` is at least `target`. Returns false when the hub is not running, or when it stops before
     /// it has reached `target`.
     ///
-    /// A position of the log may be ahead of the hub for a moment: the sender of an event gets its timetoken before the
-    /// hub has distributed the event. A reader that reads stored events up to such a position must wait before it
-    /// attaches, because it would otherwise receive the event twice.
+    /// A position of the log may be ahead of the hub for a moment: the sender of an event receives the event's
+    /// timetoken before the hub has distributed the event. A reader that reads stored events up to such a position must
+    /// wait before it attaches its sink. Otherwise, the reader would receive the event twice.
     public func reach(_ target: Timetoken) async -> Bool {
         guard isRunning, position < target else { return isRunning }
         return await waiters.wait(for: target)

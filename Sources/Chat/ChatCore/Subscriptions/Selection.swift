@@ -157,7 +157,6 @@ extension Selection {
     /// returns all of the caller's patterns; empty if they include `*`.
     ///
     /// - Parameter what: the kind of the patterns, for the error message.
-    ///
     /// - Throws: `.forbidden` for a pattern that the caller's patterns do not cover, and for a caller without patterns.
     static func narrow(
         _ asked: [NamePattern], to allowed: [NamePattern], what: String
