@@ -24,9 +24,9 @@ public protocol DeliveryQueue: Sendable {
     /// cancelled.
     ///
     /// No app and no subscriber can take the whole capacity. An app gets a lease only while it has fewer leases than
-    /// seven times the free capacity. A subscriber gets a lease only while it has fewer leases than its app may still
-    /// get. A single active app therefore gets at most seven eighths of the capacity, and one lease is always free for
-    /// an app without leases.
+    /// seven times the free capacity. A subscriber gets a lease only while the leases of its app and the subscriber's
+    /// own leases, added together, are fewer than seven times the free capacity. A single active app therefore gets at
+    /// most seven eighths of the capacity, and one lease is always free for an app without leases.
     ///
     /// One attempt may send several deliveries (``LaneSettings/deliveriesPerAttempt``). The leases of such an attempt
     /// are adjacent in the result and have the same ``Lease/attempt``. Every limit counts them as one attempt. The
@@ -67,8 +67,9 @@ public protocol DeliveryQueue: Sendable {
     @discardableResult
     func renew(_ leases: [Lease], for duration: Duration) async throws(ChatError) -> [Bool]
 
-    /// Gives leases back without counting an attempt. The deliveries are due again after `pause`; until then, the
-    /// leases are still held. For a pull subscription, `pause` must be zero, because an expired lease counts there.
+    /// Gives leases back without counting an attempt. The deliveries are due again after `pause`, and the leases end at
+    /// that time. For a pull subscription, `pause` must be zero, because the end of its lease would count as a failed
+    /// attempt (``LaneSettings/attempts``).
     ///
     /// - Returns: one value per lease; false when the lease was lost.
     @discardableResult
@@ -195,7 +196,7 @@ public enum DeadReason: String, Sendable, CaseIterable {
     case attemptsExhausted = "attempts_exhausted"
     /// The subscriber already had the maximum number of waiting deliveries.
     case heldTooMany = "held_too_many"
-    /// The delivery waited longer than deliveries are stored.
+    /// The delivery waited too long, because the subscriber was paused or nobody pulled the delivery.
     case heldTooLong = "held_too_long"
     /// The event had expired or was deleted.
     case eventNotKept = "event_not_kept"
@@ -323,7 +324,7 @@ public struct DeliveryAttempt: Sendable {
     /// Further details (timings, address, headers) as a JSON object, stored unchanged.
     public var details: JSONText?
 
-    /// Creates an attempt and its outcome.
+    /// Creates an entry of the attempt log from the result of an attempt.
     public init(
         at: Timetoken, status: Int?, error: String?, durationMilliseconds: Int, isManual: Bool = false,
         responseBody: [UInt8] = [], isTruncated: Bool = false, details: JSONText? = nil

@@ -49,8 +49,8 @@ public protocol EventLog: Sendable {
     /// matched.
     func events(in channels: ChannelSet, after position: Timetoken, limit: Int) async throws(ChatError) -> Page<Event>
 
-    /// The durable events of a set of channels, emitted or imported, strictly between two positions. Echoes, which are
-    /// events of other channels that are repeated on these, are excluded.
+    /// The durable events of a set of channels, emitted or imported, strictly between two positions. Echoes are
+    /// excluded: events of other channels that PubNub clients also receive on these channels.
     ///
     /// To read the next page, continue at `Page.position`. A page may be empty although more events follow.
     func kept(in channels: ChannelSet, _ stretch: LogRange, limit: Int) async throws(ChatError) -> Page<Event>

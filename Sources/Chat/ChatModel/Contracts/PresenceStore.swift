@@ -57,12 +57,12 @@ public protocol PresenceStore: Sendable {
     /// Ends the entries that have timed out. Call it once a second while ``mayExpire`` is true.
     func expire() async throws(ChatError) -> [PresenceChange]
 
-    /// The users in a presence scope (a channel and a kind of presence) that follow `user` in the byte order of their
-    /// names, at most `limit` of them. A limit of zero returns only the count.
+    /// One page of the users in a presence scope (a channel and a kind of presence), sorted by the bytes of their
+    /// names. The page begins after `user` and has at most `limit` users. A limit of zero returns only the count.
     ///
     /// - Parameters:
     ///   - user: the last user of the previous page; nil for the first page.
-    ///   - order: the direction of the names.
+    ///   - order: ascending or descending order of the names.
     func occupants(
         of presenceScope: PresenceScope, after user: String?, _ order: ListOrder, limit: Int
     ) async throws(ChatError) -> Occupancy
