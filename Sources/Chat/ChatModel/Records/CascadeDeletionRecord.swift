@@ -38,15 +38,15 @@ public struct CascadeDeletionRecord: Sendable, Equatable {
 
 extension RecordSnapshot {
     /// The user's membership in a channel. Nil when the user has no membership, or when the membership was in a deleted
-    /// channel of the same name. The decision must request the keys of the membership and of the channel's
-    /// ``CascadeDeletionRecord``.
+    /// channel of the same name. The decision (`Directory.decide`) must request the keys of the membership and of the
+    /// channel's ``CascadeDeletionRecord``.
     public func membership(of user: String, in channel: String, _ app: AppID) -> MembershipRecord? {
         left(MembershipRecord.key(user, channel, in: app), by: channel).flatMap { MembershipRecord($0) }
     }
 
     /// The user's restriction in a channel. Nil when the user has no restriction, or when the restriction was in a
-    /// deleted channel of the same name. The decision must request the keys of the restriction and of the channel's
-    /// ``CascadeDeletionRecord``.
+    /// deleted channel of the same name. The decision (`Directory.decide`) must request the keys of the restriction and
+    /// of the channel's ``CascadeDeletionRecord``.
     public func restriction(of user: String, in channel: String, _ app: AppID) -> RestrictionRecord? {
         left(RestrictionRecord.key(user, channel, in: app), by: channel).flatMap { RestrictionRecord($0) }
     }

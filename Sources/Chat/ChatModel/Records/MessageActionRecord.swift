@@ -18,8 +18,9 @@ public struct MessageActionRecord: Sendable, Equatable {
 
     /// The action type of reactions.
     public static let reaction = "reactions"
-    /// The action type of edits. When a later edit replaces an edit, the earlier edit is stored in a record of this
-    /// type. The key of that record contains the edit's timetoken instead of value and user.
+    /// The action type of edits. The latest edit of a message is stored in the message's record
+    /// (``MessageRecord/edit``). Each earlier edit is stored in a record of this type, whose key contains the timetoken
+    /// of the edit instead of value and user.
     public static let edit = "edited"
 
     /// Creates an action whose timetoken is not known yet.

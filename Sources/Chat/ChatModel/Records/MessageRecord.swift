@@ -145,8 +145,8 @@ public struct MessageRecord: Sendable, Equatable {
     ///
     /// - Parameter value: returns the text of an edit. The record of an earlier edit stores the text as the value of a
     ///   message action.
-    /// - Returns: the changes of the records of earlier edits. Nil when the edit is already stored, or is older than
-    ///   all stored edits and the maximum number is reached.
+    /// - Returns: the changes of the records of earlier edits. Nil when the edit is already stored, or when it is older
+    ///   than all stored edits and the maximum number of earlier edits is already stored.
     public mutating func insert(_ edit: Edit, value: (Edit) -> String, in app: AppID) -> [RecordChange]? {
         guard let newest = self.edit, edit.at <= newest.at else { return follow(edit, value: value, in: app) }
         guard edit.at != newest.at, !earlierEdits.contains(edit.at) else { return nil }

@@ -1,7 +1,7 @@
 /// The fields of user records that an app's other users see.
 ///
-/// Other users always see `id`, `name`, `profile_url`, `auto_accepts_invites` and the times, because events identify
-/// users by them. API keys and the user see every field.
+/// Other users always see `id`, `name` and `profile_url`, by which events identify users, and also
+/// `auto_accepts_invites` and the times. API keys and the user see every field.
 public struct PublicUserFields: Sendable, Equatable {
     /// A field that an app may hide from its other users, with its name in the native API.
     public enum Field: String, CaseIterable, Sendable {

@@ -88,8 +88,8 @@ public struct UserRecord: Sendable, Equatable {
 
     /// Prints the record as the REST API and the record's events show it (`$defs/user_record` of the catalogue).
     ///
-    /// - Parameter fields: the fields to print. The others are left out, because `null` would mean that the user has no
-    ///   value.
+    /// - Parameter fields: the fields to print. All other fields are left out, because `null` would mean that the user
+    ///   has no value.
     public func show(_ fields: PublicUserFields = .all, to writer: inout JSONWriter) {
         writer.record(id: id, created: created, etag: etag, updated: updated) { printMembers(fields, to: &$0) }
     }
