@@ -87,7 +87,7 @@ public struct Fields: Sendable {
 // MARK: - Values. Each method returns nil when the member was not sent or is `null`.
 
 extension Fields {
-    /// Reads a text member. Returns nil when the member was not sent or is `null`, as all methods below do.
+    /// Reads a text member. Nil when the member was not sent or is `null`.
     ///
     /// - Throws: `.malformed` for a member of another type.
     public func string(_ name: String) throws(ChatError) -> String? {
@@ -96,7 +96,7 @@ extension Fields {
         return text
     }
 
-    /// Reads a text whose length in bytes of UTF-8 is within bounds.
+    /// Reads a text whose length in bytes of UTF-8 is within bounds. Nil when the member was not sent or is `null`.
     ///
     /// - Throws: `.malformed` for another type or length.
     public func string(_ name: String, bytes: ClosedRange<Int>) throws(ChatError) -> String? {
@@ -107,7 +107,8 @@ extension Fields {
         return text
     }
 
-    /// Reads a text whose number of characters (Unicode scalars) is within bounds.
+    /// Reads a text whose number of characters (Unicode scalars) is within bounds. Nil when the member was not sent or
+    /// is `null`.
     ///
     /// - Throws: `.malformed` for another type or length.
     public func string(_ name: String, characters: ClosedRange<Int>) throws(ChatError) -> String? {
@@ -119,7 +120,7 @@ extension Fields {
         return text
     }
 
-    /// Reads a Boolean.
+    /// Reads a Boolean. Nil when the member was not sent or is `null`.
     ///
     /// - Throws: `.malformed` for a member of another type.
     public func boolean(_ name: String) throws(ChatError) -> Bool? {
@@ -128,7 +129,7 @@ extension Fields {
         return flag
     }
 
-    /// Reads a list of texts.
+    /// Reads a list of texts. Nil when the member was not sent or is `null`.
     ///
     /// - Throws: `.malformed` when it is not a list, or an element is not a text.
     public func strings(_ name: String) throws(ChatError) -> [String]? {
@@ -141,7 +142,7 @@ extension Fields {
         return texts
     }
 
-    /// Reads a list of texts with a number of elements within `count`.
+    /// Reads a list of texts with a number of elements within `count`. Nil when the member was not sent or is `null`.
     ///
     /// - Throws: `.malformed` for another type or number of elements.
     public func strings(_ name: String, count: ClosedRange<Int>) throws(ChatError) -> [String]? {
@@ -161,7 +162,8 @@ extension Fields {
         throw fault(name, "items", "must have \(count.lowerBound) to \(count.upperBound) elements; got \(number)")
     }
 
-    /// Reads a whole number. `24.0` is accepted, because JSON does not distinguish integers from other numbers.
+    /// Reads a whole number. `24.0` is accepted, because JSON does not distinguish integers from other numbers. Nil
+    /// when the member was not sent or is `null`.
     ///
     /// - Throws: `.malformed` for another type, a fraction, or a number outside `range`.
     public func integer(_ name: String, in range: ClosedRange<Int>) throws(ChatError) -> Int? {
@@ -175,7 +177,7 @@ extension Fields {
         return whole
     }
 
-    /// Reads a number within a range.
+    /// Reads a number within a range. Nil when the member was not sent or is `null`.
     ///
     /// - Throws: `.malformed` for another type, or a number outside `range`.
     public func number(_ name: String, in range: ClosedRange<Double>) throws(ChatError) -> Double? {
@@ -183,7 +185,7 @@ extension Fields {
         return try number(member, at: name, in: range)
     }
 
-    /// Reads a list of numbers with a number of elements within `count`.
+    /// Reads a list of numbers with a number of elements within `count`. Nil when the member was not sent or is `null`.
     ///
     /// - Throws: `.malformed` for another type or number of elements, or an element outside `range`.
     public func numbers(
@@ -209,7 +211,7 @@ extension Fields {
         return number
     }
 
-    /// Reads a text that is a raw value of an enumeration.
+    /// Reads a text that is a raw value of an enumeration. Nil when the member was not sent or is `null`.
     ///
     /// - Throws: `.malformed` for another type, or a text that is not accepted. The message lists the accepted texts.
     public func word<Choice: RawRepresentable & CaseIterable>(
@@ -219,7 +221,8 @@ extension Fields {
         try choice(name, Choice.allCases.map { ($0.rawValue, $0) })
     }
 
-    /// Reads a text that is one of the given words. Returns the value of the word.
+    /// Reads a text that is one of the given words. Returns the value of the word. Nil when the member was not sent or
+    /// is `null`.
     ///
     /// - Throws: `.malformed` for another type, or a text that is not accepted. The message lists the accepted texts.
     public func choice<Value>(
@@ -233,7 +236,8 @@ extension Fields {
         return choice.value
     }
 
-    /// Reads the timetoken of an event, sent as a timetoken or as the event's id.
+    /// Reads the timetoken of an event, sent as a timetoken or as the event's id. Nil when the member was not sent or
+    /// is `null`.
     ///
     /// - Throws: `.malformed` for another type, or a text that is neither a timetoken of 17 digits nor an event id.
     public func timetoken(_ name: String) throws(ChatError) -> Timetoken? {
@@ -244,7 +248,7 @@ extension Fields {
         return timetoken
     }
 
-    /// Reads a time in RFC 3339 format.
+    /// Reads a time in RFC 3339 format. Nil when the member was not sent or is `null`.
     ///
     /// - Throws: `.malformed` for another type, or a text that is not such a time.
     public func time(_ name: String) throws(ChatError) -> Timetoken? {
@@ -255,7 +259,8 @@ extension Fields {
         return time
     }
 
-    /// Reads a position in the log, sent as a timetoken, an event id or a time.
+    /// Reads a position in the log, sent as a timetoken, an event id or a time. Nil when the member was not sent or is
+    /// `null`.
     ///
     /// - Throws: `.malformed` for another type, or a text in none of these forms.
     public func position(_ name: String) throws(ChatError) -> Timetoken? {
@@ -268,14 +273,14 @@ extension Fields {
     public static let positionRule =
         "must be a timetoken of 17 digits, an event id, '0', or an RFC 3339 time, like 2030-01-31T12:00:00Z"
 
-    /// Reads a list of 1 to `most` channel patterns.
+    /// Reads a list of 1 to `most` channel patterns. Nil when the member was not sent or is `null`.
     ///
     /// - Throws: `.malformed` with an error for each invalid pattern.
     public func channelPatterns(_ name: String, most: Int) throws(ChatError) -> [NamePattern]? {
         try namePatterns(name, most: most) { name throws(ChatError) in try Names.check(channel: name) }
     }
 
-    /// Reads a list of 1 to `most` patterns of event types.
+    /// Reads a list of 1 to `most` patterns of event types. Nil when the member was not sent or is `null`.
     ///
     /// - Throws: `.malformed` with an error for each invalid pattern.
     public func typePatterns(_ name: String, most: Int) throws(ChatError) -> [NamePattern]? {
@@ -294,7 +299,7 @@ extension Fields {
         return patterns
     }
 
-    /// Reads a member that is an object.
+    /// Reads a member that is an object. Nil when the member was not sent or is `null`.
     ///
     /// - Throws: `.malformed` for another type, or an object with members that are not in `known`.
     public func object(_ name: String, known: [String]?) throws(ChatError) -> Fields? {
