@@ -105,8 +105,8 @@ public struct EventDraft: Sendable {
     /// The parsed payload, so that validation need not parse it again. The checks of `ChatAccess` set it to nil, because
     /// events outlive their requests.
     public var parsedData: JSONValue?
-    /// True when the type may be a built-in one. An interface sets it for its own operations, such as messages and
-    /// signals. Clients cannot choose a built-in type.
+    /// True when the type may be a built-in one. An interface sets this property to true for its own operations, such
+    /// as messages and signals. Clients cannot choose a built-in type.
     public var allowsBuiltInType = false
 
     /// Creates a draft with the fields that most senders set.

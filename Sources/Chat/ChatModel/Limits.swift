@@ -75,7 +75,7 @@ public struct Limits: Sendable {
     public var passingAge: Duration = .seconds(120)
     /// The maximum size of one app's ephemeral events that are available for catching up, in bytes.
     public var passingBytes = 64 * 1024 * 1024
-    /// The time for which repeats are recognized: `Idempotency-Key`, delivery ids and deduplication keys.
+    /// The time for which repeats are recognized by an `Idempotency-Key`, a delivery id or a deduplication key.
     public var repeatWindow: Duration = .seconds(24 * 3600)
     /// The maximum number of events that wait for the writer; further emits are rejected.
     public var waitingDrafts = 20_000

@@ -74,8 +74,8 @@ extension Timetoken: CustomStringConvertible, ExpressibleByIntegerLiteral {
     public init(integerLiteral value: UInt64) { self.init(value) }
     public var description: String { text(after: "") }
 
-    /// The prefix and the digits, made in one allocation. `String`'s own methods need four allocations, and each event
-    /// is printed twice.
+    /// Returns the prefix followed by the decimal digits of this timetoken, as a text made in one allocation.
+    /// `String`'s own methods need four allocations, and the timetoken of each event is printed twice.
     private func text(after prefix: StaticString) -> String {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
             var rest = rawValue

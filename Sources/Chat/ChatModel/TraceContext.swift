@@ -1,7 +1,7 @@
 /// A position in a distributed trace (W3C Trace Context). A client sends it with a request, the gateway stores it with
 /// the request's events, and each delivery attempt of these events forwards it.
 ///
-/// A class, because every event has this field and it is usually nil.
+/// A class, because every event has a property of this type, which is usually nil.
 public final class TraceContext: Sendable {
     /// The trace of the current request; nil for a request that is not traced.
     @TaskLocal public static var current: TraceContext?
