@@ -6,15 +6,16 @@ import ChatModel
 /// A stream or poll that has ended still counts as a follower for ``grace``, because its client may return and read
 /// missed events. Between two polls, a polling client is not attached to the hub.
 struct ActivityFollowers {
-    /// The time for which a stream or poll still counts as a follower after it has ended. This time covers the lifetime
-    /// of ephemeral events in memory, and the maximum duration of a poll.
+    /// The time for which a stream or poll still counts as a follower after it has ended. Both the default lifetime of
+    /// ephemeral events (120 s) and the default duration of a poll of the native API (25 s) are shorter.
     static let grace: Duration = .seconds(150)
 
     private struct Follower {
         let number: UInt32
         /// The follower's selection without types and filter, because these do not restrict its channels.
         let selection: Selection
-        /// For the stream of a user's device, the channels under which the index lists it; nil for any other follower.
+        /// For the stream of a user's device, the channels under which the index lists the stream; nil for any other
+        /// follower.
         var channels: Set<ExactText>?
         /// The time at which the follower ended; nil while it is attached to the hub.
         var end: ContinuousClock.Instant?
@@ -32,7 +33,7 @@ struct ActivityFollowers {
 
     var isEmpty: Bool { followers.isEmpty && webhooks.isEmpty }
 
-    /// Adds the selection of a feed that is attached to the hub.
+    /// Adds a follower: the streams, polls and listeners with this selection, which are attached to the hub.
     ///
     /// - Parameter channels: for the stream of a user's device (a selection with a viewer), the channels under which
     ///   the hub lists the selection; nil for any other selection.

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// The hub passes every committed event to ``record(_:)``; without followers, this costs one read of a flag. For each
 /// channel, the first message that is not announced yet is recorded. The newest message is read at the time of the
-/// announcement, so a message that was deleted before is not announced.
+/// announcement, so a message that is already deleted is not announced.
 final class ChannelActivity: Sendable {
     /// The minimum time between two announcements of a channel.
     static let interval: Duration = .seconds(1)
@@ -158,7 +158,8 @@ extension ChannelActivity {
 
     /// Announces a message.
     ///
-    /// - Returns: false when the message is deleted or no longer stored.
+    /// - Returns: true when the message is still there: it was announced, or its readers are unknown because the
+    ///   channel has no record. False when the message is deleted or no longer stored.
     private func report(_ message: Event) async throws(ChatError) -> Bool {
         let app = message.channel.app
         let keys = [
@@ -198,7 +199,7 @@ extension ChannelActivity {
     /// - Parameters:
     ///   - place: the channel on which the event is sent.
     ///   - name: the name of the channel that the event describes.
-    ///   - channel: the record of the described channel; nil when it has none.
+    ///   - channel: the record of the described channel; nil when that channel has no record.
     ///   - print: prints the further members of the event's data.
     static func draft(
         on place: ChannelID, about name: String, _ channel: ChannelRecord?, _ print: (inout JSONWriter) -> Void

@@ -65,8 +65,8 @@ extension AuditEntry {
         self.refusal = refusal
     }
 
-    /// Returns the prefix of the ids with this timetoken. It is padded with zeros, so that the order of the texts is
-    /// the order of time.
+    /// Returns the prefix of the ids of the entries with this timetoken. The timetoken is padded with zeros, so that
+    /// the order of the ids is the order of time.
     static func id(_ moment: Timetoken) -> String {
         let digits = moment.description
         return String(repeating: "0", count: max(0, 19 - digits.count)) + digits + "-"

@@ -211,8 +211,8 @@ public final class PendingAuditEntry: Sendable {
         self.app = app
     }
 
-    /// Returns the change that stores the entry, to add to a commit; nil when there is no current operation, or when
-    /// its entry is already stored.
+    /// Returns the change that stores the entry of the current operation, to add to the commit of `changes`. Nil when
+    /// there is no current operation, when its entry is already stored, or when `changes` is empty.
     static func change(beside changes: [RecordChange]) -> RecordChange? {
         guard let pending = current, let first = changes.first else { return nil }
         let isFirst = pending.isWritten.withLock { isWritten in

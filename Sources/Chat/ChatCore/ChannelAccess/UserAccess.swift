@@ -13,12 +13,12 @@ struct UserAccess: OptionSet, Sendable {
     /// The user has entered an open channel.
     static let inside = UserAccess(rawValue: 4)
     static let banned = UserAccess(rawValue: 8)
-    /// The user may not write. Set for requests only, where a banned user is also muted; the hub ignores mutes.
+    /// The user may not write. Used only for requests, in which a banned user is also muted. The hub ignores mutes.
     static let muted = UserAccess(rawValue: 16)
     /// The relations of a member: invited or joined.
     static let member: UserAccess = [.invited, .joined]
     /// The relations of a user to the channel with the user's own name, regardless of the channel's record. The user
-    /// may be banned there.
+    /// may in addition be banned from this channel.
     static let own: UserAccess = [.joined, .inside]
 
     /// Returns the relations after a transition.

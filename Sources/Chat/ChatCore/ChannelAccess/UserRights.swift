@@ -77,8 +77,9 @@ struct UserRights: Sendable, Equatable {
 }
 
 extension RecordSnapshot {
-    /// Returns the rights of a user in a channel. The decision must request the keys of three records: the membership,
-    /// the restriction, and the deletion of the channel (``CascadeDeletionRecord``).
+    /// Returns the rights of a user in a channel, from the records of this snapshot. The decision (`Directory.decide`)
+    /// must request the keys of three records: the membership, the restriction, and the deletion of the channel
+    /// (``CascadeDeletionRecord``).
     func rights(of user: String, in channel: String, _ app: AppID) -> UserRights {
         UserRights(
             isOwnChannel: ExactText(user) == ExactText(channel), state: membership(of: user, in: channel, app)?.state,

@@ -1,8 +1,8 @@
 import ChatModel
 import JSON
 
-/// The values of one kind that an app stores with a channel, by key. One record contains all of them, so that several
-/// values can be changed in one commit.
+/// The values of one kind (metadata or metacounters) that an app stores with a channel, by key. One record contains all
+/// of them, so that several values can be changed in one commit.
 struct ChannelValues<Value: Equatable & Sendable>: Sendable {
     var values: [ExactText: Value] = [:]
 

@@ -33,8 +33,9 @@ public struct ChannelEdit: Sendable {
         channel.custom = custom.applied(to: channel.custom)
     }
 
-    /// Sets every field of the record that an edit can contain, and clears the fields with the value `keep`. JSON that
-    /// differs only in white space is not changed.
+    /// Replaces all fields of the record that an edit can contain. A field with the value `keep` is cleared. An edit of
+    /// the case `change` in `data` or `custom` receives the old value, so that it can keep the old bytes of an equal
+    /// value.
     func replace(in channel: inout ChannelRecord) {
         channel.name = nil
         channel.description = nil

@@ -7,7 +7,8 @@ extension ChatAccess {
     /// - Parameters:
     ///   - isForUsers: true to leave out private channels even for a credential without a user. Used for a request with
     ///     a PubNub access token, because users have such tokens.
-    ///   - user: the user that this token names. The private channels of which the user is a member are included.
+    ///   - user: the user that the PubNub access token names; nil for none. The private channels of which the user is a
+    ///     member are included.
     /// - Throws: `.forbidden` without the scope `read`; `.malformed` for a bad query; the errors of the store.
     public func channels(
         _ list: RecordList, isForUsers: Bool = false, of user: String? = nil
