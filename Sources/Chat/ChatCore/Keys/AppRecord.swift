@@ -12,8 +12,8 @@ public struct AppRecord: Sendable {
     public var publishKey: String
     /// The subscribe key of the PubNub-compatible interface; unique in the gateway.
     public var subscribeKey: String
-    /// The secret that signs user tokens and PubNub access tokens. The app's own programs also use it to sign, so it
-    /// must be readable again. It is stored encrypted by the vault.
+    /// The secret that signs user tokens and PubNub access tokens. The app's own programs also sign with this secret,
+    /// so the API must be able to return it. The vault encrypts the stored secret.
     public var secretKey: String
     /// The secret before the last rotation. It stays valid beside the current secret until the given time.
     public var previousSecret: (key: String, until: Timetoken)?

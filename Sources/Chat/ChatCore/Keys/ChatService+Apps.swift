@@ -51,17 +51,18 @@ extension AppChange.Retention {
 }
 
 extension ChatService {
-    /// Computes the new rate limits from the current ones. Runs again when another request changed the app in the
-    /// meantime.
+    /// A function that returns the new rate limits for the current rate limits. It is called again when another request
+    /// changed the app in the meantime.
     public typealias RatesEdit = (RatePolicies) throws(ChatError) -> RatePolicies
 
     /// Changes an app in one commit. When this method returns, events older than a new retention are hidden. After a
     /// change to a longer retention, events that were already hidden stay hidden.
     ///
-    /// - Throws: `.notFound` for another app, unless the caller is an operator of the gateway; `.forbidden` for a
-    ///   caller without access to the whole app; `.forbidden` for rates, unless the caller is an operator, because the
-    ///   app's admins could otherwise lift their own limits; `.forbidden` for types, tokens, storing and users' fields,
-    ///   unless the caller is one of the app's own admins; `.stale` when the version of the app is not `etag`.
+    /// - Throws: `.notFound` when the caller belongs to another app and is not an operator of the gateway; `.forbidden`
+    ///   for a caller without access to its whole app; `.forbidden` for `rates`, unless the caller is an operator,
+    ///   because the admins of the app could otherwise lift its limits; `.forbidden` for any property of `change`
+    ///   except `name` and `retention`, when the caller belongs to another app; `.stale` when the version of the app is
+    ///   not `etag`.
     @discardableResult public func change(
         _ app: AppID, _ change: AppChange = AppChange(), rates: RatesEdit? = nil, ifMatch etag: String? = nil,
         by caller: Caller
@@ -101,8 +102,8 @@ extension ChatService {
         return issued
     }
 
-    /// Applies the retentions of the app records to the log. This completes a change that an earlier run wrote to the
-    /// record but not to the log.
+    /// Applies the retentions of the app records to the log, except for apps without a retention. This completes a
+    /// change that an earlier run of the gateway wrote to the record but not to the log.
     func applyRetentions() async throws(ChatError) {
         for app in keyring.apps where app.retention != nil {
             try await engine.log.setRetention(app.retention, of: app.id)

@@ -5,7 +5,7 @@ import Locking
 /// The time of each key's last use, with a resolution of one minute. The times are recorded in memory. New times are
 /// written to the store once a minute.
 struct KeyUses {
-    /// The resolution of the times. A use within this interval after the recorded one is not recorded.
+    /// The resolution of the times. A use within this interval after the last recorded use is not recorded.
     private static let grain: Duration = .seconds(60)
 
     /// The times by app and key. Writing the times of one app reads only that app's entries.
@@ -36,7 +36,7 @@ struct KeyUses {
 
     /// Merges the stored times of an app's keys. A later time in memory has precedence over the stored time.
     ///
-    /// - Parameter isKnown: true when the key exists. The time of a deleted key is left out.
+    /// - Parameter isKnown: returns true when the key exists. The time of a deleted key is left out.
     mutating func merge(_ stored: Record, of isKnown: (RecordKey) -> Bool) {
         for member in stored.body.rawMembers() ?? [] {
             guard let time = Timetoken(text: member.value.description) else { continue }

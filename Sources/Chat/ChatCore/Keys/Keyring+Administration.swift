@@ -21,10 +21,13 @@ public struct IssuedApp: Sendable {
 }
 
 extension Keyring {
-    /// Stores a new key of the caller's app, with either kind of evidence. A key never expires later than the key that
-    /// created it.
+    /// Stores a new key of the caller's app. A key never expires later than the key that created it.
     ///
-    /// - Parameter expires: the time at which the new key expires; nil to use the expiry of the caller's key.
+    /// - Parameters:
+    ///   - proof: the evidence with which callers prove that they have the key: its text, or a token signed with it.
+    ///   - channels: the channels that the key may use; empty for all channels.
+    ///   - types: the event types that the key may use; empty for all types.
+    ///   - expires: the time at which the new key expires; nil to use the expiry of the caller's key.
     /// - Throws: `.malformed` for a bad name; `.forbidden` for a caller without access to the whole app, and for an
     ///   `expires` after the expiry of the caller's key.
     public func addKey(
