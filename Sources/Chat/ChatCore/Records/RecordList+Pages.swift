@@ -71,11 +71,15 @@ extension RecordList {
         }
     }
 
-    /// Reads pages of the store until enough items are found or a limit is reached.
+    /// Reads pages of the store until `limit` items are found, ``examinedMost`` records were examined, or
+    /// ``examinedTime`` has passed.
     ///
     /// - Parameters:
-    ///   - read: reads one page of the store. It gets the cursor and the maximum number of items, and returns a cursor
-    ///     for each item.
+    ///   - limit: the maximum number of items in the returned page.
+    ///   - cursor: the position from which to read; nil for the first page.
+    ///   - read: reads one page of the store. Its arguments are a cursor and the maximum number of items. It must return
+    ///     a cursor for each item.
+    ///   - isAsked: returns true for an item to include.
     /// - Throws: the errors of `read`.
     public static func page<Item: Sendable>(
         limit: Int, from cursor: String?, _ read: @Sendable (String?, Int) async throws(ChatError) -> Page<Item?>,
@@ -102,8 +106,8 @@ extension RecordList {
         return page
     }
 
-    /// Returns the total number of selected items; nil when counting them would examine more records than the limit
-    /// allows.
+    /// Returns the total number of selected items; nil when counting them would examine more than ``examinedMost``
+    /// records or take longer than ``examinedTime``.
     private static func count<Item: Sendable>(
         _ read: @Sendable (String?, Int) async throws(ChatError) -> Page<Item?>, _ isAsked: @Sendable (Item) -> Bool
     ) async throws(ChatError) -> Int? {

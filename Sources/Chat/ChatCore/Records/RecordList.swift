@@ -51,7 +51,7 @@ public struct RecordFields: Sendable {
         let condition: RecordFilter
         let text: String
 
-        /// Creates an override.
+        /// Creates a replacement of a field's stored value by a fixed text. Only filters use the fixed text.
         ///
         /// - Parameters:
         ///   - stored: the field's name in `RecordFilter`.
@@ -82,10 +82,11 @@ public struct RecordFields: Sendable {
     /// Creates the fields of a list.
     ///
     /// - Parameters:
-    ///   - names: the name of each field for clients, and its name in `RecordFilter`.
-    ///   - objects: the name of each object field for clients, and its name in `RecordFilter`.
-    ///   - id: the name of the record's id for sorting.
-    ///   - override: a field that has a fixed text for filters in some cases; nil for none.
+    ///   - names: the fields that are not objects: the name that clients use, and the field's name in `RecordFilter`.
+    ///   - objects: the fields that are objects: the name that clients use, and the field's name in `RecordFilter`.
+    ///   - id: the name by which clients sort by the record's id.
+    ///   - override: replaces the stored value of one field by a fixed text in filters, for the records that meet a
+    ///     condition; nil for no replacement.
     public init(
         names: KeyValuePairs<String, String>, objects: KeyValuePairs<String, String>, id: String,
         override: Override? = nil
@@ -111,8 +112,8 @@ public struct RecordFields: Sendable {
 
     /// Creates the fields of the REST API. The fields in `names` and `objects` have the same names in the store.
     ///
-    /// - Parameter end: for memberships, `user` or `channel`: the record whose fields can also be used to sort; nil for
-    ///   none.
+    /// - Parameter end: `user` or `channel` to sort memberships also by fields of that user or channel; nil for records
+    ///   without these fields.
     private init(
         names: [String], created: String? = nil, objects: [String] = [], others: [String] = [], end: String? = nil
     ) {
