@@ -122,8 +122,8 @@ struct MemberChange {
         endDistinct()
     }
 
-    /// Makes the channel no longer distinct. A distinct channel can be found by the set of its first members, which
-    /// this change alters.
+    /// Makes the channel no longer distinct, because this change alters its members. A request to create a distinct
+    /// channel with the same first members then no longer returns this channel. Does nothing for a new channel.
     private mutating func endDistinct() {
         if channelBefore != nil { channel.isDistinct = false }
     }

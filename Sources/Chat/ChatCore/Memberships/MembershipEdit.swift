@@ -154,8 +154,8 @@ extension ChatAccess {
         }.wasAbsent
     }
 
-    /// Adds or invites users, edits existing memberships, and ends the memberships of other users, in one commit. A
-    /// read mark after the app's newest event is set to that event's timetoken.
+    /// Adds or invites users, edits existing memberships, and ends the memberships of other users, in one commit. If a
+    /// requested read mark is after the app's newest event, the mark moves to the timetoken of that event.
     ///
     /// - Throws: the errors of `join`, `invite` and `leave`; `.invalid` for more than `Limits.membersPerCall` users.
     public func change(

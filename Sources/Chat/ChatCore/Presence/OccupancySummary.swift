@@ -4,7 +4,8 @@ import JSON
 /// The changes of a busy channel since its last summary: the users who joined and left. A summary is the event
 /// `presence.interval`.
 struct OccupancySummary {
-    /// The size in bytes above which the event omits the names. Clients then request the list of present users.
+    /// The size in bytes of the event's data above which the event omits the users' names. Clients then request the list
+    /// of present users.
     static let bytesMost = 30_000
     /// The maximum number of names to collect. More names cannot fit into the event.
     private static let namesMost = bytesMost / 4

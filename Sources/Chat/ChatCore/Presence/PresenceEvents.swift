@@ -3,8 +3,9 @@ import JSON
 
 /// Converts changes of the presence store to events, in the order of the store.
 ///
-/// Used by a single task. Events that the log rejects are stored for the next attempt, up to a limit. Above the limit,
-/// the oldest events are dropped. Losing such an event is acceptable, because clients can always query the store.
+/// Used by a single task. Events that the log rejects stay in memory for the next attempt, up to a maximum number.
+/// Above this number, the oldest events are dropped. Losing such an event is acceptable, because clients can always
+/// query the store.
 struct PresenceEvents {
     /// The maximum number of events in one append to the log.
     private static let batch = 500

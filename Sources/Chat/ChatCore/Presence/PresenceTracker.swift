@@ -67,7 +67,8 @@ extension PresenceTracker {
     /// Returns the keys whose users are not banned from their channel. A user may have been banned after the request
     /// was queued. Must be called in the queue of requests.
     ///
-    /// - Throws: the errors of the store. No user appears then, because a banned user could be among them.
+    /// - Throws: the errors of the store. After an error, the request must make no user present, because one of the
+    ///   users could be banned.
     func permitted(_ presenceKeys: [PresenceKey]) async throws(ChatError) -> [PresenceKey] {
         var permitted: [PresenceKey] = []
         for presenceKey in presenceKeys where try await !isBanned(presenceKey.user, from: presenceKey.channel) {

@@ -11,7 +11,7 @@ extension ChatAccess {
     ///   - after: the exclusive lower bound.
     ///   - before: the exclusive upper bound.
     ///   - limit: the maximum number of actions: 1 to `Limits.pageMost`.
-    ///   - thread: restricts the messages to a thread, or to messages outside of threads.
+    ///   - thread: a condition on the messages: only messages of one thread, only messages outside of threads, or all.
     /// - Throws: `.forbidden` when the caller may not read the channel; `.malformed` for a bad name.
     public func actions(
         in channel: String, after: Timetoken, before: Timetoken, limit: Int, thread: HistoryRequest.Thread = .any

@@ -6,11 +6,12 @@ enum BuiltInAction: String { case reactions, edited, deleted, threadRootId }
 
 extension ChatAccess {
     /// Adds an action to a message. The type `reactions` adds a reaction, and `edited` edits the message. The type
-    /// `deleted` with the value `deleted` deletes it. The type `threadRootId` names the channel of its thread.
+    /// `deleted` with the value `deleted` deletes the message. The type `threadRootId` names the channel of the
+    /// message's thread.
     ///
     /// - Parameter evenDeleted: true to allow further actions of the types `deleted` and `threadRootId` on a message
-    ///   that is marked as deleted. Clients that delete and restore messages by actions add both. A deleted message
-    ///   never accepts a reaction or an edit.
+    ///   that is marked as deleted. Clients that delete and restore messages by actions add actions of both types. A
+    ///   deleted message never accepts a reaction or an edit.
     /// - Throws: `.notFound` when there is no such message; `.malformed` for a bad type or value; `.conflict` when the
     ///   user has already added the same action, or when the message is already deleted; `.gone` for another action on
     ///   a deleted message; `.tooMany` when the message has the maximum number of actions.

@@ -149,8 +149,9 @@ extension UnreadCounts {
             })
     }
 
-    /// Returns the number of messages in each range that are still stored but marked as deleted. Each deletion has an
-    /// event after the message, but it may have been undone since.
+    /// Returns the number of messages in each range that are still stored but marked as deleted. Messages of the user
+    /// do not count. The deleted messages are found by the events of the deletions, which are after the messages. A
+    /// deletion may have been undone since, so each message is checked.
     private func marked(_ messages: [HistoryRequest], for user: UserID) async throws(ChatError) -> [Int] {
         let requests = messages.map { messages in
             var request = messages
