@@ -76,8 +76,10 @@ extension ChatAccess {
 }
 
 extension LogRange {
-    /// Returns the position from which the search after a page continues: the last event of the page, or else a
-    /// timetoken rounded to a whole millisecond. An unrounded timetoken could reveal the time of another app's event.
+    /// Returns the position from which a search continues after a page. This is the page's position when the page is
+    /// the last one or its last event has that position. Otherwise, the position may belong to another app's event. To
+    /// hide the time of such an event, the position is rounded back to a whole millisecond, unless that would repeat a
+    /// part of the page.
     fileprivate func end(of page: Page<Event>) -> Timetoken {
         let millisecond = Timetoken.ticksPerSecond / 1000
         let position = page.position

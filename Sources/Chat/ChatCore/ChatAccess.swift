@@ -15,8 +15,8 @@ public struct ChatAccess: Sendable {
     /// The id of the request. When one call causes several events, they all carry this id. Nil for calls without a
     /// request.
     public var cause: String?
-    /// True to include the data of messages marked as deleted in events. For clients that evaluate the deletion mark
-    /// themselves.
+    /// True to return the data of messages that are marked as deleted; false to return null as their data. True for
+    /// clients that evaluate the deletion mark themselves.
     public var showsDeletedTexts = false
     /// True to store changes without announcing them as events. Used to import records.
     var isQuiet = false

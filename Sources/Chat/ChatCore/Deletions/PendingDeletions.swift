@@ -5,8 +5,8 @@ import Locking
 /// from all readers.
 ///
 /// The list is nearly always empty. An entry that remains too long does no harm, because it hides only records that are
-/// older than the deletion. Therefore the most recent completed deletions, 1,024 or more, still hide records: a caller
-/// may have read a record just before its removal and ask afterwards whether the record is hidden.
+/// older than the deletion. A caller may read a record just before the record is removed, and ask just after whether
+/// the record is hidden. Therefore completed deletions also hide records: at least the 1,024 most recent of them.
 final class PendingDeletions: Sendable {
     private struct State: Sendable {
         var pending: [ChannelID: Timetoken] = [:]

@@ -133,8 +133,8 @@ public final class StoredAnswers: Sendable {
         }
     }
 
-    /// Removes the stored responses that contain the text of a message. Responses to requests that are still running
-    /// will not be stored.
+    /// Removes the stored responses that contain the text of a message. Also removes the records of running requests
+    /// that declared this message with ``PendingAnswer/concern(_:in:)``, so their responses will not be stored.
     func forget(about message: Timetoken, in channel: ChannelID) async throws(ChatError) {
         var query = RecordQuery(.answer, in: channel.app, limit: 200)
         query.parent = Self.parent(ofAnswersAbout: message, in: channel)
@@ -217,7 +217,7 @@ private struct Entry {
 /// A request with an `Idempotency-Key` that is being executed. Code that writes records for the request adds the record
 /// of the key to its commit, so that both are stored together.
 ///
-/// Like ``PendingAuditEntry``, it is a task-local value.
+/// The request is bound to the task-local value ``current``, so that modules need not pass it to each other.
 public final class PendingAnswer: Sendable {
     /// The request that the current task executes; nil for a request without an `Idempotency-Key`.
     @TaskLocal public static var current: PendingAnswer?

@@ -124,13 +124,14 @@ extension ChatAccess {
         }
     }
 
-    /// Creates an event about a user record. It contains only public fields, for all readers: the subscribers of the
-    /// channel share the event, filters read it, and it stays stored if the app makes a field private later. Callers
-    /// with access to other fields can read the record.
+    /// Creates an event about a user record. The event contains only public fields, for three reasons: all subscribers
+    /// of the channel receive the same event; their filters read the event; and the event stays stored if the app later
+    /// makes a field private. Callers with access to other fields can read the record.
     ///
     /// PubNub clients receive all fields, as they do from PubNub, unless the app requires tokens.
     ///
-    /// - Parameter more: prints further members of the event. It gets the fields to show.
+    /// - Parameter more: prints further members of the event's data. Its first argument is the set of the fields to
+    ///   show.
     private func recordEvent(
         _ type: String, of user: UserRecord, by actor: String?,
         _ more: (PublicUserFields, inout JSONWriter) -> Void
