@@ -225,8 +225,8 @@ public final class PendingAuditEntry: Sendable {
     /// Marks the entry as not stored, because the commit that contained it failed.
     static func retract() { current?.isWritten.withLock { $0 = false } }
 
-    /// Ends the operation, and writes its entry if no commit contained the entry. This happens when the operation
-    /// changed no record or was rejected.
+    /// Ends the operation, and writes its entry if no commit contained the entry. No commit contains the entry of an
+    /// operation that changed no record or was rejected.
     ///
     /// - Parameters:
     ///   - resource: the id of the resource, when it was not known before the operation.

@@ -35,7 +35,7 @@ public enum IncludedObject: String, CaseIterable, Sendable {
     public static let choices = "'user', 'channel', 'thread' or 'member'"
 }
 
-/// The objects that a reader requested, and the rights of the reader that determine their content.
+/// The objects that a reader requested, and the rights of the reader that determine the content of these objects.
 ///
 /// Readers with equal policies get the same bytes for the same event.
 public struct IncludePolicy: Hashable, Sendable {

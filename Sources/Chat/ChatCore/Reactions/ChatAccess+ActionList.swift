@@ -86,7 +86,8 @@ extension ChatAccess {
     /// The maximum number of stored actions returned with one message, besides the latest edit and the deletion.
     private static let shownMost = 1000
 
-    /// Returns an action of a message by the action's timetoken; nil when there is none.
+    /// Returns the action with the timetoken `place` on the message with the timetoken `timetoken`; nil when there is
+    /// none.
     ///
     /// - Throws: `.forbidden` when the caller may not read the channel; `.malformed` for a bad name.
     public func action(

@@ -92,8 +92,8 @@ extension ChatAccess {
         }
     }
 
-    /// Runs `body`, which moves a mark and counts members in one commit. Repeats it when it fails with `.conflict`
-    /// because members joined or left meanwhile.
+    /// Runs `body`, which moves a mark and counts members in one commit. Runs `body` again when it fails with
+    /// `.conflict` because members joined or left meanwhile.
     ///
     /// - Parameter body: its argument is the number of the attempt, from 0.
     private func counting<Value>(

@@ -35,8 +35,8 @@ public protocol PresenceStore: Sendable {
     /// Ends a connection that finished normally and whose user may reconnect. The keys of the connection expire after
     /// `duration`, as after a heartbeat.
     ///
-    /// A poll that the client sent before its user left may be processed after the leave. If the user left a key less
-    /// than 2 s ago, and the key was not renewed since, the key therefore expires after at most 2 s.
+    /// A poll that the client sent before its user left may be processed after the leave. Therefore, a key expires
+    /// after at most 2 s if its user left (``leave(_:)``) less than 2 s ago and the key was not renewed since.
     func conclude(_ holder: HolderID, for duration: Duration) async throws(ChatError) -> [PresenceChange]
 
     /// Releases presence keys that a connection holds. When `presenceKeys` is nil, releases all keys of the connection
