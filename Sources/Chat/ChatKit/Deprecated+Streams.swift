@@ -289,9 +289,9 @@ private enum Change<Entity: Sendable>: Sendable {
     case same, deleted
     case changed(Entity)
 
-    /// Creates the effect of an event after which a record or message exists.
+    /// Creates the effect of an event that did not delete the record or message.
     ///
-    /// - Parameter entity: the record or message after the event; nil when it cannot be read now, which means no
+    /// - Parameter entity: the record or message after the event; nil when it cannot be read now. Nil counts as no
     ///   change.
     init(_ entity: Entity?) { self = entity.map { .changed($0) } ?? .same }
 }

@@ -187,7 +187,8 @@ extension Chat {
     /// - Parameters:
     ///   - type: one of the library's payload types, or your own `Decodable` type. Custom events that cannot be decoded
     ///     as that type are skipped.
-    ///   - customMethod: the method by which the custom events were sent. Other custom events are skipped.
+    ///   - customMethod: the method by which the custom events were sent. Custom events that were sent by the other
+    ///     method are skipped.
     @available(*, deprecated, message: "use the methods of Channel, User, Message and Membership that begin with 'on'")
     public func listenForEvents<Content: EventContent>(
         type: Content.Type = Content.self, channelId: String, customMethod: EmitEventMethod = .publish,
@@ -234,8 +235,8 @@ extension Event {
         return decoded(as: wanted)
     }
 
-    /// The payload without its member `type`. Listeners of the older generation recognize a custom event by this
-    /// member, which is not a part of the app's payload.
+    /// The app's payload of a custom event of the older generation. It lacks the member `type` with the value `custom`,
+    /// because this member only marks the event as a custom event.
     private var olderPayload: [String: any JSONCodable] {
         var payload = CustomEvent(self).payload
         if payload["type"]?.json == "custom" { payload["type"] = nil }

@@ -34,7 +34,9 @@ public protocol MessageBackend: Sendable {
     ) async throws(ChatError) -> MessageAction
     /// Removes an action from a message. When the action is an edit or a soft deletion, this undoes the change.
     ///
-    /// - Parameter place: the timetoken of the action.
+    /// - Parameters:
+    ///   - place: the timetoken of the action.
+    ///   - timetoken: the timetoken of the message.
     func removeAction(_ place: Timetoken, from timetoken: Timetoken, in channel: String) async throws(ChatError)
     /// Returns the first 250 actions of a message, including reactions.
     func actions(of timetoken: Timetoken, in channel: String) async throws(ChatError) -> [MessageAction]

@@ -58,7 +58,8 @@ public protocol ChatBackend: RecordBackend, MessageBackend, ModerationBackend, P
     /// The id of the user who performs every operation.
     var user: String { get }
 
-    /// Returns the same service for another user. Closing one of the two backends also closes the other.
+    /// Returns a backend that uses the same service for another user. Closing one of the two backends also closes the
+    /// other.
     func acting(as user: String) -> any ChatBackend
 
     /// Publishes an event in a channel. When the call returns, a stored event is durable, and an ephemeral event has
@@ -142,8 +143,8 @@ public enum LiveUpdate: Sendable {
     case connected(at: Timetoken, hasGap: Bool)
     /// At least one event. A later selection can continue with `cursor` as its `since`.
     case events([LiveEvent], cursor: Timetoken)
-    /// The channels of a channel group have changed. The value contains the names of all channels that are followed
-    /// from now on.
+    /// The channels of a selected channel group have changed. The value contains the names of all channels whose events
+    /// the selection includes from now on.
     case channelsChanged([String])
     /// The connection was lost. The client reconnects and continues after the last event.
     case interrupted(ChatError)
@@ -228,8 +229,8 @@ public protocol ReceiptBackend: Sendable {
     func unread() async throws(ChatError) -> UnreadCount
 }
 
-/// The two marks of a member: the newest message that a device of the user received, and the newest message that the
-/// user read.
+/// A mark of a member of a channel. `delivered` is the newest message that a device of the member has received, and
+/// `read` is the newest message that the member has read.
 public enum ReceiptMark: Sendable { case delivered, read }
 
 /// The number of messages that a user has not read.

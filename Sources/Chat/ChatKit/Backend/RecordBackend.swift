@@ -27,8 +27,8 @@ public protocol RecordBackend: Sendable {
     ///
     /// - Parameters:
     ///   - id: the id of the channel; nil generates an id. The id of a direct channel is always derived from its users.
-    ///   - isDistinct: for group channels. True returns an existing distinct channel of the same users, if there is
-    ///     one.
+    ///   - isDistinct: used only for group channels. True creates a distinct channel; if a distinct channel with the
+    ///     same members already exists, it is returned instead.
     func create(
         channel id: String?, kind: ChannelKind, _ fields: ChannelFields, users: [String], isDistinct: Bool
     ) async throws(ChatError) -> ChannelState
@@ -104,9 +104,9 @@ public struct RecordList: Sendable {
     /// The direction for fields of `sort` without `:asc` or `:desc`, and for the list when `sort` is empty; nil selects
     /// the default.
     public var order: ListOrder?
-    /// The lower bound for the time of creation, exclusive; nil: no bound.
+    /// The lower bound of the time of creation, exclusive; nil for no bound.
     public var after: Timetoken?
-    /// The upper bound for the time of creation, exclusive; nil: no bound.
+    /// The upper bound of the time of creation, exclusive; nil for no bound.
     public var before: Timetoken?
     /// The maximum number of elements on a page.
     public var limit = 50

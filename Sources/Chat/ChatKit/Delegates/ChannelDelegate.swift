@@ -1,7 +1,7 @@
 public import ChatModel
 
-/// Receives the events in the channels of the chat's user, as a device of the user receives them. The methods are
-/// called in the order of the events, one at a time.
+/// Receives the events that a device of the chat's user receives: the events in the user's channels. The methods are
+/// called one at a time, in the order of the events.
 ///
 /// For some events there are two methods. The longer method has an additional value: the receipt, the typing users, the
 /// restriction, the reason or the deleted message. Implement one of the two; by default, the longer method calls the

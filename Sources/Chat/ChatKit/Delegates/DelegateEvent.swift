@@ -116,12 +116,12 @@ struct DelegateEvent: Sendable {
         }
     }
 
-    /// True for the event of an invitation that is on the invited user's own channel. The delegate is called for the
-    /// other event of the same invitation, which is on the channel of the invitation.
+    /// An invitation causes two events: one on the channel that the user is invited to, and one on the invited user's
+    /// own channel. True for the second event. The delegate is called only for the first event.
     private var isCopy: Bool { data["channel"]?.text("id").map { $0 != event.channel.name } ?? false }
 
-    /// The message that the event is about. If the event contains only a reference, the message is read now; nil when
-    /// it no longer exists.
+    /// The message that the event is about. If the event contains only a reference to the message, the message is read
+    /// now. Nil when the message cannot be read.
     private var message: Message? {
         get async {
             guard let shown = data["message"], let timetoken = shown.timetoken("timetoken") else { return nil }
@@ -163,8 +163,8 @@ struct DelegateEvent: Sendable {
             missingMemberCount: data[count] == nil ? nil : data.count(count))
     }
 
-    /// The channel whose last message or number of unread messages the event reports. The result contains the reported
-    /// value. The event about the number is on the user's own channel.
+    /// The channel whose last message or number of unread messages the event reports, with the reported value. An event
+    /// that reports a number of unread messages is on the user's own channel, and its data names the reported channel.
     private var active: Channel {
         let id = data["channel"]?.text("id") ?? channel.id
         let shown = event.data.rawMember("channel")
@@ -185,8 +185,8 @@ struct DelegateEvent: Sendable {
         return shown.compactMap { user($0) }
     }
 
-    /// The user that a part of the event's data describes, with the whole record if the event includes the record; nil
-    /// when the part contains no user id.
+    /// Returns the user that `shown`, a part of the event's data, describes. The user has all fields of the record if
+    /// the event includes the record. Returns nil when `shown` contains no user id.
     private func user(_ shown: AnyJSON) -> User? {
         guard let id = shown.text("id") else { return nil }
         return recorded(id) ?? User(chat: chat, shown: shown)
@@ -212,8 +212,8 @@ struct DelegateEvent: Sendable {
 }
 
 extension Event {
-    /// True when the gateway created the payload. The payload of a message, signal or custom event comes from its
-    /// sender, with any content.
+    /// True when the gateway created the payload. False for a message, a signal or a custom event, whose sender can
+    /// choose any payload.
     fileprivate var isGateways: Bool {
         BuiltInTypes.isReserved(type) && type != BuiltInTypes.messageCreated && type != BuiltInTypes.signalSent
     }
@@ -252,8 +252,11 @@ extension User {
 }
 
 extension Channel {
-    /// Creates a channel from the fields in an event, or from the id alone when there are none. The id is always `id`,
-    /// the channel of the event.
+    /// Creates a channel from fields of its record that an event contains.
+    ///
+    /// - Parameters:
+    ///   - id: the id of the channel. An id among the fields is ignored.
+    ///   - shown: the fields as a JSON object. When nil or unreadable, the channel has only its id.
     init(chat: Chat, id: String, shown: JSONText?) {
         guard let shown, let root = try? JSONDocument(shown).root, var record = ChannelRecord(id: id, root, shown)
         else {

@@ -132,7 +132,8 @@ final class Delegates: Sendable {
 
     /// Adds a delegate, or replaces the delegate with the same kind and identifier. Returns the listener.
     ///
-    /// - Parameter listen: creates a listener. Called when the identifier has no listener or its listener has ended.
+    /// - Parameter listen: creates a listener. Called when the kind and identifier have no listener, or when their
+    ///   listener has ended.
     func add(
         _ delegate: any AnyObject & Sendable, as kind: String, _ identifier: String,
         _ listen: (DelegateSlot) -> AutoCloseable

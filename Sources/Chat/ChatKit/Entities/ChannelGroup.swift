@@ -69,8 +69,8 @@ extension Channel {
 
     /// Returns the restriction of a user in the channel, or nil when there is none.
     ///
-    /// - Throws: `.forbidden` with the token of another user who is not a moderator; the errors common to all calls
-    ///   (see ``Chat``).
+    /// - Throws: `.forbidden` for another user's restriction, unless the chat's user is a moderator of the channel; the
+    ///   errors common to all calls (see ``Chat``).
     public func getUserRestrictions(user: User) async throws(ChatError) -> Restriction? {
         try await chat.backend.restriction(of: user.id, in: id).map { Restriction($0) }
     }
@@ -132,8 +132,8 @@ extension User {
 
     /// Returns a page of the user's restrictions in all channels.
     ///
-    /// - Throws: `.forbidden` with the token of another user; `.malformed` for an invalid limit or page; the errors
-    ///   common to all calls (see ``Chat``).
+    /// - Throws: `.forbidden` for another user than the chat's user, unless the chat has an API key; `.malformed` for
+    ///   an invalid limit or page; the errors common to all calls (see ``Chat``).
     public func getChannelsRestrictions(
         limit: Int = 50, page: String? = nil
     ) async throws(ChatError) -> (restrictions: [Restriction], page: String?) {

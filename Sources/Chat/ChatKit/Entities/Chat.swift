@@ -28,7 +28,7 @@ public final class Chat: Sendable {
 
     /// Creates a chat that uses a backend. Creates a record for the user if the user has none.
     ///
-    /// - Throws: the errors common to all calls, which are listed above. After an error, the backend is closed.
+    /// - Throws: the errors common to all calls (see ``Chat``). After an error, the backend is closed.
     public init(_ backend: any ChatBackend) async throws(ChatError) {
         self.backend = backend
         do throws(ChatError) {
@@ -132,7 +132,8 @@ extension Chat {
     /// - Parameters:
     ///   - filter: an expression over the fields of the records, such as `name LIKE 'An*'`.
     ///   - sort: the fields to sort by, such as `name:asc` or `updated_at:desc`.
-    ///   - order: the direction for fields of `sort` without `:asc` or `:desc`, and for the list when `sort` is empty.
+    ///   - order: the direction for fields of `sort` without `:asc` or `:desc`, and for the list when `sort` is empty;
+    ///     nil selects the default.
     ///   - after: the lower bound of the time of creation, exclusive; nil for no bound.
     ///   - before: the upper bound of the time of creation, exclusive; nil for no bound.
     /// - Throws: `.malformed` for an invalid filter, order or page; the errors common to all calls.

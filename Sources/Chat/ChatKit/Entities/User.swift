@@ -75,8 +75,8 @@ extension User {
 
     /// Returns a page of the user's memberships.
     ///
-    /// - Throws: `.forbidden` with the token of another user; `.malformed` for an invalid filter, order or page; the
-    ///   errors common to all calls (see ``Chat``).
+    /// - Throws: `.forbidden` for another user than the chat's user, unless the chat has an API key; `.malformed` for
+    ///   an invalid filter, order or page; the errors common to all calls (see ``Chat``).
     public func getMemberships(
         limit: Int = 50, page: String? = nil, filter: String? = nil, sort: [String] = [], order: ListOrder? = nil,
         after: Timetoken? = nil, before: Timetoken? = nil

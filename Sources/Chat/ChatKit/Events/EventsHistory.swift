@@ -34,7 +34,8 @@ extension Chat {
         return (page.items.reversed().map { $0.wrapped($0.content) }, page.hasMore)
     }
 
-    /// Returns a channel's stored events with one kind of content, oldest first.
+    /// Returns a channel's stored events with one kind of content, oldest first. The bounds work as in
+    /// ``getEventsHistory(channelId:startTimetoken:endTimetoken:count:types:)``.
     ///
     /// ```swift
     /// struct Rating: EventContent, JSONCodable, Codable { var stars: Int }
@@ -44,8 +45,7 @@ extension Chat {
     /// - Parameters:
     ///   - type: a content type of the library, or a `Decodable` type of the program. Custom events whose payload
     ///     cannot be decoded as that type are left out.
-    ///   - count: the maximum number of events. The bounds are the same as in
-    ///     ``getEventsHistory(channelId:startTimetoken:endTimetoken:count:types:)``.
+    ///   - count: the maximum number of events, from 1 to the gateway's limit (250 by default).
     /// - Throws: `.malformed` for a count that the gateway rejects; `.forbidden` when the user may not read the
     ///   channel; `.tooMany` when none of 10,000 examined events has this content. The message of this error contains
     ///   the position from which to continue.
@@ -133,8 +133,8 @@ extension Event {
         }
     }
 
-    /// The event types that have this content. Empty, which means all types, when the content is a type of the program
-    /// or can have any event type.
+    /// Returns the event types whose events have the content `content`. The result is empty, which selects all event
+    /// types, for a type of the program and for a content that events of any type can have.
     fileprivate static func types(of content: any EventContent.Type) -> [String] {
         switch content {
         case is TextMessageContent.Type: [BuiltInTypes.messageCreated]
@@ -148,8 +148,8 @@ extension Event {
         }
     }
 
-    /// The content as a content type of the library, or the payload of a custom event decoded as a type of the program.
-    /// Nil when the event has another content.
+    /// Returns the content of the event as the given type. If it is a type of the program, the payload of a custom
+    /// event is decoded as this type. Returns nil when the event has another content.
     func decoded<Content: EventContent>(as type: Content.Type) -> Content? {
         if let content = content as? Content { return content }
         guard isCustom, let type = type as? any Decodable.Type else { return nil }

@@ -94,8 +94,8 @@ extension Chat {
     /// - Parameters:
     ///   - timetoken: the position after which the events of the new channels start; nil starts with new events.
     ///   - withPresence: true includes presence events.
-    ///   - filterOverride: the filter for all channels that are subscribed with this method, at any time; nil keeps the
-    ///     current filter.
+    ///   - filterOverride: the new filter for all channels and groups of this method, including those of earlier calls;
+    ///     nil keeps the current filter.
     @available(*, deprecated, message: "use Channel.subscription() or Chat.subscription(channels:)")
     public func subscribe(
         to channels: [String], and groups: [String] = [], at timetoken: Timetoken? = nil, withPresence: Bool = false,

@@ -35,8 +35,8 @@ final class ConnectionStates: Sendable {
             return last
         }
 
-        /// Returns the state `connected` when all listeners are connected, and either this state was not reported yet
-        /// or a listener has lost events since the last report. Otherwise returns nil.
+        /// Returns the state `connected` when all listeners are connected and this state must be reported: either the
+        /// last reported state is another one, or a listener has lost events since then. Otherwise returns nil.
         mutating func allConnected() -> ConnectionState? {
             guard broken.isEmpty, !listeners.isEmpty, !isConnected || hasGap else { return nil }
             defer { (isConnected, hasGap) = (true, false) }

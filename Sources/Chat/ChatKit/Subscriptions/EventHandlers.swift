@@ -24,10 +24,10 @@ public final class EventHandlers: Sendable {
 
     init(queue: DispatchQueue? = nil) { self.queue = queue }
 
-    /// Calls the closure ``EventEmitter/onEvents`` with events that arrived together. The closures for the single
-    /// events are called afterwards.
+    /// Calls the closure ``EventEmitter/onEvents`` with events that arrived together. This function does not call the
+    /// closures for the single events.
     ///
-    /// - Parameter isWanted: checked just before the call; false cancels the call.
+    /// - Parameter isWanted: called just before the closure. When it returns false, the closure is not called.
     func deliver(_ batch: [SubscriptionEvent], while isWanted: @escaping @Sendable () -> Bool) async {
         await run { [closures] in
             if isWanted(), let events = closures.withLock({ $0.events }) { events(batch) }
@@ -36,7 +36,7 @@ public final class EventHandlers: Sendable {
 
     /// Calls ``EventEmitter/onEvent`` and the closure for the kind of the event.
     ///
-    /// - Parameter isWanted: checked just before the calls; false cancels the calls.
+    /// - Parameter isWanted: called just before the closures. When it returns false, no closure is called.
     func deliver(_ event: SubscriptionEvent, while isWanted: @escaping @Sendable () -> Bool) async {
         await run { [closures] in
             guard isWanted() else { return }
@@ -95,8 +95,8 @@ enum ListenerReport: Sendable {
 public enum SubscriptionChange: Sendable, Equatable {
     case subscribed(channels: [String], groups: [String])
     case unsubscribed(channels: [String], groups: [String])
-    /// The channels of a channel group have changed. The value contains the names of all channels that are followed
-    /// from now on.
+    /// The channels of a channel group have changed. The value contains the names of all channels that the subscription
+    /// follows from now on.
     case channelsChanged([String])
 }
 

@@ -7,7 +7,8 @@ public struct LiveEvent: Sendable {
     /// The event with all its members.
     public let event: Event
     /// The channel pattern or channel group that selected the event. Nil when the subscription names the channel
-    /// itself, and when it has several groups, because the event does not show which of them matched.
+    /// itself. Also nil when one of several groups selected the event, because the event does not show which group it
+    /// was.
     public internal(set) var subscription: String?
     /// The included objects in the JSON form of the gateway; nil when the subscription requests none.
     let includedText: JSONText?

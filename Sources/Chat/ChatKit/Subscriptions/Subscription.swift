@@ -202,8 +202,12 @@ extension Subscription {
 
     private func isCurrent(_ generation: Int) -> Bool { state.withLock { $0.generation == generation } }
 
-    /// Sets the position of the subscription to the timetoken of the event for which the closures will be called next.
-    /// Returns false and sets nothing when the listener with the number `generation` was replaced.
+    /// Moves the position of the subscription forward to an event, before the closures are called for this event.
+    ///
+    /// - Parameters:
+    ///   - timetoken: the timetoken of the event.
+    ///   - generation: the number of the listener that received the event.
+    /// - Returns: true when the position was set; false when another listener has replaced this listener.
     private func advance(to timetoken: Timetoken, _ generation: Int) -> Bool {
         state.withLock { state in
             guard state.generation == generation else { return false }

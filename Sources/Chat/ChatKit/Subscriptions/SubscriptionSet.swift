@@ -2,8 +2,8 @@ public import ChatModel
 public import Dispatch
 import Locking
 
-/// A set of subscriptions that start and end together. The closures of the set receive the events of all of them, one
-/// at a time.
+/// A set of subscriptions that start and end together. The closures of the set receive the events of all its
+/// subscriptions, one at a time.
 public final class SubscriptionSet: EventEmitter {
     public let handlers: EventHandlers
     private let queue: DispatchQueue?
