@@ -129,7 +129,7 @@ extension ChannelGroupImpl {
     }
 
     /// Calls back with each message that is sent to a channel of the group, except replies and messages of muted users.
-    /// When the channels of the group change, the listener follows the new set.
+    /// After the channels of the group have changed, the listener receives the messages of the new channels.
     ///
     /// - Returns: the listener. It ends when it is closed or released.
     public func onMessageReceived(callback: @escaping (MessageImpl) -> Void) -> any AutoCloseable {

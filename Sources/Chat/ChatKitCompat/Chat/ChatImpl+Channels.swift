@@ -81,9 +81,10 @@ extension ChatImpl {
     ///   - custom: the new value of the app's own fields, which replaces all of them.
     ///   - type: the current kind of the channel; nil for no check. The kind of a channel never changes.
     /// - Returns: the changed channel.
-    /// - Throws: `invalidArguments` for another kind, after the other fields have been changed; `resourceNotFound` when
-    ///   the channel has no record; `forbidden` when the chat's user may not change the channel; `badRequest` or
-    ///   `messageTooLong` for an invalid field; the errors common to all calls (see ``ChatImpl``).
+    /// - Throws: `invalidArguments` when `type` is not the current kind, although the other fields have been changed;
+    ///   `resourceNotFound` when the channel has no record; `forbidden` when the chat's user may not change the
+    ///   channel; `badRequest` or `messageTooLong` for an invalid field; the errors common to all calls (see
+    ///   ``ChatImpl``).
     public func updateChannel(
         id: String, name: String? = nil, custom: [String: any JSONCodableScalar]? = nil, description: String? = nil,
         status: String? = nil, type: ChannelType? = nil

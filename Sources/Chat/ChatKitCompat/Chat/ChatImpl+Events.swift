@@ -98,8 +98,8 @@ extension ChatImpl {
             threadChannelId: thread ?? mention.channelId)
     }
 
-    /// Wraps an event in the form of this library: with the time, channel and user of `event`, and with the content
-    /// `content`.
+    /// Converts a ChatKit event to an event of this library. The result has the time, channel and user of `event`, and
+    /// the content `content`.
     func wrapped<Content: EventContent>(
         _ event: ContentEvent<some Sendable>, _ content: Content
     ) -> EventWrapper<Content> {
@@ -250,8 +250,8 @@ extension ChatImpl {
     /// Calls back with each event on a channel whose content is of the class `type`. Events of muted users are left
     /// out.
     ///
-    /// - Parameter customMethod: the method by which the received custom events were sent. The parameter has no effect
-    ///   for contents of other classes.
+    /// - Parameter customMethod: selects the custom events that were sent by this method; other custom events are left
+    ///   out. The parameter has no effect when `type` is not ``EventContent/Custom``.
     /// - Returns: the listener. It ends when it is closed or released.
     @available(*, deprecated, message: "use the methods of ChannelImpl and UserImpl that begin with 'on'")
     public func listenForEvents<Content: EventContent>(

@@ -51,7 +51,7 @@ public struct QuotedMessage: Hashable, Sendable {
     }
 }
 
-/// A value with which users reacted to a message, with these users.
+/// A reaction value of a message, and the users who reacted with this value.
 public struct MessageReaction: Hashable, Sendable {
     /// The value of the reaction, such as an emoji.
     public let value: String

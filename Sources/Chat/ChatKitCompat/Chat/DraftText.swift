@@ -1,6 +1,6 @@
 /// The text of a draft, with its mentions and links. Offsets and lengths are counted in UTF-16 code units.
 struct DraftText: Sendable {
-    /// A word that begins with `@` or `#`, without a mention or link.
+    /// A word that begins with `@` or `#` and does not overlap a mention or link.
     struct Word: Sendable {
         let offset: Int
         let text: String

@@ -329,8 +329,8 @@ extension MessageImpl {
     /// Deletes all replies to the message, one after the other. The chat's user must be a moderator of the channel
     /// unless all replies are the user's own.
     ///
-    /// - Throws: `forbidden` for another user's reply without a moderator; the errors common to all calls (see
-    ///   ``ChatImpl``). After an error, some replies may remain.
+    /// - Throws: `forbidden` when a reply is another user's and the chat's user is not a moderator; the errors common
+    ///   to all calls (see ``ChatImpl``). After an error, some replies may remain.
     public func removeThread() async throws {
         try await chat.call { _ in
             let thread = self.message.createThread()

@@ -99,8 +99,8 @@ extension MessageImpl {
 extension ChatImpl {
     /// Yields each event on a channel whose content is of the class `type`.
     ///
-    /// - Parameter customMethod: the method by which the received custom events were sent. The parameter has no effect
-    ///   for contents of other classes.
+    /// - Parameter customMethod: selects the custom events that were sent by this method; other custom events are left
+    ///   out. The parameter has no effect when `type` is not ``EventContent/Custom``.
     @available(*, deprecated, message: "use the stream of ChannelImpl and UserImpl")
     public func listenForEvents<Content: EventContent>(
         type: Content.Type, channelId: String, customMethod: EmitEventMethod = .publish

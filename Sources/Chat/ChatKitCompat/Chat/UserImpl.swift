@@ -346,8 +346,10 @@ public struct UserStream: Sendable {
 }
 
 extension AsyncStream {
-    /// Returns a sequence of the values with which a listener calls its closure. The listener ends with the sequence.
-    /// At most 1000 elements wait for a slow reader; then the oldest are dropped.
+    /// Returns a sequence of the values that a listener passes to its closure. When the sequence ends, the listener
+    /// ends. At most 1000 elements wait for a slow reader; then the oldest are dropped.
+    ///
+    /// - Parameter listen: starts the listener, which calls the given closure with each value.
     static func following(_ listen: (@escaping (Element) -> Void) -> any AutoCloseable) -> AsyncStream<Element>
     where Element: Sendable {
         let (stream, continuation) = makeStream(bufferingPolicy: .bufferingNewest(1000))

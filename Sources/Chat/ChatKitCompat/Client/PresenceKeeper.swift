@@ -29,8 +29,8 @@ final class PresenceKeeper: Sendable {
         isSilent = configuration.supressLeaveEvents
     }
 
-    /// Adds one subscription for each channel or group. The first subscription of a name starts its heartbeats.
-    /// Patterns are ignored.
+    /// Counts one more subscription to each named channel or group. The first subscription to a channel or group starts
+    /// the heartbeats for it. Patterns are ignored.
     func enter(_ names: [String], isGroup: Bool) {
         guard let backend else { return }
         for name in names where !name.contains("*") {
@@ -47,8 +47,8 @@ final class PresenceKeeper: Sendable {
         }
     }
 
-    /// Removes one subscription for each channel or group. Removing the last subscription of a name stops its heartbeats
-    /// and, unless `supressLeaveEvents` is set, ends the user's presence.
+    /// Counts one subscription less to each named channel or group. After the last subscription to a channel or group,
+    /// the heartbeats for it stop. The user's presence there then ends, unless `supressLeaveEvents` is set.
     func leave(_ names: [String], isGroup: Bool) {
         guard let backend else { return }
         for name in names {

@@ -24,8 +24,8 @@ public enum PubNubMetadataChange<MetadataType> {
     ///
     /// - Parameters:
     ///   - fields: the new values by field name; nil for a removed field.
-    ///   - texts: the text fields of the record by field name.
-    ///   - custom: the field for the app's own fields.
+    ///   - texts: the properties of the record that contain a text, by field name.
+    ///   - custom: the property of the record that contains the app's own fields.
     static func changes(
         of fields: [String: ChatKit.AnyJSON?], _ texts: [String: WritableKeyPath<MetadataType, String?>],
         _ custom: WritableKeyPath<MetadataType, [String: any JSONCodableScalar]?>
@@ -40,8 +40,8 @@ public enum PubNubMetadataChange<MetadataType> {
 }
 
 extension RecordChangeset {
-    /// The changed fields by their names in the event; nil for a removed field. For a new record, all fields that have
-    /// a value.
+    /// Returns the new values of the changed fields, by field name; nil for a removed field. For a new record, returns
+    /// all fields that have a value.
     ///
     /// - Parameter record: the member of the payload that contains the record.
     func fields(of record: String) -> [String: ChatKit.AnyJSON?] {

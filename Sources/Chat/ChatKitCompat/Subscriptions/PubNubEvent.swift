@@ -31,8 +31,8 @@ public enum PubNubAppContextEvent {
     case membershipMetadataRemoved(any PubNubMembershipMetadata)
 }
 
-/// An event with its timetoken and channel, by which a client recognizes an event that several of its subscriptions
-/// receive.
+/// An event with its timetoken and channel. When several subscriptions of a client receive the same event, the client
+/// recognizes the event by these two values.
 struct ReceivedEvent {
     struct Position: Hashable, Sendable {
         let timetoken: Timetoken

@@ -68,8 +68,8 @@ extension PubNub {
     }
 }
 
-/// A subscription to the events of one source. The client's user is present in the channel while the subscription is
-/// active. When the subscription is released, it ends.
+/// A subscription to the events of one source. While the subscription is active, the client's user is present in the
+/// channel, or in the channels of the group. When the subscription is released, it ends.
 public final class Subscription: EventListenerInterface, Hashable {
     public let queue: DispatchQueue
     public let uuid = UUID()

@@ -171,7 +171,7 @@ final class SubscriptionSession: Sendable {
     // MARK: Events
 
     /// Passes events to the client's own closures and listeners. An event that several subscriptions receive is passed
-    /// once.
+    /// only once.
     func receive(_ received: [ReceivedEvent]) {
         let positions = received.map(\.position)
         let (client, isNew) = state.withLock { state in

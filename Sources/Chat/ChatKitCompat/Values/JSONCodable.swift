@@ -19,7 +19,7 @@ extension JSONCodable {
 
     public var rawValue: Any { codableValue.underlyingValue }
 
-    /// Reads the value into another type.
+    /// Decodes the JSON form of the value as another type.
     ///
     /// - Throws: ``PubNubError`` with the reason `jsonDataDecodingFailure` when the value does not have the type's form.
     public func decode<Value: JSONCodable>(_ type: Value.Type) throws -> Value { try codableValue.decode(type) }
@@ -97,7 +97,7 @@ public struct JSONCodableScalarType: JSONCodableScalar, Hashable, Sendable {
 
     init(_ value: ChatKit.AnyJSON) { self.value = value }
 
-    /// Creates a text, or null without one.
+    /// Creates a text; nil creates null.
     public init(stringValue: String?) { value = stringValue.map { .string($0) } ?? .null }
     /// Creates a whole number.
     public init(intValue: Int) { value = .integer(Int64(intValue)) }

@@ -188,8 +188,8 @@ public protocol PubNubPresenceChange {
     var occupancy: Int { get }
     /// The time of the change.
     var timetoken: Timetoken { get }
-    /// True when the event does not contain all user ids, because they are too many. Read the present users with
-    /// `hereNow` then.
+    /// True when the event does not contain all user ids, because there are too many. In this case, read the present
+    /// users with `hereNow`.
     var refreshHereNow: Bool { get }
     /// The name of the channel.
     var channel: String { get }
