@@ -15,7 +15,7 @@ import Locking
 final class SharedStream: Sendable {
     typealias Number = Int
 
-    /// The time without data after which a connection is considered dead, until the gateway has sent its heartbeat
+    /// The time without data after which a connection is considered dead. Used until the gateway has sent its heartbeat
     /// interval.
     static let silence = Duration.seconds(45)
     /// The maximum `Retry-After` of a gateway for which the stream waits. An error with a longer `Retry-After` is
@@ -118,8 +118,8 @@ final class SharedStream: Sendable {
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
     private let tasks = Lock<[Task<Void, Never>]>([])
-    /// Moves a listener to another stream, when the gateway rejects its selection together with the selections of the
-    /// other listeners.
+    /// Moves a listener from this stream to another stream. Called when the gateway refuses to add the listener's
+    /// selection to the selection of this stream.
     private let moveOut: @Sendable (SharedStream, Number, Member) -> Void
 
     init(

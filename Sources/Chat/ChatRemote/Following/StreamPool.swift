@@ -81,11 +81,11 @@ final class StreamPool: Sendable {
         return StreamListener(gateway, queue, path) { [self] in remove(number, key) }
     }
 
-    /// Adds a listener to the first stream that can also follow the listener's channels within the limits of a stream,
-    /// or to a new stream.
+    /// Adds a listener to the first stream that can include the listener's channels without exceeding the limits of a
+    /// stream. If there is no such stream, adds the listener to a new stream.
     ///
-    /// - Parameter refusing: the stream on which the gateway has rejected the listener's selection. Only later streams
-    ///   in the list are tried. Nil tries all streams.
+    /// - Parameter refusing: the stream on which the gateway has rejected the listener's selection. Only the streams
+    ///   after this stream in the list are tried. Nil tries all streams.
     private func place(_ number: Int, _ member: SharedStream.Member, besides refusing: SharedStream?) {
         let key = StreamKey(member.selection)
         let names = key.scope == .named ? member.selection.channels : []

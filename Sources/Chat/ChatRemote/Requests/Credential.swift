@@ -8,8 +8,8 @@ actor Credential {
 
     /// The maximum time to wait for a token from the token supplier.
     private static let limit = Duration.seconds(30)
-    /// The time before a token's expiry at which the token is replaced. A token with a shorter life is replaced after
-    /// half of its life.
+    /// The time before a token's expiry at which the token is replaced. A token with a life of less than 60 seconds is
+    /// replaced after half of its life.
     private static let margin = Duration.seconds(30)
 
     /// The longest life, in seconds, that is accepted as plausible for a token.
@@ -38,7 +38,7 @@ actor Credential {
         self.clock = clock
     }
 
-    /// Uses the given key or token from now on. It also replaces a token that the token supplier returned.
+    /// Uses the given key or token from now on, also instead of a token that the token supplier returned.
     func replace(with key: String) { token = Token(text: key, renewal: .distantFuture) }
 
     /// Returns the key, or a token that does not have to be replaced yet. If necessary, requests a token from the token
@@ -108,9 +108,10 @@ actor Credential {
         return try? JSONDocument(claims).root
     }
 
-    /// Returns the time at which a token must be replaced, some time before its expiry (`exp`). If the token has an
-    /// `iat`, only the difference of the two is used, because this machine's clock may be wrong. A token without
-    /// readable claims is used until the gateway rejects it.
+    /// Returns the time at which a token must be replaced: 30 seconds before the end of its life, or after half of a
+    /// life of less than 60 seconds. The life begins at `now`, and its length is `exp` minus `iat`, so that a wrong
+    /// clock of this machine has no effect. Without `iat`, its length is `exp` minus `now`. A token whose life cannot
+    /// be read is used until the gateway rejects it.
     static func renewal(of token: String, at now: Timetoken) -> Timetoken {
         guard let root = claims(of: token), let end = root["exp"]?.integer else { return .distantFuture }
         let start = root["iat"]?.integer ?? Int64(now.rawValue / Timetoken.ticksPerSecond)

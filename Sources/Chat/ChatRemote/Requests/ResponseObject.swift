@@ -122,8 +122,8 @@ extension GatewayResponse {
         return Int(count)
     }
 
-    /// Returns the numbers in the member `name`, which is an object, by their member names. Members that are not
-    /// numbers are left out. The result is empty when there is no such object.
+    /// Returns the numbers in the object that is the value of the member `name`, by their names in the object. Values
+    /// that are not numbers are left out. The result is empty when there is no such object.
     func counts(_ name: String) -> [String: Int] {
         let members = (self[name]?.members ?? []).compactMap { member in
             member.value.integer.map { (member.name, Int($0)) }
@@ -131,8 +131,8 @@ extension GatewayResponse {
         return Dictionary(members, uniquingKeysWith: { $1 })
     }
 
-    /// Returns the texts in the member `name`, which is an object, by their member names. Members that are not texts
-    /// are left out. The result is empty when there is no such object.
+    /// Returns the texts in the object that is the value of the member `name`, by their names in the object. Values
+    /// that are not texts are left out. The result is empty when there is no such object.
     func texts(_ name: String) -> [String: String] {
         let members = (self[name]?.members ?? []).compactMap { member in
             member.value.string.map { (member.name, $0) }
