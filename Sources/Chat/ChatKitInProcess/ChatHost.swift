@@ -39,7 +39,7 @@ final class ChatHost: Sendable {
         }
     }
 
-    /// Registers a reader, so that `close` ends it.
+    /// Registers the outbox of a reader, so that `close` ends the reader.
     func add(_ outbox: Outbox) { readers.withLock { $0[ObjectIdentifier(outbox)] = outbox } }
 
     func remove(_ outbox: Outbox) { readers.withLock { $0[ObjectIdentifier(outbox)] = nil } }

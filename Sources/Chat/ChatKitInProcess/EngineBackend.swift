@@ -33,7 +33,8 @@ public struct EngineBackend: ChatBackend {
 
     public func close() async { await host.close() }
 
-    /// The access rights of the program that embeds the chat, which may do everything. Each operation names its user.
+    /// The access rights of the program that embeds the chat. The program may do everything. Each operation names the
+    /// user who performs it.
     var access: ChatAccess {
         host.service.chat(for: Caller(app: app, credential: "chatkit", scopes: [.admin]), device: device)
     }

@@ -12,7 +12,7 @@ struct HubSelection: Sendable {
     /// The id of the connection that keeps the device's user present.
     private let holder = HolderID(Device.fresh())
 
-    /// Converts a selection.
+    /// Converts a selection of ChatKit to the types of the engine's chat service, for a user and a device of this user.
     ///
     /// - Throws: `.malformed` for an invalid filter.
     init(_ eventSelection: EventSelection, _ chat: ChatAccess, user: String, device: String) throws(ChatError) {
