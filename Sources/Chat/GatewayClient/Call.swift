@@ -7,8 +7,8 @@ package struct Call: Sendable {
     package var method = "GET"
     package var path: RequestPath
     package var body: JSONText?
-    /// The idempotency key of an emit; nil for none. The response to a repeated request is the response to the first
-    /// request.
+    /// The idempotency key of a request that emits events; nil for none. A repeated request with the same key receives
+    /// the response to the first request.
     package var idempotencyKey: String?
     /// The id of the device that sends the request; nil for none. The device's own streams do not receive the resulting
     /// events.
@@ -17,7 +17,7 @@ package struct Call: Sendable {
     package var mustBeNew = false
     /// The version that the record must have; nil for any version.
     package var version: String?
-    /// True when repeating a request that was executed does nothing.
+    /// True when a second execution of the request has no effect.
     package var isHarmless = false
     /// The maximum time for one attempt, greater than zero; nil selects the client's default.
     package var timeout: Duration?
@@ -25,8 +25,8 @@ package struct Call: Sendable {
     package var retries: Int?
     /// True to compress the body when that makes it smaller.
     package var isCompressed = false
-    /// The statuses that count as responses and not as errors, in addition to the statuses of success. The document of
-    /// such a response is its problem document.
+    /// The statuses outside 200 to 299 whose responses are returned instead of thrown as errors. The document of such a
+    /// response is its problem document.
     package var accepted: Set<Int> = []
 
     package init(
