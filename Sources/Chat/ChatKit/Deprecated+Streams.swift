@@ -140,7 +140,7 @@ extension Membership {
 }
 
 extension Message {
-    /// Calls `callback` with the message after each change. A deleted message is marked as deleted.
+    /// Calls `callback` with the message after each change of the message. A deleted message is marked as deleted.
     @available(*, deprecated, renamed: "onUpdated")
     public func streamUpdates(callback: @escaping @Sendable (Message) -> Void) -> AutoCloseable {
         onUpdated(callback)

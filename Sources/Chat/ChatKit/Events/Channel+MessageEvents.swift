@@ -22,7 +22,8 @@ extension ChannelStreams {
         events(of: ["receipt.read"]) { ReadReceipt($0, AnyJSON($0.data)) }
     }
 
-    /// Yields the ids of all users who are present in the channel, in ascending order, after each change.
+    /// Yields the ids of all users who are present in the channel, in ascending order, each time a user becomes present
+    /// or stops being present.
     public func presenceChanged() -> ChatStream<[String]> {
         let channel = channel
         var selection = EventSelection(channels: [channel.id], types: ["presence.*"])
@@ -35,7 +36,7 @@ extension ChannelStreams {
         }
     }
 
-    /// Yields the ids of all users who are typing in the channel, after each change.
+    /// Yields the ids of all users who are typing in the channel, each time a user starts or stops typing.
     public func typingChanged() -> ChatStream<[String]> {
         events(of: ["typing.started", "typing.stopped"]) { event in
             guard case .array(let users) = AnyJSON(event.data)["typing_users"] else { return [] }
@@ -60,12 +61,12 @@ extension Channel {
         stream.readReceiptReceived().listen { callback($0) }
     }
 
-    /// Calls `callback` with the ids of all present users after each change.
+    /// Calls `callback` with the ids of all present users, each time a user becomes present or stops being present.
     public func onPresenceChanged(_ callback: @escaping @Sendable ([String]) -> Void) -> AutoCloseable {
         stream.presenceChanged().listen { callback($0) }
     }
 
-    /// Calls `callback` with the ids of all typing users after each change.
+    /// Calls `callback` with the ids of all typing users, each time a user starts or stops typing.
     public func onTypingChanged(_ callback: @escaping @Sendable ([String]) -> Void) -> AutoCloseable {
         stream.typingChanged().listen { callback($0) }
     }

@@ -93,7 +93,7 @@ extension ChannelStreams {
 extension ChannelStreams {
     static let changes = ["channel.created", "channel.updated", "channel.frozen", "channel.unfrozen"]
 
-    /// Yields the channel after its record is created and after each change.
+    /// Yields the channel after its record is created and after each change of the record.
     public func updated() -> ChatStream<Channel> {
         let channel = channel
         // The channel is read again, because events about a user's own settings do not contain it. Deletion is another
@@ -106,7 +106,7 @@ extension ChannelStreams {
 }
 
 extension Channel {
-    /// Calls `callback` with the channel after its record is created and after each change.
+    /// Calls `callback` with the channel after its record is created and after each change of the record.
     public func onUpdated(_ callback: @escaping @Sendable (Channel) -> Void) -> AutoCloseable {
         stream.updated().listen { callback($0) }
     }
@@ -137,7 +137,7 @@ extension UserStreams {
 
     static let changes = ["user.created", "user.updated"]
 
-    /// Yields the user after the user's record is created and after each change.
+    /// Yields the user after the user's record is created and after each change of the record.
     public func updated() -> ChatStream<User> {
         let user = user
         return events(of: Self.changes) { _ in try? await user.chat.getUser(userId: user.id) }
@@ -176,7 +176,7 @@ extension UserStreams {
 }
 
 extension User {
-    /// Calls `callback` with the user after the user's record is created and after each change.
+    /// Calls `callback` with the user after the user's record is created and after each change of the record.
     public func onUpdated(_ callback: @escaping @Sendable (User) -> Void) -> AutoCloseable {
         stream.updated().listen { callback($0) }
     }
@@ -206,7 +206,7 @@ extension MembershipStreams {
     static let changes = ["membership.updated", "member.joined", "receipt.read", "receipt.delivered"]
     static let ends = ["member.left", "member.declined"]
 
-    /// Yields the membership after each change, including moved read and delivery marks.
+    /// Yields the membership after each change. A move of the read mark or delivery mark is also a change.
     public func updated() -> ChatStream<Membership> {
         let membership = membership
         return membership.chat.events(of: Self.changes, on: [membership.channelId]) { event in
@@ -225,7 +225,8 @@ extension MembershipStreams {
 }
 
 extension Membership {
-    /// Calls `callback` with the membership after each change, including moved read and delivery marks.
+    /// Calls `callback` with the membership after each change. A move of the read mark or delivery mark is also a
+    /// change.
     public func onUpdated(_ callback: @escaping @Sendable (Membership) -> Void) -> AutoCloseable {
         stream.updated().listen { callback($0) }
     }

@@ -42,7 +42,7 @@ public final class AutoCloseable: Sendable {
         listener?.close()
     }
 
-    /// Waits for the connection. The closure is called for all events after this call returns.
+    /// Waits for the connection. After this call has returned, the closure is called for every new event.
     ///
     /// - Parameter limit: the maximum time to wait. After that, the listener still continues to connect.
     /// - Throws: the error that prevents the connection; `.unavailable` when `limit` has passed; `.gone` when the

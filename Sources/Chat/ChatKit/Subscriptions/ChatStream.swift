@@ -31,8 +31,8 @@ public struct ChatStream<Element: Sendable>: AsyncSequence, Sendable {
             self.listener = listener
         }
 
-        /// Waits for the connection. All events after this call returns are delivered. Consumes no value; may be called
-        /// again.
+        /// Waits for the connection. After this call has returned, every new event is delivered. The call consumes no
+        /// value and may be repeated.
         ///
         /// - Parameter limit: the maximum time to wait. After that, the iterator still continues to connect.
         /// - Throws: the error that prevents the connection; `.unavailable` when `limit` has passed; `.gone` when the

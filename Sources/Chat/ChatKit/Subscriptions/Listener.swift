@@ -54,7 +54,7 @@ final class Listener: Sendable {
 
     deinit { connecting.cancel() }
 
-    /// Waits for the connection. All events after this call returns are delivered.
+    /// Waits for the connection. After this call has returned, every new event is delivered.
     ///
     /// - Throws: the error that prevents the connection; `.unavailable` when `limit` has passed, although the listener
     ///   continues; `.gone` when the chat is closed or the task is cancelled.

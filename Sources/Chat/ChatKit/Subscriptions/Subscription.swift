@@ -59,7 +59,8 @@ public final class Subscription: EventEmitter, AsyncSequence {
     /// ended the subscription.
     public var isSubscribed: Bool { state.withLock { $0.listener.map { !$0.isOver } ?? false } }
 
-    /// Connects and returns new events, or the events after the position `since` that was passed at creation.
+    /// Creates an iterator, which starts to connect. It returns the events after the position `since` that was passed
+    /// when the subscription was created; when `since` was nil, it returns new events.
     public func makeAsyncIterator() -> ChatStream<LiveEvent>.Iterator {
         let transform: ChatStream<LiveEvent>.Transform = { [patterns, selection] event in
             [Self.matched(event, patterns, selection)]
@@ -98,8 +99,8 @@ public final class Subscription: EventEmitter, AsyncSequence {
         deliver(.change(.unsubscribed(channels: selection.channels, groups: selection.groups)))
     }
 
-    /// Waits for the connection. The closures are called for all events after this call returns. Returns immediately
-    /// when `subscribe` was not called.
+    /// Waits for the connection. After this call has returned, the closures are called for every new event. Returns
+    /// immediately when `subscribe` was not called.
     ///
     /// - Parameter limit: the maximum time to wait. After that, the subscription still continues to connect.
     /// - Throws: the error that prevents the connection; `.unavailable` when `limit` has passed; `.gone` when the
