@@ -19,14 +19,14 @@ extension ChannelImpl {
             }, callback)
     }
 
-    /// Calls back with the ids of all typing users after each change.
+    /// Calls back with the ids of all typing users, each time a user starts or stops typing.
     ///
     /// - Returns: the listener. It ends when it is closed or released.
     public func onTypingChanged(callback: @escaping ([String]) -> Void) -> any AutoCloseable {
         chat.listen({ channel.stream.typingChanged() }, { $0 }, callback)
     }
 
-    /// Calls back with the ids of all present users after each change.
+    /// Calls back with the ids of all present users, each time a user becomes present or stops being present.
     ///
     /// - Returns: the listener. It ends when it is closed or released.
     public func onPresenceChanged(callback: @escaping (Set<String>) -> Void) -> any AutoCloseable {
@@ -83,9 +83,9 @@ public struct ChannelStream: Sendable {
 
     /// Yields each message that is sent to the channel, except replies and messages of muted users.
     public func messages() -> AsyncStream<MessageImpl> { .following { channel.onMessageReceived(callback: $0) } }
-    /// Yields the ids of all typing users after each change.
+    /// Yields the ids of all typing users, each time a user starts or stops typing.
     public func typingChanges() -> AsyncStream<[String]> { .following { channel.onTypingChanged(callback: $0) } }
-    /// Yields the ids of all present users after each change.
+    /// Yields the ids of all present users, each time a user becomes present or stops being present.
     public func presenceChanges() -> AsyncStream<Set<String>> {
         .following { channel.onPresenceChanged(callback: $0) }
     }
@@ -146,8 +146,8 @@ extension ChannelImpl {
             { $0.map { ChannelImpl(chat, $0) } }, callback)
     }
 
-    /// Calls back with the read marks of all members after each change. The closure receives the ids of the members,
-    /// grouped by the timetoken of the newest message that they have read.
+    /// Calls back with the read marks of all members each time a member has read newer messages. The closure receives
+    /// the ids of the members, grouped by the timetoken of the newest message that they have read.
     @available(*, deprecated, message: "use onReadReceiptReceived and fetchReadReceipts")
     public func streamReadReceipts(callback: @escaping ([Timetoken: [String]]) -> Void) -> any AutoCloseable {
         let channel = self

@@ -174,7 +174,7 @@ public protocol AutoCloseable: AnyObject, Sendable {
     /// Ends the listener. Its closure is not called again. Further calls have no effect.
     func close()
 
-    /// Waits until the listener is connected. The listener receives every event after this call returns.
+    /// Waits until the listener is connected. After this call has returned, the listener receives every new event.
     ///
     /// - Parameter limit: the maximum wait. After this time, the listener continues to connect.
     /// - Throws: ``PubNubError``: the error that prevents the connection.

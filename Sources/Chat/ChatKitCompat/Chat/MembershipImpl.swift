@@ -6,9 +6,9 @@ import ChatRemote
 public final class MembershipImpl: Sendable, CustomStringConvertible {
     /// The chat that the membership belongs to.
     public let chat: ChatImpl
-    /// The channel. It has its record's values if the channel has a record.
+    /// The channel of the membership, with the values of its record if the channel has a record.
     public let channel: ChannelImpl
-    /// The member. It has the values of the user's record if the user has one.
+    /// The user of the membership, with the values of the user's record if the user has a record.
     public let user: UserImpl
     let membership: ChatKit.Membership
 

@@ -6,11 +6,11 @@ extension ChannelImpl {
     @available(*, deprecated, renamed: "stream.messages")
     public func connect() -> AsyncStream<MessageImpl> { stream.messages() }
 
-    /// Yields the ids of all typing users after each change.
+    /// Yields the ids of all typing users, each time a user starts or stops typing.
     @available(*, deprecated, renamed: "stream.typingChanges")
     public func getTyping() -> AsyncStream<[String]> { stream.typingChanges() }
 
-    /// Yields the ids of all present users after each change.
+    /// Yields the ids of all present users, each time a user becomes present or stops being present.
     @available(*, deprecated, renamed: "stream.presenceChanges")
     public func streamPresence() -> AsyncStream<Set<String>> { stream.presenceChanges() }
 
@@ -24,8 +24,8 @@ extension ChannelImpl {
         .following { streamUpdatesOn(channels: channels, callback: $0) }
     }
 
-    /// Yields the read marks of all members after each change: the ids of the members, grouped by the timetoken of the
-    /// newest message that they have read.
+    /// Yields the read marks of all members each time a member has read newer messages. An element contains the ids of
+    /// the members, grouped by the timetoken of the newest message that they have read.
     @available(*, deprecated, message: "use stream.readReceipts() and fetchReadReceipts")
     public func streamReadReceipts() -> AsyncStream<[Timetoken: [String]]> {
         .following { streamReadReceipts(callback: $0) }
