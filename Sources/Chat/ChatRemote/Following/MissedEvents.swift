@@ -7,10 +7,10 @@ import Locking
 /// Reads the events that a listener has missed. They are read over a separate, short stream up to a position from which
 /// the listener's shared stream continues.
 ///
-/// No message of a stream tells the client that all stored events have been sent. The response to `PATCH
-/// /v1/streams/{id}` contains the position that the gateway has reached in the stream. Once this position is at or
-/// above the target position, `DELETE` ends the stream, and everything up to the position has arrived before the
-/// stream's last message.
+/// No message of the separate stream tells the client that all missed events have been sent. The client therefore
+/// requests the position that the gateway has reached in the stream (`PATCH /v1/streams/{id}`). Once this position is
+/// at or above the target position, the client ends the stream with `DELETE`. All events up to the position arrive
+/// before the stream's last message.
 actor MissedEvents {
     /// The maximum number of consecutive requests for the position. The count starts again when new data of the stream
     /// arrives.

@@ -51,8 +51,8 @@ final class SharedStream: Sendable {
 
     private struct State {
         var members: [Number: Member] = [:]
-        /// The position in the event log up to which all events were delivered to the listeners; nil before the first
-        /// connection.
+        /// The position in the event log up to which all events were delivered to the listeners. Nil before the first
+        /// connection, and after the gateway has rejected the common selection of several listeners.
         var cursor: Timetoken?
         /// The id and the selection of the open stream. The selection is nil when the gateway has removed channels from
         /// it.
@@ -81,6 +81,8 @@ final class SharedStream: Sendable {
 
         /// Ends the admission of listeners to the current connection. Each of these listeners will be admitted again
         /// and continues from its own position.
+        ///
+        /// - Parameter isConcerned: returns true for a listener whose admission must end. Selects all by default.
         mutating func suspend(where isConcerned: (Member) -> Bool = { _ in true }) {
             for (number, var member) in members where member.isAdmitted && isConcerned(member) {
                 member.since = member.queue.suspend()

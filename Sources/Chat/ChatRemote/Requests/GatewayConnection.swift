@@ -18,7 +18,7 @@ final class GatewayConnection: Sendable {
     private let streams: Client
     private let clock: WallClock
     private let sleep = RetryDelays()
-    /// The key that the next requests use instead of the credential's key or token; nil to use the credential's.
+    /// The key that the next requests use instead of the key or token of `credential`; nil for no replacement.
     private let replacement = Lock<String?>(nil)
 
     init(
