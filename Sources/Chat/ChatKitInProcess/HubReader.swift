@@ -182,8 +182,11 @@ extension HubReader {
 }
 
 extension Hub {
-    /// Attaches an outbox to the hub. Returns the position in the event log after which the outbox receives all events,
-    /// and the audience snapshot, with which the reader checks access to earlier events. Both are of the same moment.
+    /// Attaches an outbox to the hub.
+    ///
+    /// - Returns: the position in the event log after which the outbox receives all selected events, and the audience
+    ///   snapshot at this position, with which the reader checks access to earlier events; nil for a selection without
+    ///   a viewer.
     fileprivate func join(
         _ sink: Outbox, _ selection: Selection
     ) -> (position: Timetoken, audienceSnapshot: AudienceSnapshot?) {
