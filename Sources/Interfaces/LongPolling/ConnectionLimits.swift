@@ -3,8 +3,8 @@ public import ChatModel
 public import HTTPServer
 import Locking
 
-/// The owner of streams and waiting polls. All streams and polls of one caller share one object, so that a stream
-/// stores only a reference.
+/// The owner of streams and waiting polls. All streams and polls of one caller share one `ConnectionOwner`, so that
+/// each of them stores only a reference.
 public final class ConnectionOwner: Sendable {
     /// The caller that has opened the streams and polls.
     public let caller: Caller
@@ -71,11 +71,12 @@ public final class ConnectionLimits: Sendable {
     /// - Parameter limits: read at every check, so that reloaded settings apply immediately.
     public init(limits: LiveLimits) { liveLimits = limits }
 
-    /// The error for a caller that may not open another stream or poll; nil while no limit is reached.
+    /// Returns the error for a caller that may not open another stream or poll; nil while no limit is reached.
     ///
     /// - Parameters:
-    ///   - address: the caller's address, if known.
-    ///   - replaced: the address of a stream of the same caller that ends when the new stream opens, if there is one.
+    ///   - address: the caller's address; nil if unknown.
+    ///   - replaced: the address of the caller's open stream that the new stream replaces. That stream is not counted.
+    ///     Nil when the new stream replaces none.
     public func refusal(
         of caller: Caller, from address: RemoteAddress?, replacing replaced: RemoteAddress? = nil
     ) -> ChatError? {
@@ -113,7 +114,7 @@ public final class ConnectionLimits: Sendable {
             limit: limit, retryAfter: .seconds(5))
     }
 
-    /// Adds one stream or poll to the counts.
+    /// Adds one stream or poll of the caller to the counts, and returns the owner of the stream or poll.
     public func enter(_ caller: Caller, from address: RemoteAddress) -> ConnectionOwner {
         table.withLock { table in
             var entry = table.entries[caller] ?? Entry(owner: ConnectionOwner(caller), expires: caller.expires)
@@ -156,8 +157,8 @@ public final class ConnectionLimits: Sendable {
         counts[key] = count > 1 ? count - 1 : nil
     }
 
-    /// Records the time at which a credential now ends; nil for no end. Returns false when the credential has no open
-    /// stream or poll.
+    /// Records the new time at which a credential ends; nil when the credential no longer ends. Returns false when the
+    /// credential has no open stream or poll.
     public func change(_ key: ConnectionOwner.Key, expires: Timetoken?) -> Bool {
         table.withLock { table in
             guard table.perKey[key] != nil else { return false }
@@ -172,7 +173,10 @@ public final class ConnectionLimits: Sendable {
         }
     }
 
-    /// Records the time at which an app secret ends. The tokens that it has signed end at that time at the latest.
+    /// Records the time at which a secret of an app ends. The tokens that the secret has signed end then, or earlier if
+    /// they expire earlier.
+    ///
+    /// - Parameter secretPrint: the fingerprint of the secret.
     func recordEnd(of secretPrint: String, in app: AppID, _ end: Timetoken) {
         table.withLock { table in
             for (caller, var entry) in table.entries
@@ -218,7 +222,8 @@ extension ConnectionOwner.Key {
     fileprivate init(_ caller: Caller) { self.init(app: caller.app, id: caller.credential) }
 }
 
-/// The ends of credentials in a heap, the earliest first. A check costs almost nothing while no credential has ended.
+/// The times at which credentials end, in a heap with the earliest time first. While no credential has ended, only the
+/// earliest time is compared with the current time.
 struct Expiries {
     private var heap: [(owner: ConnectionOwner, expires: Timetoken)] = []
 

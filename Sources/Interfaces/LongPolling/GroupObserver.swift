@@ -5,7 +5,7 @@ import Locking
 
 /// Observes changes of channel groups for all streams and polls that follow groups.
 ///
-/// An actor on the loop, like its observers.
+/// The actor runs on the loop. Its observers are called on the same loop.
 public actor GroupObserver {
     /// The loop's executor.
     public nonisolated let unownedExecutor: UnownedSerialExecutor

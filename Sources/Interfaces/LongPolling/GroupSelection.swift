@@ -7,11 +7,13 @@ public struct GroupSelection: Sendable {
     public let names: [String]
     /// The channels and patterns that the request names in addition to the groups.
     public let channels: [String]
-    /// The observer's number of group changes, read before the groups. A higher number later means that the channels
-    /// may be outdated.
+    /// The count of group changes (``GroupObserver/version()``), read before the channels of the groups were looked up.
+    /// If the count is higher later, these channels may be outdated.
     public var version: UInt64
 
-    /// Creates the groups of a request, with the observer's number of group changes.
+    /// Creates the groups of a request.
+    ///
+    /// - Parameter version: the count of group changes, read before the channels of the groups are looked up.
     public init(names: [String], channels: [String], version: UInt64) {
         self.names = names
         self.channels = channels
@@ -59,12 +61,13 @@ extension ChatAccess {
             filter: other.filter, isOfUser: other.isOfUser)
     }
 
-    /// Returns the channels that the request names and the channels of its groups, given the current contents of the
-    /// groups.
+    /// Returns the channels that the request names and the channels of its groups.
     ///
-    /// A group's channel is left out if the credential does not cover it, or if its user may not read it. Channels that
-    /// the request names are not checked here, because other code checks them.
+    /// A group's channel is left out if the caller's credential does not cover the channel, or if the caller's user may
+    /// not read the channel. The channels that the request names are not checked for access here, because other code
+    /// does that.
     ///
+    /// - Parameter held: the current channels of each group, by the key of the group's record.
     /// - Throws: `.malformed` when the groups have too many channels.
     public func channels(
         of groups: GroupSelection, holding held: [RecordKey: [String]], isOfDevice: Bool

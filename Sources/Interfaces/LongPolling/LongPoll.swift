@@ -16,7 +16,8 @@ actor LongPoll: FeedSink {
     private var arrived: [Event] = []
     /// Events that have arrived and that the formatter has not examined yet, the oldest first.
     private var unseen: [Event] = []
-    /// The maximum number of unexamined events. Above this number, the poll ends, and the next poll reads the log.
+    /// The maximum number of unexamined events. Above this number, the poll ends, and the client's next request reads
+    /// the events from the log.
     private static let unseenMost = 256
     private var reply: DeferredResponse?
     private var isOver = false
@@ -28,8 +29,9 @@ actor LongPoll: FeedSink {
 
     nonisolated func receive(_ events: [Event]) { assumeIsolated { $0.arrive(events) } }
 
-    /// Handles events from the hub. The first batch is the response; the next poll returns later events. Events up to
-    /// the client's position are ignored, because the hub may still distribute them when the poll begins.
+    /// Handles events from the hub. The first batch with events for the client becomes the response. The client's next
+    /// request reads later events. Events up to the client's position are ignored, because the hub may still distribute
+    /// them when the poll begins.
     private func arrive(_ events: [Event]) {
         guard !isOver else { return }
         let new = events.filter { $0.timetoken > order.after }
@@ -95,8 +97,8 @@ actor LongPoll: FeedSink {
         return followed.version != polls.groups.assumeIsolated { $0.changes }
     }
 
-    /// Sends an empty response because the channels to follow have changed. The next poll begins at the same position,
-    /// because this poll has not received the events of the new channels.
+    /// Sends an empty response because the channels to follow have changed. The client's next request begins at the
+    /// same position, because this poll has not received the events of the new channels.
     func sendAgain() { answer(PollBatch([], limit: order.limit, upTo: order.after)) }
 
     func sendAgain(with reply: DeferredResponse) {

@@ -7,8 +7,8 @@ import Locking
 ///
 /// An actor on the loop, on which the hub also runs.
 public actor LongPollTable {
-    /// The maximum time for which a poll reads the log. After that, the response contains the position that was
-    /// reached.
+    /// The maximum time for which a poll reads the log. A poll that has found no event by then gets an empty response,
+    /// which contains the position up to which the log was read.
     private static let readingTime: Duration = .seconds(2)
 
     struct Entry {
@@ -167,8 +167,9 @@ extension LongPollTable {
             })
     }
 
-    /// The events that were already in the log. For a long range or with a filter, the log is read off the loop,
-    /// because the read may take long and the loop serves all connections.
+    /// Reads the events that are in the log after the client's position. Returns them and the position up to which the
+    /// log was read. A long range, or a range to which a filter applies, is read off the loop, because the read may
+    /// take long and the loop serves all connections.
     private nonisolated func missed(
         _ order: PollRequest, _ chat: ChatAccess, at place: Place
     ) async throws(ChatError) -> (events: [Event], reached: Timetoken) {
@@ -206,7 +207,7 @@ extension LongPollTable {
         let position: Timetoken
         let audienceSnapshot: AudienceSnapshot?
         /// True when the poll's groups, or the channels that its user may read, changed after they were looked up and
-        /// before the poll was attached. The next poll looks them up again.
+        /// before the poll was attached. The client's next request looks them up again.
         let isOutdated: Bool
     }
 
@@ -230,7 +231,7 @@ extension LongPollTable {
         isDraining ? ChatError.notListening : owners.refusal(of: caller, from: address)
     }
 
-    /// Holds the response to the poll's client until events arrive. The checks of the poll are repeated, because their
+    /// Holds the response to the poll's client until events arrive. First repeats the checks of the poll, because their
     /// results may have changed while the log was read.
     private func hold(_ poll: LongPoll, _ reply: DeferredResponse) {
         guard !isOutdated(poll.order) else { return poll.assumeIsolated { $0.sendAgain(with: reply) } }
@@ -258,7 +259,8 @@ extension LongPollTable {
         owners.leave(entry.owner, from: entry.address)
     }
 
-    /// Adds a poll to the polls whose formatters examine arrived events in one of the next iterations of the loop.
+    /// Adds a poll to the list of polls with unexamined events. In one of the next iterations of the loop, the poll's
+    /// formatter examines the events.
     func pollLater(_ poll: LongPoll) {
         looking.append(poll)
         if looking.count == 1 { postPoll() }
@@ -266,8 +268,10 @@ extension LongPollTable {
 
     private func postPoll() { loop.post { self.assumeIsolated { $0.poll() } } }
 
-    /// Lets formatters examine events in one iteration of the loop. The clock is checked after each poll, because one
-    /// poll may take two milliseconds while all other work on the loop waits.
+    /// Lets the formatters of the listed polls examine their events, for about `Limits.hubTurn` (2 ms by default) in
+    /// one iteration of the loop. Polls that still have unexamined events are added to the end of the list. The clock
+    /// is checked after each poll, because a single poll may take all of this time, and the loop does no other work
+    /// meanwhile.
     private func poll() {
         let deadline = ContinuousClock.now + service.limits.hubTurn
         var asked = 0

@@ -46,7 +46,7 @@ public protocol PollFormatter: Sendable {
     /// Returns true while the credential of the poll is valid and covers the poll's selection.
     func isInForce(_ order: PollRequest) -> Bool
     /// True when the rights of the client must be checked again although its credential is valid. The poll then gets an
-    /// empty response, and the next poll is checked.
+    /// empty response, and the client's next request is checked.
     var needsRecheck: Bool { get }
     /// Sends the events of a batch as the response. The batch may be empty.
     func answer(_ batch: PollBatch, to reply: DeferredResponse)
@@ -66,8 +66,8 @@ extension PollFormatter {
 }
 
 extension PollBatch {
-    /// The maximum size, in bytes, of events that are printed on the loop. Printing several times this size takes a
-    /// millisecond.
+    /// The maximum total size, in bytes, of the events of a batch that is printed on the loop. Printing a batch of
+    /// several times this size takes a millisecond.
     private static let printedAtOnce = 64 * 1024
 
     /// Returns the batch as an interface prints it. A large batch is printed on the worker threads, because all
