@@ -7,7 +7,7 @@ import Locking
 public enum Dashboard {
     /// Adds the routes of `/`, `/docs`, the guides below `/docs`, `/parley.js`, and the files that these pages load.
     ///
-    /// - Parameter isDevelopment: true to let the page sign in without input, with the well-known development key.
+    /// - Parameter isDevelopment: true to let the dashboard sign in without input, with the well-known development key.
     public static func addRoutes(to router: inout Router, isDevelopment: Bool = false) {
         for file in SiteFile.all {
             let answer =

@@ -10,7 +10,7 @@ struct MarkdownPage {
 
     /// Converts a text.
     ///
-    /// - Parameter resolve: returns the URL for the target of a link; nil to print only the link's text.
+    /// - Parameter resolve: returns the URL for the target of a link; nil for a link of which only the text is printed.
     init(_ text: some Collection<UInt8>, resolve: @escaping (String) -> String?) {
         self.resolve = resolve
         lines = Array(text).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)[...]
