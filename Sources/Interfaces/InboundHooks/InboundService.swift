@@ -99,8 +99,8 @@ extension PostReceiver {
         return try Mapping(draft, at: "#/mapping")
     }
 
-    /// Renders the events even if the signature is invalid, because the owner of a source may test a body without a
-    /// signature.
+    /// Renders the mapping for a tested post, and adds the events and the errors to `trial`. Events are rendered even
+    /// if the signature is invalid, because the owner of a source may test a body without a signature.
     private func render(
         _ post: InboundPost, _ source: Source, _ mapping: Mapping, _ identity: DeliveryIdentity,
         _ trial: inout MappingTestResult

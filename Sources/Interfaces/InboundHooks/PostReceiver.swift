@@ -84,9 +84,9 @@ public final class PostReceiver: Sendable {
         }
     }
 
-    /// Returns true when the post must be rejected because of its `Content-Encoding`, and logs the post. This is the
-    /// case if the source verifies signatures of the body: the sender signed the encoded bytes, and only the decoded
-    /// bytes are available.
+    /// Returns true for a post that must be rejected because of its `Content-Encoding`. Such a post is logged. A post
+    /// with a `Content-Encoding` is rejected if the source verifies signatures of the body: the sender signed the
+    /// encoded bytes, and only the decoded bytes are available.
     public func refusesEncoding(of post: InboundPost, for source: String, in app: String? = nil) -> Bool {
         guard let source = registry.receiver(source, in: app)?.source, Self.isEncoded(post, for: source) else {
             return false
@@ -278,8 +278,8 @@ extension PostReceiver {
         }
     }
 
-    /// Derives the deduplication keys of the events from the sender's delivery id, so that a repeated delivery is
-    /// recognized.
+    /// Returns the events with their deduplication keys. The keys are derived from the sender's delivery id, so that a
+    /// repeated delivery is recognized.
     private static func named(
         _ drafts: [EventDraft], _ identity: DeliveryIdentity, _ body: PostBody, _ source: String
     ) -> [EventDraft] {
@@ -339,8 +339,8 @@ extension PostReceiver {
     }
 }
 
-/// Limits the rate of messages separately for each name, such as the path of a source: a burst, then one message per
-/// interval. Strangers therefore cannot fill the log. A message states how many messages were suppressed before it.
+/// Limits the rate of messages separately for each name, such as the path of a source. Permits a burst of messages for
+/// a name, and then one message per interval. Strangers therefore cannot fill the log.
 final class LogRateLimit: Sendable {
     private struct Bucket {
         /// The state of the name's rate limit. Its meaning is defined by ``GenericCellRate``.
@@ -348,8 +348,8 @@ final class LogRateLimit: Sendable {
         var suppressed = 0
     }
 
-    /// The maximum number of names in memory. Before another name is added, all names are removed, and their limits
-    /// start again.
+    /// The maximum number of names in memory. When another name would exceed this number, all names are removed first.
+    /// Their limits start again.
     private static let mostNames = 4096
 
     private let buckets = Lock<[String: Bucket]>([:])
@@ -365,7 +365,8 @@ final class LogRateLimit: Sendable {
         rate = GenericCellRate(window: UInt64(burst) * interval.nanoseconds, cost: interval.nanoseconds)
     }
 
-    /// Returns the number of messages that were suppressed before this one; nil when this message must be suppressed.
+    /// Counts a message for a name. Returns the number of messages that were suppressed since the last permitted
+    /// message for the name; nil when this message must be suppressed.
     func admit(_ name: String, at now: ContinuousClock.Instant = .now) -> Int? {
         buckets.withLock { buckets in
             if buckets.count >= Self.mostNames, buckets[name] == nil { buckets.removeAll() }

@@ -22,7 +22,8 @@ public struct Mapping: Sendable {
     struct Rendering {
         /// The events or their errors, in the order of the mapping.
         var events: [Result<EventDraft, ChatError>] = []
-        /// The number of events that a condition of the mapping excluded.
+        /// The number of events that the mapping excluded, by a condition (`when`) or by a `$switch` that selected
+        /// `null`.
         var dropped = 0
     }
 
@@ -93,7 +94,7 @@ enum PostRoot: String, Sendable, CaseIterable {
     }
 }
 
-/// A verified post as a mapping sees it.
+/// The parts of a post to which the references of a mapping refer.
 struct MappedPost: TemplateContext {
     let source: String
     let message: SignedMessage

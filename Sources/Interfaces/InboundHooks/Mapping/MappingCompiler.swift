@@ -62,7 +62,9 @@ struct MappingCompiler {
         return parts.map { .event($1($0, nil)) }
     }
 
-    /// Compiles the members of an event. Returns a function that adds the repetition and the condition to the template.
+    /// Compiles the members of an event, except the repetition (`each`) and the condition (`when`). Returns a function
+    /// that creates the event's template from these members, a repetition and a condition. Returns nil when `channel`,
+    /// `type` or `data` is missing or invalid.
     private static func fields(
         _ templates: inout TemplateCompiler, _ value: (String) -> JSONText?, _ pointer: String
     ) -> ((TemplateRepetition?, TemplateCondition?) -> EventTemplate)? {

@@ -11,7 +11,8 @@ struct CloudEventPost {
     let data: JSONText?
     /// True when the event was sent in structured or batched mode, false for binary mode.
     let isStructured: Bool
-    /// The source and the id in one text. Two events with the same identity are repeats.
+    /// The attributes `source` and `id` in one text. Two CloudEvents with the same identity are repeats of the same
+    /// event.
     let identity: String
 
     /// Parses the CloudEvents of a post. Returns an empty array for an empty batch, and nil when the post is not a

@@ -76,7 +76,7 @@ public struct MappingTestResult: Sendable {
     public var mappingVersion: Int?
     /// The events of the mapping, in its order.
     public var outcomes: [Outcome] = []
-    /// The number of events that a condition of the mapping excluded.
+    /// The number of events that the mapping excluded, by a condition (`when`) or by a `$switch` that selected `null`.
     public var dropped = 0
     /// Errors of the body and of the mapping.
     public var errors: [ChatError] = []

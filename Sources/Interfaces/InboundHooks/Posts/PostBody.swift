@@ -40,8 +40,9 @@ struct PostBody {
         return [PostBody(json: try json(post.body, media, limits))]
     }
 
-    /// Returns true for a body that starts like JSON. No form starts like that. If no content type is set, tools send
-    /// JSON with the content type of a form, and invalid JSON must not be parsed as a form with one field.
+    /// Returns true for a body that starts like JSON. A form never starts with these characters. Some tools send JSON
+    /// with the content type of a form if the user sets no content type. Without this check, such a body would be
+    /// parsed as a form with one field.
     static func looksLikeJSON(_ bytes: some Collection<UInt8>) -> Bool {
         bytes.first == UInt8(ascii: "{") || bytes.first == UInt8(ascii: "[")
     }

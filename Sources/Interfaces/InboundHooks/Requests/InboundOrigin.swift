@@ -12,9 +12,9 @@ public struct InboundOrigin: Sendable, Equatable {
         self.request = request
     }
 
-    /// Parses the cause of an event. Nil when the cause is not a post to a source. An event of any other request has
-    /// the request's id as its cause. Clients may choose that id, but it cannot be mistaken for a post, because it
-    /// contains no slash.
+    /// Parses the cause of an event. Returns nil when the event does not originate from a post to a source. In this
+    /// case the cause is the id of the request that emitted the event. Clients may choose that id, but it contains no
+    /// slash, so it cannot be mistaken for a post.
     public init?(cause: String) {
         let parts = cause.split(separator: "/", omittingEmptySubsequences: false)
         guard cause.hasPrefix(Self.prefix), parts.count == 3 else { return nil }

@@ -130,8 +130,8 @@ extension InboundRequest {
         }
     }
 
-    /// The post of a logged request, for a replay without verification. It lacks the fields whose values were masked or
-    /// truncated, because the sender did not send the logged values.
+    /// The post of a logged request, for a replay without verification. Fields whose values were masked or truncated
+    /// are left out, because the log does not contain the values that the sender sent.
     func post(url: String?) -> InboundPost {
         var post = InboundPost(
             headers: headers.filter { !alteredHeaders.contains($0.name.lowercased()) },

@@ -104,9 +104,9 @@ final class RequestArchive: Sendable {
         }
     }
 
-    /// Adds the changes of a failed batch to the pending changes. A pending change of the same record takes precedence.
-    /// The pending change may be the removal of a request in the batch. The request's record must then be removed,
-    /// because the failed commit may still have been applied.
+    /// Puts the changes of a failed batch back into the pending changes. If the same record has a newer pending change,
+    /// the newer change is kept. For example, a request of the batch may have been removed from the log since then. The
+    /// removal must be written, because the failed commit may have stored the request nevertheless.
     private func putBack(_ batch: [RecordKey: PendingChange]) {
         waiting.withLock { $0.merge(batch) { since, _ in since } }
     }

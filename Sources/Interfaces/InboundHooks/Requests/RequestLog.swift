@@ -28,7 +28,8 @@ final class RequestLog: Sendable {
         }
     }
 
-    /// A queue with the oldest request first. Removing the first request moves at most 500 other requests.
+    /// A queue of requests, the oldest first. It is an array with at most about 500 elements, so removing the first
+    /// element is cheap.
     private struct Shelf {
         var requests: [InboundRequest] = []
         var bytes = 0

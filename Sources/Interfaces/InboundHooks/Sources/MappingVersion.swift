@@ -61,7 +61,7 @@ extension MappingVersion {
         source = RecordKey(.source, record.parent ?? "", in: record.key.app)
     }
 
-    /// The change that removes the oldest version when this version exceeds the limit; nil while there are fewer
+    /// The change that removes the oldest stored version once this version is added; nil while there are at most 20
     /// versions.
     var removal: RecordChange? {
         version > Self.most ? RecordChange(Self.key(version - Self.most, of: source), body: nil) : nil

@@ -51,7 +51,8 @@ public enum SourceHandshake: String, Sendable, CaseIterable {
     /// `OPTIONS` with `WebHook-Request-Origin` (CloudEvents webhooks, 4).
     case cloudevents
 
-    /// The handshake of a source whose settings do not name one.
+    /// The handshake of a source whose settings do not contain `handshake`: `slack` for the scheme `slack`, otherwise
+    /// `none`.
     static func standard(for scheme: SourceScheme) -> SourceHandshake { scheme == .signed(.slack) ? .slack : .none }
 }
 
