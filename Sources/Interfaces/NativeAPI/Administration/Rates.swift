@@ -3,16 +3,17 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// The rates of keys and apps in requests. `rate_limit` limits requests, and `event_quota` limits events. Each rate is
-/// a number per window of time.
+/// Parses and prints the rate policies of API keys and apps. `rate_limit` limits requests, and `event_quota` limits
+/// events. A policy is a `quantity` per `window_seconds`.
 extension RatePolicies {
     static let memberNames = ["rate_limit", "event_quota"]
     private static let quantities = 1...1_000_000_000_000
     private static let windows = 1...31 * 24 * 3600
 
-    /// Parses the rates in a request. An absent member keeps its former policy; `null` removes a policy.
+    /// Parses the policies in the body of a request. An absent member keeps its former policy; `null` removes the
+    /// policy.
     ///
-    /// - Parameter former: the rates before the request.
+    /// - Parameter former: the policies before the request.
     init(_ fields: Fields, former: RatePolicies = RatePolicies()) throws(ChatError) {
         self = former
         if fields.has("rate_limit") { requests = try Self.policy("rate_limit", fields) }
