@@ -126,9 +126,9 @@ extension MembershipEdit {
     /// Parses a change of a membership.
     ///
     /// - Parameters:
-    ///   - replacing: true when absent members are cleared. The role is not cleared: if it is absent, the operators of
-    ///     the channel determine the role.
-    ///   - merging: true when `custom` is merged into the current value, as by a merge patch.
+    ///   - replacing: true to clear the fields whose members are absent. The role is never cleared: if it is absent,
+    ///     the operators of the channel determine the role.
+    ///   - merging: true to merge `custom` into the current value, as by a merge patch.
     init(_ fields: Fields, replacing: Bool = false, merging: Bool = false) throws(ChatError) {
         self.init()
         type = try fields.edit("type", replacing: replacing)

@@ -196,7 +196,7 @@ extension Request {
 extension Timetoken {
     /// Parses the timetoken or the id of the event that a request names.
     ///
-    /// - Parameter what: the kind of object that the request names, for the error: `message`.
+    /// - Parameter what: the kind of the named object, such as `message`, for the text of the error.
     /// - Throws: `.notFound` when the text is neither a timetoken nor an event id.
     init(ofNamed what: String, _ text: String) throws(ChatError) {
         guard let timetoken = Timetoken(ofEvent: text) else {

@@ -15,9 +15,9 @@ extension NativeAPI {
             headers: [(name: "ETag", value: EntityTag.quoted(etag))] + created)
     }
 
-    /// The response to a `DELETE`.
+    /// The response to a `DELETE`: no content.
     ///
-    /// - Throws: `.notFound` when there was nothing to remove.
+    /// - Throws: `.notFound` when `wasThere` is false, because there was nothing to remove.
     static func removed(
         _ wasThere: Bool, _ detail: @autoclosure () -> String, slug: String? = nil
     ) throws(ChatError) -> Response {
@@ -40,7 +40,8 @@ extension NativeAPI {
         }
     }
 
-    /// Runs a write. If the precondition is `If-None-Match: *`, a conflict becomes a failed precondition.
+    /// Runs a write that has a precondition. If the precondition is `If-None-Match: *`, the error `.conflict` of the
+    /// write is replaced by `.stale`, because the record already exists.
     static func meeting<Value>(
         _ precondition: RecordChange.Precondition, _ write: () async throws(ChatError) -> Value
     ) async throws(ChatError) -> Value {

@@ -26,8 +26,8 @@ enum DraftParser {
         return draft
     }
 
-    /// The data of a message. A text becomes `{"text": …}`, with the bytes of the string in the request and with the
-    /// files.
+    /// The data of a message: the member `data` or, if the body has `text` or `files`, an object with these members.
+    /// The bytes of the text and of the files are copied from the request.
     private static func messageData(_ fields: Fields) throws(ChatError) -> JSONText {
         let text = try fields.string("text") == nil ? nil : fields.raw("text")
         let files = try MessageFiles.read(fields)

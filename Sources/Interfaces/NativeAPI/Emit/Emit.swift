@@ -83,8 +83,8 @@ extension NativeAPI {
 
     /// Parses the event in a body, with the channel in the path.
     ///
-    /// Never inlined: the memory that an async function has used stays allocated until the function returns. The parsed
-    /// tree would therefore stay in memory during the commit.
+    /// The function must not be inlined into an async function. The memory that an async function uses stays allocated
+    /// until that function returns, so the parsed tree would stay in memory during the commit.
     @inline(never)
     private func emitRequest(
         _ route: EmitRoute, _ known: [String], in request: Request, status: Int = 201, listPath: String? = nil,

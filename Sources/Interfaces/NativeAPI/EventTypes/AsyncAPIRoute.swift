@@ -54,7 +54,8 @@ struct AsyncAPIDocument {
 
     /// Returns the document as JSON.
     ///
-    /// - Parameter newest: reads the newest version of a type that has one.
+    /// - Parameter newest: returns the newest schema version of an event type. Called only for types that have
+    ///   versions.
     func printed(newest: (EventType) async throws -> SchemaVersion) async throws -> [UInt8] {
         var messages = JSONWriter(capacity: 64 * 1024)
         var schemas = JSONWriter(capacity: 64 * 1024)
