@@ -23,7 +23,8 @@ final class Metrics: Sendable {
         set { build.withLock { $0 = newValue } }
     }
 
-    /// Counts the events that a call has appended to the log, stored or ephemeral; a repeated append adds none.
+    /// Counts the events that a call has appended to the log, both stored and ephemeral events. Duplicates and the
+    /// events of a repeated append are not counted.
     func countEmitted(_ outcome: AppendOutcome) {
         guard outcome.repeatedNote == nil else { return }
         emitted.add(UInt64(outcome.events.count { !$0.isDuplicate }), ordering: .relaxed)
@@ -49,10 +50,13 @@ extension NativeAPI {
         return !HostPolicy.isLoopback(String(publicURL[start.upperBound...].prefix { $0 != "/" }))
     }
 
-    /// `GET /metrics`, in the Prometheus text format. The route needs an operator's key, except for a scraper on this
-    /// machine. A request counts as a scraper's only if it comes from this machine and nothing indicates a proxy here,
-    /// because the requests of a proxy come from this machine too. `Host` must be a loopback name: a web page whose
-    /// name was rebound to this machine also sends its requests from here.
+    /// `GET /metrics`: returns the metrics in the Prometheus text format. The route needs an operator's key, except for
+    /// a scraper on this machine.
+    ///
+    /// A request is regarded as a scraper's if it comes from this machine, `Host` is absent or a loopback name, no
+    /// header field of a proxy is present, and the gateway's public address is not configured or is a loopback address.
+    /// The last two conditions exclude the requests that a proxy on this machine forwards. The condition for `Host`
+    /// excludes the requests of a web page whose name was rebound to this machine.
     func getMetrics(_ request: Request) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let isForThisMachine = request.headers["Host"].map(HostPolicy.isLoopback) ?? true
@@ -227,7 +231,8 @@ extension RequestCounts.Key {
     fileprivate var labels: [(name: String, value: String)] { [("method", method), ("route", route)] }
 }
 
-/// Prints the Prometheus text format 0.0.4: families of samples, each with its help and type.
+/// Prints metrics in the Prometheus text format 0.0.4. A metric is printed as its description, its type and its
+/// samples.
 struct MetricsText {
     private(set) var bytes: [UInt8] = []
 

@@ -1,14 +1,15 @@
 import ChatModel
 import HTTPServer
 
-/// Parameter names that other routes use for the same object. The error for such a name suggests the name that this
-/// route accepts, because the spelling of the two names is not similar.
+/// Names of parameters and members that a route does not accept, but that other routes use for the same object. The
+/// error for such a name suggests the name that this route accepts. The spelling of the two names is not similar, so a
+/// search for similar names would not find it.
 struct OtherNames {
     /// The accepted name for each name that the route does not accept.
     let names: [String: String]
 
-    /// The list of deliveries accepts `subscriber`: a webhook or a subscription. Jobs on deliveries accept only
-    /// `webhook`.
+    /// The names for the list of deliveries, which accepts `subscriber` for a webhook or a subscription. Jobs on
+    /// deliveries accept only `webhook` instead.
     static let ofDeliveryList = OtherNames(names: ["webhook": "subscriber", "subscription": "subscriber"])
     static let ofDeliveryJob = OtherNames(names: ["subscriber": "webhook"])
 

@@ -54,8 +54,8 @@ extension BrowserSession {
 // MARK: - Cookie
 
 extension BrowserSession {
-    /// The name of the cookie. On an encrypted connection, the prefix makes browsers reject a cookie that another host
-    /// of the domain has set (RFC 6265bis, 4.1.3.2).
+    /// The name of the cookie. On an encrypted connection the name begins with `__Host-`. This prefix makes browsers
+    /// reject a cookie that another host of the domain has set (RFC 6265bis, 4.1.3.2).
     private static func cookieName(isSecure: Bool) -> String { isSecure ? "__Host-parley" : "parley" }
 
     /// The value of a request's session cookie; nil without the cookie.

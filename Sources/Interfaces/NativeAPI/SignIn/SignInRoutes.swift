@@ -119,9 +119,12 @@ extension NativeAPI {
 
     /// The caller that the session cookie identifies; nil without a cookie.
     ///
-    /// Pages of other origins cannot read responses of this gateway, because it never allows credentials (CORS).
-    /// Without this check they could still send requests that take effect: `SameSite` treats other ports of this
-    /// machine, and other hosts of the domain, as the same site.
+    /// The cookie of a request from a page of another origin is rejected. Such a page cannot read responses of this
+    /// gateway, because the gateway never allows credentials (CORS). But the page could send requests that take effect:
+    /// `SameSite` treats other ports of this machine, and other hosts of the domain, as the same site.
+    ///
+    /// - Throws: `.forbidden` for a request from a page of another origin, and for a request that changes something and
+    ///   comes from no page; `.unauthorized` when the session has ended.
     func signedInCaller(of request: Request) throws(ChatError) -> Caller? {
         guard let text = sessionCookie(of: request) else { return nil }
         switch RequestOrigin(request, publicURL: publicURL) {

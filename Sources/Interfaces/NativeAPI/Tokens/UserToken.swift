@@ -8,7 +8,8 @@ import JSON
 /// token).
 struct UserToken: Sendable, Equatable {
     var user: String
-    /// The API key from which the token is derived; nil when the app's secret or a registered key signed the token.
+    /// The claim `key`: the id of the API key with which the gateway created the token. Nil for a token that the
+    /// gateway did not create.
     var key: String?
     var scopes: Scopes
     /// The channels of the token; nil for all channels that its key covers.
