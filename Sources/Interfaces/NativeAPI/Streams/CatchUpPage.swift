@@ -56,7 +56,7 @@ struct CatchUpPage: Sendable {
         return (isWhole ? bytes : Array(bytes[start..<ends[last].offset]), ends[last].event, isEnd)
     }
 
-    /// The number of events to read for a next page of about `size` bytes, at most `most`.
+    /// The number of events to read for the next page, so that the page has about `size` bytes; at most `most`.
     func nextLimit(upTo most: Int, for size: Int) -> Int {
         guard !ends.isEmpty else { return most }
         return min(most, max(1, size * ends.count / max(1, bytes.count)))

@@ -45,8 +45,8 @@ actor FrameEncoder {
         return frame
     }
 
-    /// Removes all cached frames. Called once a second, because feeds use a frame only in the iteration of the hub in
-    /// which it was printed, or when its included objects were read.
+    /// Removes all cached frames. Called once a second. Older frames are not needed: all feeds send an event in the
+    /// same iteration of the hub, or after the read of the event's included objects.
     func forget() {
         kept.removeAll(keepingCapacity: true)
         bytes = 0

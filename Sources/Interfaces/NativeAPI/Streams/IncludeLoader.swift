@@ -2,7 +2,8 @@ import ChatCore
 import ChatModel
 import HTTPServer
 
-/// Reads the objects included with events on streams and polls. Events for several receivers are read once.
+/// Reads the objects included with events on streams and polls. The objects of an event that has several receivers are
+/// read once.
 ///
 /// At most one read per app is in progress. Requests that arrive during a read are combined into the next read, so an
 /// event for thousands of streams costs one read. The actor runs on the loop, like its callers.

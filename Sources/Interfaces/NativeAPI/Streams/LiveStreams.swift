@@ -35,7 +35,7 @@ actor LiveStreams {
     private var feeds: [FeedKey: StreamFeed] = [:]
     /// The streams of each feed.
     private var feedStreams: [ObjectIdentifier: Set<UInt64>] = [:]
-    /// Feeds of devices that hold back events about counts until the next second.
+    /// The feeds of devices' streams that hold back events about counts until the next second.
     private var damped: [StreamFeed] = []
     /// The feeds, in buckets by the second of their next heartbeat check, modulo the number of buckets.
     private var wheel: [[StreamFeed]]
@@ -47,7 +47,8 @@ actor LiveStreams {
     private(set) var isDraining = false
     var pollPrint = PollPrinter()
     var counters = StreamMetrics()
-    /// For each app, the report about streams closed because of slow readers that operators have not received yet.
+    /// For each app, a report that was not yet sent to operators, about streams that were closed because their readers
+    /// were too slow.
     var lagged: [AppID: SlowReaderReport] = [:]
     /// The task that reports slow readers to operators; nil when it does not run.
     var reporting: Task<Void, Never>?

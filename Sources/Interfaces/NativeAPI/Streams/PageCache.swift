@@ -36,8 +36,11 @@ struct PageCache {
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// The newest cached page that begins at or before a stream's position and ends after it, if no event was deleted
-    /// since the page was read (`deletions`) and the page has not expired; nil when there is none.
+    /// Returns the newest usable page of the feed; nil when there is none. A page is usable if it begins at or before
+    /// `position` and ends after `position`, no event was deleted since the page was read, and the page has not
+    /// expired.
+    ///
+    /// - Parameter deletions: the service's current count of event deletions.
     func entry(of feed: StreamFeed, after position: Timetoken, deletions: UInt64, now: Timetoken) -> Entry? {
         entries[ObjectIdentifier(feed)]?.last { entry in
             entry.page.after <= position && position < entry.page.position && entry.deletions == deletions

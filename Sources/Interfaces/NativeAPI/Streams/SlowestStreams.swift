@@ -4,15 +4,17 @@ import LongPolling
 import HTTPServer
 import JSON
 
-/// The largest lag of a live stream, in bytes of its feed that are not sent yet, and the largest lag of a stream that
-/// catches up, in ticks of 100 ns between its position and the end of the log.
+/// The largest lags of the open streams. `lagBytes` is the largest lag of a connection: the number of bytes of its feed
+/// that are not sent yet. `catchUpTicks` is the largest lag of a stream that catches up: the time between its position
+/// and the end of the log, in ticks of 100 ns.
 struct SlowestStreams: Sendable {
     var lagBytes: UInt64 = 0
     var catchUpTicks: UInt64 = 0
 }
 
 extension LiveStreams {
-    /// Examines all streams in parts, so that the loop is not blocked for long.
+    /// Returns the largest lags of all streams. Examines the streams in parts, so that the loop is not blocked for
+    /// long.
     func worst() async -> SlowestStreams {
         var worst = SlowestStreams()
         var position: UInt64? = 0
@@ -162,8 +164,8 @@ extension LiveStreams {
         watching = nil
     }
 
-    /// Treats a user who polls as connected until `pollWatchBeats` seconds after the last poll. Each poll therefore
-    /// returns the changes of unread messages since the last poll.
+    /// Treats a user who polls as connected until `pollWatchBeats` seconds after the last poll. The number of unread
+    /// messages is watched for this time, so each poll returns the changes of the number since the previous poll.
     func pollCame(_ selection: Selection) {
         guard let viewer = selection.viewer else { return }
         let user = UserID(viewer.user, in: selection.channels.app)

@@ -190,7 +190,8 @@ private struct PendingEvents {
 
     private var events: [Event] = []
     private var bytes = 0
-    /// The number of times that the pending events were discarded. It identifies the reads whose results are outdated.
+    /// The number of times that the pending events were discarded. If the number has changed since a read of included
+    /// objects began, the result of the read is no longer needed.
     private(set) var life: UInt64 = 0
 
     var first: Event? { events.first }
@@ -214,8 +215,8 @@ private struct PendingEvents {
     }
 }
 
-/// The ids of the newest events of a feed. A client that resumes with a ticket may send the id of an event that is not
-/// in the log, because the event was never stored or was deleted.
+/// The ids of the newest events that a feed has sent. A client that resumes with a ticket may send such an id although
+/// the event is not in the event log, because the event was never stored or was deleted.
 private struct RecentIDs {
     private static let count = 16
     private(set) var ids: [Timetoken] = []

@@ -32,7 +32,7 @@ struct StreamTicket: Sendable, Equatable {
     var user: String?
     /// The expiry of the token with which the ticket was created; nil when it was created with a key.
     var until: Timetoken?
-    /// The properties of the token or ticket with which this ticket was created; they show whether it was revoked. Nil
+    /// The properties that show whether the token or ticket with which this ticket was created has been revoked. Nil
     /// when this ticket was created with a key.
     var proof: TokenProof?
     /// The start of the ticket's stream. Events before this position are never sent.
