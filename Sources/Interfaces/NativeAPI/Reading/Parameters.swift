@@ -101,9 +101,9 @@ struct Parameters {
         return value
     }
 
-    /// The error for an unusable parameter, with the same wording on every route.
+    /// The error for an invalid parameter, with the same wording on every route.
     ///
-    /// - Parameter keyword: the rule that its value violates.
+    /// - Parameter keyword: the name of the rule that the parameter's value violates, such as `format`.
     static func bad(_ name: String, _ what: String, keyword: String = "format") -> ChatError {
         var error = ChatError(.malformed, "query parameter '\(name)' \(what)", slug: "bad_parameter")
         error.faults = [ChatError.FieldError(at: .parameter(name), keyword: keyword, detail: what)]

@@ -132,7 +132,7 @@ extension NativeAPI {
 /// The body of a request that ``NativeAPI/returning(_:measured:remedies:from:to:)`` has already parsed.
 private struct ParsedBody: Sendable {
     let document: JSONDocument
-    /// The document without the removed members.
+    /// The JSON object of the body, without the read-only members that were removed.
     let text: JSONText
     let isWhole: Bool
 
@@ -142,7 +142,7 @@ private struct ParsedBody: Sendable {
 
     /// Stores the parsed body of a request.
     ///
-    /// - Parameter text: the object without the removed members.
+    /// - Parameter text: the JSON object of the body, without the read-only members that were removed.
     init(_ document: JSONDocument, keeping text: JSONText) {
         (self.document, self.text, isWhole) = (document, text, false)
     }
