@@ -7,9 +7,10 @@ import Signing
 extension PubNubAPI {
     /// Authorizes a request and then counts it against the app's rates. Unauthorized requests are not counted. An app
     /// that requires tokens accepts a request with a valid signature, or with a token that grants the permissions of
-    /// the rule.
+    /// the rule. Does nothing when `rule` is nil or the subscribe key is unknown.
     ///
-    /// - Returns: the token of the request; nil when the app requires no token or the request is signed.
+    /// - Parameter rule: the permissions that the call requires; nil for a call that needs no authorization.
+    /// - Returns: the token of the request; nil when no token was required or the request is signed.
     /// - Throws: `WireError` with status 403; `ChatError` when a rate is exceeded.
     func admit(_ request: WireRequest, _ rule: AccessRule?) async throws -> AccessToken? {
         // A request with an unknown key is rejected by the call itself, with the error text of that call.

@@ -7,8 +7,8 @@ struct ActionPayload {
     private var message: String?
     private var type: String
     private var value: String?
-    /// The action's timetoken; nil when the event contains none. A new action without a timetoken has the timetoken of
-    /// its event.
+    /// The action's timetoken. If the event's data contains none, an added action gets the timetoken of the event, and
+    /// a removed action has none (nil).
     private var place: String?
 
     /// Creates the payload for an event that adds or removes a PubNub message action, such as a reaction, an edit, a

@@ -125,9 +125,12 @@ extension PubNubAPI {
 
     // MARK: Changing
 
-    /// Parses the page for the response, and checks the fields of the page's filter and order. Called before anything
-    /// is written, so that a rejected request has changed nothing.
+    /// Checks a request before anything is written, so that a rejected request has changed nothing. Checks the changes,
+    /// and the filter and sort order of the page for the response.
     ///
+    /// - Parameters:
+    ///   - fields: the fields that the filter and the sort order may use.
+    ///   - edits: the changes of memberships that the request contains.
     /// - Returns: the page for the response.
     private func page(
         of fields: RecordFields, for request: WireRequest, afterChanging edits: [(id: String, edit: MembershipEdit)],

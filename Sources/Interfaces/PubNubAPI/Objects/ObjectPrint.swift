@@ -84,7 +84,7 @@ extension JSONWriter {
         if let value { member(name, value) } else { nullMember(name) }
     }
 
-    /// Prints the requested ones of the members `type`, `status` and `custom`.
+    /// Prints the members `type`, `status` and `custom`, as far as the request includes them.
     fileprivate mutating func members(
         _ fields: ObjectInclude.Fields, _ type: String?, _ status: String?, _ custom: JSONText?
     ) {

@@ -68,7 +68,8 @@ extension PubNubAPI {
     }
 
     /// The filter of a request for a user's memberships, with the names of restricted channels instead of the names of
-    /// their moderation channels. Nil when the filter does not ask for restrictions, or excludes restrictions.
+    /// their moderation channels. Nil when the request is not for restrictions: it has no filter, or the filter names
+    /// moderation channels only to exclude them.
     static func restrictionFilter(_ request: WireRequest) -> String? {
         guard let filter = request["filter"] else { return nil }
         let wanted = filter.replacing(

@@ -143,9 +143,10 @@ extension PubNubAPI {
         }
     }
 
-    /// Checks the `eTag` of a request against a record. Returns the precondition on the stored version.
+    /// Checks that a record has the `eTag` that a request requires.
     ///
-    /// - Throws: `ChatError.stale` when the record has another tag or does not exist.
+    /// - Returns: the precondition for the write: the record must still have the checked version.
+    /// - Throws: `ChatError.stale` when the record has another `eTag` or does not exist.
     static func require(
         _ tag: String, _ record: (updated: Timetoken, etag: String)?
     ) throws(ChatError) -> RecordChange.Precondition {
@@ -155,8 +156,8 @@ extension PubNubAPI {
         return .etag(record.etag)
     }
 
-    /// Updates a record, or creates the record if it does not exist. If another request creates the record in between,
-    /// the update is repeated.
+    /// Updates a record, or creates the record if it does not exist. If the creation fails because another request has
+    /// just created the record, runs the update again.
     static func upsert<Value: Sendable>(
         _ update: () async throws(ChatError) -> Value, orMake make: () async throws(ChatError) -> Value
     ) async throws(ChatError) -> Value {

@@ -36,7 +36,8 @@ extension PubNubAPI {
 
     /// Returns the response for several channels. Channels without occupants are left out.
     ///
-    /// - Parameter others: the number of occupants of each channel that is counted without listing its users.
+    /// - Parameter others: the numbers of occupants of further channels, one number for each channel. These channels
+    ///   are counted, but their users are not listed.
     private func describeChannels(
         of channels: [String], beside others: [Int] = [], _ wanted: HereNowRequest, _ chat: ChatAccess
     ) async throws -> Response {
@@ -64,7 +65,8 @@ extension PubNubAPI {
         }
     }
 
-    /// Reads page by page up to the offset. The store's list of occupants has no offsets: its cursors are names.
+    /// Returns a channel with its occupants. Reads the store's list of occupants page by page up to the offset of the
+    /// request, because the cursors of this list are names and not offsets.
     private func describeChannel(
         _ channel: String, _ wanted: HereNowRequest, _ chat: ChatAccess
     ) async throws -> HereNowChannel {

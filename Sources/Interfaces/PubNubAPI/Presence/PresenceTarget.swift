@@ -13,10 +13,10 @@ struct PresenceTarget: Sendable {
     private let groups: [ExactText: [String]]
     private let named: [String]
 
-    /// Creates the target from the names in the request and the channels of its groups.
+    /// Creates the target from the channels and the groups that a request names.
     ///
-    /// - Throws: `WireError.unreadable` for more names than `Limits.streamChannels`; `.malformed` for an invalid
-    ///   channel name.
+    /// - Throws: `WireError.unreadable` for more channels and groups than `Limits.streamChannels`; `.malformed` for an
+    ///   invalid channel name.
     init(_ names: [String], _ held: GroupChannels, _ limits: Limits) throws {
         guard names.count + held.names.count <= limits.streamChannels else { throw WireError.unreadable }
         named = names.filter { !$0.hasSuffix(String.presenceSuffix) && !$0.contains("*") }
@@ -37,7 +37,8 @@ struct PresenceTarget: Sendable {
     /// have a special form for such a request.
     var single: String? { named.count == 1 && !hasGroups ? named[0] : nil }
 
-    /// Parses the parameter `state`: a JSON object that contains a state for each channel or group.
+    /// Parses the parameter `state`: a JSON object that contains a state for each channel or group. The state of a
+    /// group becomes the state of each of its channels.
     ///
     /// Text that cannot be parsed, states that are not objects, and channels outside this target are ignored.
     func states(_ text: String?, _ limits: Limits) -> [(channel: String, state: JSONText)] {

@@ -155,8 +155,8 @@ extension EventDraft {
 
 /// Converts messages that were exported from PubNub to event drafts, for an import.
 public enum ImportedPublish {
-    /// Returns the draft that a publish of this message would create, with the same event type. The draft keeps the
-    /// original text for PubNub readers.
+    /// Returns the draft that a publish of a message with these values would create, with the same event type. The
+    /// draft contains the original text for PubNub readers.
     ///
     /// - Parameter isFile: true for a message about a file.
     /// - Returns: nil for a payload that is not valid JSON.

@@ -232,9 +232,10 @@ extension JSONWriter {
 
 /// State that Chat SDKs change by a publish or a signal. The native API uses the same state.
 extension PubNubAPI {
-    /// Applies a typing signal or a read receipt to the state that the signal changes.
+    /// Changes the typing state or the read mark of a user, if a signal requests this.
     ///
-    /// - Returns: a timetoken up to which subscribers have received the change; nil for any other signal.
+    /// - Returns: a timetoken up to which subscribers have received the change. Nil when the signal changes neither
+    ///   state, names no user, or is a read receipt of a user who is not a member of the channel.
     func applySignal(_ signal: WireEventMapper, _ chat: ChatAccess) async throws -> Timetoken? {
         guard let user = signal.user else { return nil }
         let (channel, text) = (signal.channel, signal.payload.text)
@@ -258,8 +259,8 @@ extension PubNubAPI {
         }
     }
 
-    /// Returns true when native readers already have the event of a publish from a change of a record. For example, an
-    /// SDK that invites a user first writes the membership and then publishes the invitation.
+    /// Returns true when native readers already have the event of a publish, because the client has changed a record
+    /// before. For example, an SDK that invites a user first writes the membership and then publishes the invitation.
     func isKnown(_ publish: WireEventMapper, _ chat: ChatAccess) async throws(ChatError) -> Bool {
         guard let place = publish.invitedTo else { return false }
         do throws(ChatError) {

@@ -100,8 +100,8 @@ private final class SubscribeFormatter: PollFormatter {
 
     func shows(_ event: Event) -> Bool { reader.wants(event, print) || isBanOrItsEnd(event) }
 
-    /// Returns true for an event that bans the poll's user or removes a ban. The poll then ends without this event,
-    /// because the next poll follows fewer or more channels.
+    /// Returns true for an event that bans the poll's user or removes a ban. Such an event ends the poll even if the
+    /// response does not contain the event, because the user's next poll follows fewer or more channels.
     private func isBanOrItsEnd(_ event: Event) -> Bool {
         guard event.type == "user.banned" || event.type == "user.unbanned", let user else { return false }
         return event.data.rawMember("restriction")?.rawMember("user") == JSONText(string: user)
@@ -110,8 +110,8 @@ private final class SubscribeFormatter: PollFormatter {
     /// Returns true while the app has the presented subscribe key and the token is valid.
     func isInForce(_ order: PollRequest) -> Bool { app != nil && tokenFault == nil }
 
-    /// True when the app now requires tokens and the poll has no token. A signed poll also ends then, and its next
-    /// request is accepted.
+    /// True when the app now requires tokens and the poll has no token. The poll then ends, and the client's next poll
+    /// is checked. A signed poll also ends, but the next signed poll is accepted.
     var needsRecheck: Bool { shown == nil && app?.requiresTokens == true }
 
     private var app: AppRecord? {

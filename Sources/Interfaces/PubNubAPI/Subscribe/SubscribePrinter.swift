@@ -81,8 +81,8 @@ final class SubscribePrinter: Sendable {
 
     static func answer(_ batch: PollBatch, to reader: Subscriber) -> Response { .wire(text(batch, reader)) }
 
-    /// Prints the response. The position is printed first and without spaces. If one SDK cannot parse the response, it
-    /// looks for its cursor in the first bytes.
+    /// Prints the response. The position is printed first and without spaces, because one SDK looks for its cursor in
+    /// the first bytes of a response that it cannot parse.
     private static func text(_ batch: PollBatch, _ reader: Subscriber) -> [UInt8] {
         JSONText(capacity: 64 + batch.events.reduce(0) { $0 + $1.weight + 160 }) { writer in
             writer.beginObject()
@@ -129,8 +129,8 @@ struct Subscriber: Sendable {
     let match: SubscriptionMatch
     let filter: Filter?
 
-    /// The selection of all events in the channels of this subscriber. `match` then decides which of the events it
-    /// receives.
+    /// The selection of all events in the channels of this subscriber. ``wants(_:_:)`` then selects the events that the
+    /// subscriber receives.
     var selection: Selection { Selection(channels: match.channels(in: app), isWire: true) }
 
     /// Returns true when the subscriber receives the event.

@@ -155,8 +155,8 @@ extension VisiblePayload {
         }
     }
 
-    /// A report in PubNub's format. The reported text is part of the member `message` of the event's data. In a report
-    /// from a PubNub client, the text is the member `text`.
+    /// A report in PubNub's format. The reported text is in the member `message` of the event's data, or in the member
+    /// `text` if a PubNub client has sent the report.
     private static func report(_ event: Event) -> VisiblePayload {
         let data = (try? JSONDocument(event.data))?.root
         let said = data?["message"]?["data"]
