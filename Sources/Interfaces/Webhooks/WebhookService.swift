@@ -24,10 +24,11 @@ public final class WebhookService: Sendable {
     private let sender: Sender
     private let counters = DeliveryCounters()
 
-    /// Creates the service. It plans and sends nothing until ``run(whenReady:)`` is called.
+    /// Creates the service. The service plans and sends nothing until ``run(whenReady:)`` is called.
     ///
     /// - Parameters:
-    ///   - client: its address guard checks the address of every connection. Pass the same guard in `options`.
+    ///   - client: the HTTP client that sends the posts. The client's address guard checks the address of every
+    ///     connection. Pass the same guard in `options`.
     public init(service: ChatService, client: Client, options: WebhookOptions = WebhookOptions(), logger: Logger) {
         let recent = RecentEvents()
         registry = WebhookRegistry(
@@ -45,11 +46,11 @@ public final class WebhookService: Sendable {
             logger: logger)
     }
 
-    /// Plans and sends until the task is cancelled or the engine closes. The chat service must be running, with its
-    /// keyring loaded.
+    /// Plans and sends deliveries until the task is cancelled or the engine closes. The chat service must be running,
+    /// with its keyring loaded.
     ///
-    /// Cancelling aborts the attempts in progress. They are not recorded, and the next run repeats them with the same
-    /// ids. Call ``drain()`` first to let them end.
+    /// Cancelling the task aborts the attempts in progress. Aborted attempts are not recorded, and the next run repeats
+    /// them with the same ids. To let the attempts end instead, call ``drain()`` before cancelling.
     ///
     /// - Parameter whenReady: called once, when the webhooks are loaded and the events of every app's log are planned.
     public func run(whenReady: @escaping @Sendable () -> Void = {}) async throws {
@@ -66,8 +67,8 @@ public final class WebhookService: Sendable {
         }
     }
 
-    /// Starts no more attempts, and returns when no attempt is in progress: at most one client deadline later, or when
-    /// the task is cancelled. A gateway that stops after this call sends no delivery twice.
+    /// Begins no more attempts, and waits until no attempt is in progress or the task is cancelled. The wait lasts at
+    /// most as long as one request of the HTTP client. A gateway that stops after the wait sends no delivery twice.
     public func drain() async {
         subscriptions.stop()
         await sender.inFlight.drain()

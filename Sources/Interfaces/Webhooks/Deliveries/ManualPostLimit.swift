@@ -10,9 +10,10 @@ final class ManualPostLimit: Sendable {
     /// The webhooks to which a post is in progress, by app.
     private let underWay = Lock<[AppID: Set<String>]>([:])
 
-    /// Runs `body` if a further post of the app is permitted.
+    /// Runs `body`, which posts to a webhook.
     ///
-    /// - Throws: `.tooMany` when it is not permitted; the errors of `body`.
+    /// - Throws: `.tooMany` when a post to this webhook is in progress, or when ``most`` posts of the app are; the
+    ///   errors of `body`.
     func pass<Result: Sendable>(
         _ subscriber: SubscriberID, _ body: () async throws(ChatError) -> Result
     ) async throws(ChatError) -> Result {

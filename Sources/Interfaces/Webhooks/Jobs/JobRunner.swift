@@ -13,8 +13,8 @@ final class JobRunner: Sendable {
     /// The time at which each job's next step is due; ``stepping`` while a step of the job runs.
     private let running = Lock<[RecordKey: Timetoken]>([:])
     private static let stepping = Timetoken.distantFuture
-    /// The maximum delay of a step that is compensated by starting the next steps earlier. Compensating a longer delay
-    /// would cause a burst.
+    /// The maximum delay of a step for which the job catches up by starting its next steps earlier. Catching up on a
+    /// longer delay would cause a burst.
     private static let longestDelay: Duration = .seconds(1)
     private let wakes: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
@@ -157,8 +157,8 @@ final class JobRunner: Sendable {
         try await directory.read(key).flatMap { DeliveryJob($0, compilesFilter: compilesFilter) }
     }
 
-    /// Reads a job, changes it and writes it. Repeats this if another write came in between. Returns nil when the job
-    /// does not exist.
+    /// Reads a job, changes it with `alter` and writes it. Starts again if another request has written the job in the
+    /// meantime. Returns the written job, or nil when the job does not exist.
     func change(_ key: RecordKey, _ alter: (inout DeliveryJob) -> Void) async throws(ChatError) -> DeliveryJob? {
         while true {
             guard var job = try await read(key, compilesFilter: false) else { return nil }

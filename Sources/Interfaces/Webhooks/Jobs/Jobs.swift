@@ -21,8 +21,8 @@ public struct Jobs: Sendable {
 
     private var directory: any Directory { registry.directory }
 
-    /// Returns the current number of deliveries in a scope. The number is exact up to a limit, and a lower bound above
-    /// the limit.
+    /// Returns the current number of deliveries in a scope. `isExact` is false when counting stopped at a limit; the
+    /// number is then a lower bound.
     ///
     /// - Throws: `.notFound` when the webhook does not exist; `.forbidden` without the right to these deliveries.
     public func count(
@@ -150,8 +150,8 @@ public struct Jobs: Sendable {
 
     // MARK: Bounds
 
-    /// Returns the scope, limited to events up to now that the caller may read. Without the limit in time, a delivery
-    /// that the job makes due could be selected again, endlessly.
+    /// Returns the scope, limited to events that the caller may read and that were emitted before now. Without the
+    /// limit in time, a job would also select the events that are emitted while it runs, and might never end.
     private func bounded(_ scope: DeliveryScope, by caller: Caller) -> DeliveryScope {
         var scope = scope
         scope.reach = DeliveryScope.Reach(caller)

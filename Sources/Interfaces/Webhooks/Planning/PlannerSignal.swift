@@ -25,8 +25,9 @@ final class PlannerSignal: Sendable {
         signal.send()
     }
 
-    /// Returns the apps marked since the last call, and waits until an app is marked. Nil when the signal has ended or
-    /// the task was cancelled. Only one task may call it.
+    /// Waits until at least one app is marked, and returns the apps that were marked since the last call, each with its
+    /// newest position. Returns nil when the signal has ended or the task was cancelled. Only one task may call this
+    /// function.
     func next() async -> [AppID: Timetoken]? {
         while !Task.isCancelled {
             let (apps, isOver) = state.withLock { state in

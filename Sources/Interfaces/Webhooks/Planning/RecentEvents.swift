@@ -22,8 +22,10 @@ final class RecentEvents: Sendable {
         /// The service's count of deletions when the cached events were read.
         var deletions: UInt64 = 0
 
-        /// Empties the cache if `deletions` is greater than the stored count, because an event was deleted in between.
-        /// Returns false if `deletions` is less than the stored count: the caller's event may have been deleted.
+        /// Compares a caller's count of deletions with the count of the cache. If the caller's count is greater, the
+        /// cached events may have been deleted: empties the cache, stores the caller's count and returns true. If the
+        /// caller's count is less, the caller's event may have been deleted: returns false. Returns true for equal
+        /// counts.
         mutating func keepUp(with deletions: UInt64) -> Bool {
             guard deletions >= self.deletions else { return false }
             if deletions > self.deletions { self = State(deletions: deletions) }
@@ -39,9 +41,11 @@ final class RecentEvents: Sendable {
 
     init(capacityBytes: Int = 16 * 1024 * 1024) { capacity = capacityBytes }
 
-    /// Adds the envelope of an event, unless an event was deleted after the event was read.
+    /// Adds the envelope of an event. Does nothing if the cache knows of a later deletion than the caller, because this
+    /// event may be the deleted one.
     ///
-    /// - Parameter deletions: the service's count of deletions, read before the event was read.
+    /// - Parameter deletions: the service's count of deletions (`ChatService.deletions`), which the caller has read
+    ///   before it read the event.
     func insert(_ body: [UInt8], trace: String?, at timetoken: Timetoken, deletions: UInt64) {
         state.withLock { state in
             guard state.keepUp(with: deletions),
@@ -63,10 +67,9 @@ final class RecentEvents: Sendable {
         }
     }
 
-    /// The cached envelope of an event; nil when it is not cached.
+    /// The cached envelope of an event; nil when it is not cached, or when any event was deleted since it was cached.
     ///
-    /// - Parameter deletions: the service's current count of deletions. The result is nil if any event was deleted
-    ///   since the entry was cached.
+    /// - Parameter deletions: the service's current count of deletions (`ChatService.deletions`).
     func entry(at timetoken: Timetoken, deletions: UInt64) -> Entry? {
         state.withLock { $0.keepUp(with: deletions) ? $0.entries[timetoken] : nil }
     }

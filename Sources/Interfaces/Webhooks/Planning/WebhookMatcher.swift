@@ -70,8 +70,8 @@ struct WebhookMatcher: Sendable {
         }
     }
 
-    /// Returns true when one of the patterns matches the type. The pattern `*` does not match frequent types. A type
-    /// that must be named is matched only by its exact name.
+    /// Returns true when one of the patterns matches the type. The pattern `*` does not match frequent types. A type of
+    /// `BuiltInTypes.namedOnly` is matched only by its exact name.
     static func admits(_ patterns: [NamePattern], _ type: String, isFrequent: @autoclosure () -> Bool) -> Bool {
         for pattern in patterns {
             if case .all = pattern {

@@ -26,8 +26,8 @@ public struct Subscription: Sendable {
     /// deliveries have become dead.
     var isDeleted = false
 
-    /// The maximum count of the backlog. A count that equals it is a lower bound. A larger maximum would make lists
-    /// slow.
+    /// The number of deliveries at which counting the backlog stops, because an exact count would make lists slow. A
+    /// count equal to this number means "at least this number".
     static let mostBacklog = 1000
 
     /// The key of the subscription in the queue.

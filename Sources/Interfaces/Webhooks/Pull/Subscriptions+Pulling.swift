@@ -31,8 +31,8 @@ extension Subscriptions {
     /// The maximum number of events that one seek examines.
     static let seekMost = 100_000
 
-    /// Leases and returns due deliveries, and waits until a delivery is due. Each delivery must be acknowledged within
-    /// the subscription's deadline.
+    /// Leases and returns due deliveries. If none is due, waits until a delivery is due; the result is empty when none
+    /// becomes due in time. Each delivery must be acknowledged within the subscription's `ackDeadline`.
     ///
     /// - Parameters:
     ///   - most: the maximum number of deliveries.
@@ -58,16 +58,18 @@ extension Subscriptions {
         }
     }
 
-    /// Marks deliveries as delivered. The result is false for a delivery whose deadline has passed, because the
-    /// delivery can be pulled again.
+    /// Marks deliveries as delivered. Returns one result for each id, in the same order. The result is false for an
+    /// invalid id, and for a delivery whose deadline has passed, because the delivery can be pulled again.
     ///
+    /// - Parameter ids: the `ack_id` of each delivery.
     /// - Throws: `.notFound` when the app has no such subscription; `.forbidden` without `read`, for a user's
     ///   credential, and for a key that may not read everything that the subscription matches; the errors of the store.
     public func acknowledge(_ ids: [String], of id: String, by caller: Caller) async throws(ChatError) -> [Bool] {
         try await finish(ids, of: id, .delivered, error: nil, by: caller)
     }
 
-    /// Returns deliveries to the queue. They can be pulled again after a delay.
+    /// Returns deliveries to the queue. They can be pulled again after a delay. The parameter `ids` and the results are
+    /// as in ``acknowledge(_:of:by:)``.
     ///
     /// - Throws: the errors of ``acknowledge(_:of:by:)``.
     public func refuse(
@@ -77,7 +79,8 @@ extension Subscriptions {
         return try await finish(ids, of: id, .retry(at: due), error: "nack", by: caller)
     }
 
-    /// Extends the deadlines of deliveries whose processing takes long.
+    /// Extends the deadlines of deliveries whose processing takes long. The parameter `ids` and the results are as in
+    /// ``acknowledge(_:of:by:)``.
     ///
     /// - Throws: the errors of ``acknowledge(_:of:by:)``.
     public func extend(

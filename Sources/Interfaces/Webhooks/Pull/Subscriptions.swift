@@ -142,8 +142,8 @@ public final class Subscriptions: Sendable {
         try await finishDeletion(of: subscription.subscriber)
     }
 
-    /// Makes the waiting deliveries of a deleted subscription dead, and then removes its record. If this is
-    /// interrupted, the next start or `follow` completes it.
+    /// Makes the waiting deliveries of a deleted subscription dead, and then removes the subscription's record. An
+    /// interrupted deletion is completed by `follow` or by the next start of the gateway.
     private func finishDeletion(of subscriber: SubscriberID) async throws(ChatError) {
         try await queue.set(.closed, of: subscriber, concurrency: 1)
         _ = try await directory.write([RecordChange(Subscription.recordKey(of: subscriber), body: nil)])

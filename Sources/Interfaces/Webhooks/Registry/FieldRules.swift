@@ -8,8 +8,8 @@ enum FieldRules {
     static let nameLimitBytes = 128
     static let valueLimitBytes = 4096
 
-    /// Names that an owner may not set, in lower case. The HTTP client or the protocol sets these fields, or receivers
-    /// would attribute them to the gateway.
+    /// The lower-case names of the header fields that an owner may not set: fields that the HTTP client or the protocol
+    /// sets, and fields that receivers would attribute to the gateway.
     private static let reserved: Set<String> = [
         "host", "content-length", "content-type", "content-encoding", "transfer-encoding", "connection", "keep-alive",
         "upgrade", "te", "trailer", "expect", "user-agent", "content-digest", "signature", "signature-input",

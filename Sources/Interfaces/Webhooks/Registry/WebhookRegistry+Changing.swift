@@ -30,8 +30,8 @@ extension WebhookRegistry {
         }
     }
 
-    /// Reads a webhook, changes it and writes it. Repeats this if another write came in between. Then updates the
-    /// webhook's lane (its part of the queue).
+    /// Reads a webhook, changes it with `alter` and writes it. Then updates the webhook's lane (its part of the queue).
+    /// Without an etag, starts again if another request has written the webhook in the meantime, at most eight times.
     func change(
         _ subscriber: SubscriberID, ifMatch etag: String?, by caller: Caller? = nil,
         _ alter: (inout Webhook) throws(ChatError) -> Void

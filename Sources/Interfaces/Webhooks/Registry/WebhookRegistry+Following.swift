@@ -44,9 +44,11 @@ extension WebhookRegistry {
         }
     }
 
-    /// Updates the snapshot in memory with the current state of a record; nil for a deleted record. Schedules an update
-    /// of the lane when the webhook becomes unreadable or readable, and when its app was deleted. For other changes,
+    /// Updates the snapshot in memory after a record of a webhook or an app has changed. Schedules an update of the
+    /// webhook's lane when the webhook becomes unreadable or readable, and when its app was deleted. For other changes,
     /// the caller that makes the change updates the lane.
+    ///
+    /// - Parameter record: the current state of the record; nil when the record was deleted.
     func apply(_ key: RecordKey, _ record: Record?) {
         guard key.kind == .webhook else { return record == nil ? drop(AppID(key.id)) : () }
         let subscriber = SubscriberID(key.id, in: key.app)

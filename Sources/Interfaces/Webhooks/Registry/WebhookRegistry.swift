@@ -204,7 +204,8 @@ public final class WebhookRegistry: Sendable {
         return try await change(id, ifMatch: etag, by: caller) { $0.disable(reason) }
     }
 
-    /// Replaces the secret. The previous secret also signs for the duration `overlap`, so that receivers can switch.
+    /// Replaces the secret of a webhook. The previous secret also signs for the duration `overlap`, so that receivers
+    /// can switch.
     ///
     /// - Parameters:
     ///   - secret: the new secret, `whsec_…`; nil to create one. Passing the secret of another gateway lets its

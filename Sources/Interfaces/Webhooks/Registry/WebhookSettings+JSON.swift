@@ -226,7 +226,7 @@ extension Filter {
     /// Creates the filter of a stored record. Returns nil when the text no longer compiles.
     ///
     /// - Parameter compiles: false to keep the text without compiling it, for a record that is only shown. Compiling
-    ///   the filters of a whole page would delay all other requests.
+    ///   the filters of all records of a page would delay all other requests.
     init?(ofRecord text: String, compiles: Bool) {
         guard compiles else {
             self.init(uncompiled: text)

@@ -44,8 +44,8 @@ struct AttemptRecorder: Sendable {
         if !made.isEmpty { await conclude(made) }
     }
 
-    /// Shortens the leases of attempts that were not made because the gateway lacked resources, so that they are soon
-    /// repeated. The failure says nothing about the receivers.
+    /// Shortens the leases of attempts that were not made because the gateway lacked resources. The attempts are
+    /// therefore repeated soon. They do not count as failures of the receivers.
     private func rest(_ short: [CompletedAttempt]) async {
         let leases = short.flatMap { $0.deliveries.map(\.lease) }
         logger.warning(

@@ -119,8 +119,8 @@ final class AttemptsInFlight: Sendable {
         }
     }
 
-    /// Removes and returns the posts of the attempts whose responses have arrived, in the same order; nil for an
-    /// attempt without a post.
+    /// Removes and returns the posts of the attempts whose responses have arrived. The result has one post for each
+    /// attempt, in the order of `attempts`; nil for an attempt without a post.
     func removePosts(of attempts: some Collection<UInt64>) -> [PostRun.Post?] {
         state.withLock { state in
             attempts.map { attempt in

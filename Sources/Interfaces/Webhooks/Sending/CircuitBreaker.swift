@@ -3,9 +3,9 @@ import ChatModel
 /// The circuit breaker of one webhook: decides from the results of recent attempts when the next attempts may begin.
 /// Performs no I/O.
 ///
-/// Without it, an unavailable receiver would use up the attempts of all its deliveries. After consecutive failures, no
-/// attempts are made for some time. A single attempt then tests the receiver. Deliveries that wait lose none of their
-/// attempts.
+/// After consecutive failures, no attempts are made for some time. A single attempt then tests the receiver. Meanwhile,
+/// the waiting deliveries lose none of their attempts. Without the circuit breaker, each delivery to an unavailable
+/// receiver would use up its attempts.
 struct CircuitBreaker: Sendable {
     /// The state of the circuit, as the API shows it.
     enum Condition: String, Sendable {
@@ -31,8 +31,8 @@ struct CircuitBreaker: Sendable {
     static let shortestRetryAfter: Duration = .seconds(1)
     /// The share of a pause by which the pause is randomly lengthened or shortened.
     static let spread = 0.2
-    /// The number of overload responses after which a webhook makes one attempt at a time. Each good response cancels
-    /// one overload response.
+    /// The number of overload responses after which the number of simultaneous attempts is reduced: to one, or to half
+    /// of the current `attemptLimit`. Each good response cancels one overload response.
     static let slowAnswersTolerated = 3
     /// The limit of simultaneous attempts at which the recovery from an overload ends. A limit that would reach this
     /// number is removed, and the webhook's settings apply again.
@@ -61,9 +61,9 @@ struct CircuitBreaker: Sendable {
     /// Records a failed attempt.
     ///
     /// - Parameters:
-    ///   - begun: the start of the attempt. An attempt that began before the current pause does not show the receiver's
-    ///     state after the pause.
-    ///   - retryAfter: the delay that the receiver requested. It replaces the pause of the circuit.
+    ///   - begun: the start of the attempt. The failure of an attempt that began before the end of the current pause is
+    ///     not counted; only its `retryAfter` may lengthen the pause.
+    ///   - retryAfter: the delay that the receiver requested; nil for none. It replaces the pause of the circuit.
     ///   - isSlow: true when the receiver is overloaded. If `retryAfter` is also set, attempts pause immediately.
     ///   - draw: a random number in 0..<1, which varies the pause.
     mutating func recordFailure(

@@ -3,8 +3,8 @@ import HTTPClient
 import JSON
 
 extension DeliveryState.AttemptEvent {
-    /// Creates the input of ``DeliveryState`` from the result of a request. A response counts once its header is
-    /// complete, even if the body fails.
+    /// Creates the input of ``DeliveryState`` from the result of a request. A response counts as received when its
+    /// header is complete, even if its body then fails.
     init(_ result: OutboundResult, now: Timetoken) {
         if let status = result.status {
             let seconds = Int64(now.rawValue / Timetoken.ticksPerSecond)
@@ -28,8 +28,8 @@ extension DeliveryAttempt {
     }
 
     /// The details of an attempt: its durations, the address of the receiver, and the headers of request and response.
-    /// For the request's fields that the gateway adds, the details contain the values. The fields of the webhook's
-    /// owner are secrets, so the details contain only their names.
+    /// The details contain the names and values of the request fields that the gateway adds. For the fields that the
+    /// webhook's owner sets, they contain only the names, because the values are secret.
     static func details(_ answered: CompletedAttempt, _ error: String?) -> JSONText {
         let result = answered.result
         return JSONText(capacity: 1024) { writer in

@@ -81,8 +81,10 @@ final class PostTokens: Sendable {
         .timeout, detail: "token endpoint: no time is left to send the request",
         sentence: "The token endpoint used up the time limit of the attempt. Nothing was sent to the receiver.")
 
-    /// Removes a rejected token. Returns true when another token should be tried. This is also the case if another
-    /// caller has already removed the token.
+    /// Removes a rejected token from the cache, unless the token was fetched less than ``replacedAfter`` ago.
+    ///
+    /// - Returns: true when the caller should try another token, because the token was removed by this call or by an
+    ///   earlier one.
     private func drop(_ token: String, of owner: Owner) -> Bool {
         let now = clock.now
         return entries.withLock { entries in

@@ -265,8 +265,8 @@ final class Sender: Sendable {
         inFlight.end(completed.flatMap { $0.deliveries.map(\.lease) })
     }
 
-    /// The webhook of an attempt; nil when no posts may be sent to the webhook. In the nil case, the lane was updated,
-    /// or the leases end unused.
+    /// The webhook of an attempt; nil when no post may be sent now. In the nil case, the deliveries wait for another
+    /// attempt, or become dead if the webhook was deleted.
     private func webhook(of attempt: ArraySlice<Lease>) async -> CachedWebhook? {
         let subscriber = attempt[attempt.startIndex].delivery.subscriber
         do throws(ChatError) {
@@ -288,7 +288,8 @@ final class Sender: Sendable {
     }
 
     /// The webhook of an attempt, read from its record and not from the snapshot in memory, because another process may
-    /// have just created it. Nil when the webhook was deleted or posts may not be sent to it.
+    /// have just created it. Nil when posts may not be sent to the webhook, or when the webhook was deleted. The
+    /// deliveries of a deleted webhook become dead.
     private func webhookFromDirectory(
         _ subscriber: SubscriberID, _ attempt: ArraySlice<Lease>
     ) async throws(ChatError) -> CachedWebhook? {

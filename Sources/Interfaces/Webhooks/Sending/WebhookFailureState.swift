@@ -9,8 +9,8 @@ struct WebhookFailureState: Sendable {
     static let noticeAge: Duration = .seconds(30 * 60)
     /// The minimum duration of failures before the webhook is disabled.
     static let disableAge: Duration = .seconds(5 * 24 * 3600)
-    /// The minimum duration of failures in this run before the webhook can be disabled for failures that began in an
-    /// earlier run. That run may have ended before it could store a recovery.
+    /// The minimum duration of failures in this run of the gateway, if the failures began in an earlier run, before the
+    /// webhook can be disabled. The earlier run may have ended before it could store that the webhook recovered.
     static let confirmationAge: Duration = .seconds(12 * 3600)
 
     enum Effect: Sendable, Equatable {
@@ -40,7 +40,8 @@ struct WebhookFailureState: Sendable {
 
     /// Creates the state at the start of the gateway.
     ///
-    /// - Parameter writtenSince: the value stored by an earlier run of the gateway.
+    /// - Parameter writtenSince: the start of the webhook's failures, as an earlier run of the gateway has stored it;
+    ///   nil when none is stored.
     init(writtenSince: Timetoken? = nil) {
         failingSince = writtenSince
         noticedSince = writtenSince
