@@ -4,9 +4,9 @@ import Locking
 /// Assigns timetokens to events and makes the events visible to readers in the order of their timetokens.
 ///
 /// The writer holds the allocator from the first timetoken of a batch until the batch is visible or rolled back. While
-/// it does not, ephemeral events receive their timetokens directly on the thread that emits them, as far as timetokens
-/// are reserved in the database. They do not wait for the disk, and all events with earlier timetokens are already
-/// visible.
+/// the writer does not hold the allocator, ephemeral events receive their timetokens directly on the thread that emits
+/// them, if enough timetokens are reserved in the database. These events do not wait for the disk, because all events
+/// with earlier timetokens are already visible.
 final class TimetokenAllocator: Sendable {
     /// The last assigned timetoken, and the highest timetoken that is reserved in the database.
     struct Mark: Sendable {

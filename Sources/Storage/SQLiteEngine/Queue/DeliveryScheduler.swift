@@ -95,9 +95,9 @@ final class DeliveryScheduler: Sendable {
     private let writerHandle: WriterHandle
     private let batcher = AttemptBatcher()
 
-    /// - Parameter life: the number of times that the database was opened. Each lease has a number (`fence`) that
-    ///   includes `life`, so a lease from an earlier opening never matches and is rejected. This matters because
-    ///   consumers of pulled subscriptions store leases outside the process.
+    /// Creates the queue. `life` is the number of times that the database was opened. Each lease has a number (`fence`)
+    /// that includes `life`, so a lease from an earlier opening is rejected. Consumers of pulled subscriptions may
+    /// still have such leases, because they store leases outside the process.
     init(
         lanes: [(subscriber: StoredSubscriber, waiting: Int)], life: UInt64, clock: WallClock,
         writerHandle: WriterHandle
@@ -370,7 +370,7 @@ final class DeliveryScheduler: Sendable {
     /// Leases due deliveries to the waiting callers, ends waits whose time is over, and schedules the next call of the
     /// deadline thread.
     ///
-    /// - Parameter everyone: true to also check, after `nextRound`, the callers of unchanged pulled subscriptions.
+    /// - Parameter everyone: true to also check the callers at unchanged pulled subscriptions, if `nextRound` is over.
     func serve(everyone: Bool = true) {
         let real = MonotonicTime.now.nanoseconds
         write(batcher.due(at: real))
@@ -442,8 +442,8 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// Returns the next time, on the machine's uptime clock, at which a waiting caller may receive a delivery or its
-    /// wait ends; nil when there is none. Only callers that wait for webhooks or for these lanes are considered.
+    /// Returns the next uptime at which a waiting caller must be checked; nil when none waits. Ignores callers at
+    /// pulled subscriptions other than `lanes`.
     private func nextCall(_ state: SchedulerState, _ lanes: Set<Int64>, _ real: UInt64) -> UInt64? {
         let lanes = lanes.filter { state.pullers[$0] != nil }
         guard let first = state.firstDeadline(at: lanes) else { return nil }

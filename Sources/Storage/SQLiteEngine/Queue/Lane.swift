@@ -67,8 +67,8 @@ final class Lane: @unchecked Sendable, Scheduled {
 
     var state: LaneState { settings.state }
 
-    /// The time at which the lane's next attempt can begin; nil when no attempt can begin before something else
-    /// changes.
+    /// The time at which the lane's next attempt can begin. Nil when there is no waiting delivery, or when the lane
+    /// must change first: for example, it is paused or has the maximum number of attempts in progress.
     var nextDue: UInt64? {
         guard state == .open, !isReordering, !isFetching,
             attemptsUnderWay < min(settings.concurrency, paceConcurrency ?? .max)

@@ -48,8 +48,8 @@ struct TimerQueue<Member: Scheduled>: Sendable {
         return nil
     }
 
-    /// Removes stale entries. Without this step, a member that alternates between now and a time far in the future
-    /// would leave another entry at the later time with each change.
+    /// Removes stale entries. A member that is repeatedly scheduled for a later time and then for now leaves one stale
+    /// entry each time. Without this function, the number of such entries would have no limit.
     private mutating func compact() {
         var kept: [Entry] = []
         while let entry = entries.popFirst() {

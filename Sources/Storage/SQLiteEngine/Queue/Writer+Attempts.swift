@@ -32,8 +32,9 @@ extension Writer {
         return recorded
     }
 
-    /// Stores the request bodies that are about to be sent. A body is stored only if the stored one still equals the
-    /// body in the lease. Returns the body that is then stored for each delivery; nil when there is none.
+    /// Stores the request bodies that are about to be sent. A body is stored only if the delivery's stored body still
+    /// equals the body in the lease. Returns, for each delivery, the body that is stored afterwards; nil when there is
+    /// none.
     func keep(
         _ bodies: [(lease: Lease, body: [UInt8])], _ keys: [DeliveryKey?]
     ) throws(SQLiteFailure) -> [[UInt8]?] {

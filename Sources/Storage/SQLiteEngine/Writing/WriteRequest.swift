@@ -127,11 +127,11 @@ extension WriterHandle {
     }
 }
 
-/// A result that one caller awaits. Both the writer and the deadline thread may set the result. Only the first one is
-/// used.
+/// A result that one caller awaits. Both the writer and the deadline thread may set the result. Only the result that is
+/// set first is used.
 ///
-/// Because this type ensures that the continuation is resumed only once, it uses an unsafe continuation. A checked one
-/// would allocate an object for each append.
+/// Because this type ensures that the continuation is resumed only once, it uses an unsafe continuation. A checked
+/// continuation would allocate an object for each append.
 final class Completion<Value: Sendable>: Sendable {
     private let continuation: UnsafeContinuation<Result<Value, ChatError>, Never>
     private let isAnswered = Atomic(false)

@@ -3,8 +3,8 @@ import JSON
 import SQLite
 
 extension Writer {
-    /// Assigns timetokens to all drafts and stores them as events. Stores none if the idempotency key of `claim` was
-    /// already used; the result is then the result that is stored for the key, or a conflict. Also stores none if a
+    /// Assigns timetokens to all drafts and stores them as events. Stores nothing if the idempotency key of `claim` was
+    /// already used; the result is then the result that is stored for the key, or a conflict. Also stores nothing if a
     /// record that determines who may write has changed after `revision`.
     func append(
         _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision? = nil

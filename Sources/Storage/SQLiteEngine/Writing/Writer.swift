@@ -6,8 +6,8 @@ import SQLite
 /// ``WriteQueue``, and a batch runs in one transaction. While a commit waits for the disk, the requests of the next
 /// batch accumulate. A busy store therefore waits for the disk once per batch (group commit).
 final class Writer {
-    /// The range of timetokens that is reserved in the database in advance (one second). Because of the reservation, no
-    /// timetoken is assigned twice, even after a crash if the clock was set back.
+    /// The range of timetokens that is reserved in the database in advance (one second). The reservation ensures that
+    /// no timetoken is assigned twice, even if the gateway crashes and the clock is set back.
     private static let reservedAhead = Timetoken.ticksPerSecond
 
     let database: Database
@@ -19,8 +19,8 @@ final class Writer {
     private let writeQueue: WriteQueue
     private let health: StoreHealth
 
-    /// The last assigned and the last reserved timetoken. Current only while the writer holds the allocator; at other
-    /// times, the values of the last batch that held it.
+    /// The last assigned and the last reserved timetoken. The values are current only while the writer holds the
+    /// allocator. At other times, they are the values at the end of the last batch that held the allocator.
     var mark: TimetokenAllocator.Mark
     private var isAllocatorHeld = false
     /// True when this batch must move the watermark (the position up to which events are visible) even without a new
