@@ -33,8 +33,8 @@ enum ErrorFamily: Sendable {
     }
 }
 
-/// An error of the PubNub API: the errors of the lower modules with PubNub's status codes and texts. Clients compare
-/// some of the texts byte for byte.
+/// An error of the PubNub API, with PubNub's status code and text. Errors of the lower modules are converted to this
+/// type. Clients compare some of the texts byte for byte.
 struct WireError: Error, Sendable, Equatable {
     /// One invalid field, for resources whose errors list the invalid fields.
     struct Detail: Sendable, Equatable {

@@ -24,8 +24,8 @@ public struct PubNubAPI: Sendable {
     /// Creates the API.
     ///
     /// - Parameters:
-    ///   - service: must be running (`ChatService.run`) before the first request.
-    ///   - polls: the table of waiting long polls. It must use the event loop on which `service` runs its hub.
+    ///   - service: the chat service. It must be running (`ChatService.run`) before the first request.
+    ///   - polls: the table of waiting long polls. The table must use the event loop on which `service` runs its hub.
     ///   - origins: the web origins whose pages may call the API. All origins by default, as at PubNub, because the
     ///     keys are public.
     public init(service: ChatService, polls: LongPollTable, origins: CORSPolicy.Origins = .any) {

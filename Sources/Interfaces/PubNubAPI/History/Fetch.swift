@@ -112,8 +112,8 @@ struct FetchRequest {
         encodesNames = request.flag("encode_channels", default: true)
     }
 
-    /// Creates a request of history version 2. `start` is the position at which reading begins. It is the newer bound,
-    /// or the older bound with `reverse`.
+    /// Creates a request of history version 2. Reading begins at the position `start`, which is the newer bound, or the
+    /// older bound with `reverse`.
     init(old isReverse: Bool, start: Timetoken?, end: Timetoken?, limit: Int) {
         self.limit = limit
         if isReverse {

@@ -35,8 +35,8 @@ struct ObjectPayload {
         }
     }
 
-    /// The payload of a membership event; nil for other events. Only the event that contains the complete membership
-    /// has this payload. It is sent on the user's channel and on the membership's channel.
+    /// The payload of a membership event, for the user's channel and the membership's channel. Nil for other events,
+    /// and for a membership event that does not contain the complete membership.
     private static func membership(_ event: Event) -> JSONText? {
         let isSet = event.type == BuiltInTypes.membershipSet
         guard isSet || event.type == BuiltInTypes.membershipRemoved,

@@ -69,8 +69,8 @@ extension PubNubAPI {
     private static let itemsMost = 100
 }
 
-/// Formats the responses to long polls of the PubNub API. It stores only the parts of the request that it needs for the
-/// response.
+/// Formats the responses to long polls of the PubNub API. A formatter stores only the parts of the request that the
+/// response needs.
 private final class SubscribeFormatter: PollFormatter {
     private let reader: Subscriber
     private let print: SubscribePrinter

@@ -43,7 +43,8 @@ struct SubscriptionMatch: Sendable {
 
     /// Adds a name from the request's list of channels: a channel or a wildcard, with or without the presence suffix.
     ///
-    /// - Throws: `WireError.unreadable`, `.malformed`.
+    /// - Throws: `WireError.unreadable` for an invalid wildcard, for `*` and for the system channel; `.malformed` for
+    ///   an invalid channel name.
     mutating func add(_ name: String) throws {
         guard let pattern = NamePattern(name.withoutPresence) else { throw WireError.unreadable }
         let side = side(of: name)

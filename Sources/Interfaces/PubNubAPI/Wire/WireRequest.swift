@@ -35,7 +35,7 @@ struct WireRequest: Sendable {
     }
 
     /// The path from the segment `index` on, decoded; nil when it cannot be decoded. The result may contain slashes,
-    /// because clients may send slashes unescaped. It need not be UTF-8.
+    /// because clients may send slashes unescaped. The bytes need not be UTF-8.
     func rest(from index: Int) -> [UInt8]? {
         guard index < segments.count else { return [] }
         return PercentEncoding.decodeBytes(path[segments[index].startIndex...])
