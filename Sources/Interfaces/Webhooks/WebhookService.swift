@@ -6,8 +6,8 @@ public import Logging
 
 /// Outbound delivery: posts committed events from the log to webhooks through the durable queue.
 ///
-/// A request that emits an event does not wait for deliveries. It returns when the event is durable, and the planner
-/// then reads the event from the log.
+/// A request that emits an event does not wait for deliveries. The request returns when the event is durable, and the
+/// planner then reads the event from the log.
 public final class WebhookService: Sendable {
     /// Administration of webhooks.
     public let registry: WebhookRegistry

@@ -35,7 +35,7 @@ public struct Jobs: Sendable {
         }
     }
 
-    /// Starts a job. It excludes events and deliveries that are created after this call.
+    /// Starts a job. The job excludes events and deliveries that are created after this call.
     ///
     /// - Parameter rate: the maximum number of deliveries per second; nil for no limit.
     /// - Throws: `.notFound` when the webhook does not exist; `.forbidden` without the right to these deliveries;

@@ -7,8 +7,9 @@ import Logging
 /// Plans deliveries: reads the committed events after a stored position of the log, finds the matching webhooks and
 /// subscriptions, and stores the deliveries together with the new position.
 ///
-/// Each app has a position of its own. Two planners may work on the same app: the queue moves the position only if it
-/// still has the expected value. Otherwise the planner fails and reads the position again.
+/// Each app has a position of its own. Two planners may work on the same app: the queue stores a new position only if
+/// the stored position is still the one that the planner has read. Otherwise planning fails, and the planner reads the
+/// stored position again.
 final class Planner: Sendable {
     /// The maximum number of events per read of the log.
     static let pageSize = 500

@@ -3,8 +3,8 @@ import ChatModel
 
 /// Finds the webhooks and subscriptions of one app that match an event, without testing each of them.
 ///
-/// The matcher is immutable: a new matcher is created when a webhook of the app changes. It uses the same kind of index
-/// as the hub uses for the feeds of streams.
+/// A matcher is immutable: a new matcher is created when a webhook of the app changes. The matcher uses the same kind
+/// of index as the hub uses for the feeds of streams.
 struct WebhookMatcher: Sendable {
     /// A webhook or subscription with its settings. A class, so that reading an entry copies nothing.
     final class Entry: Sendable {

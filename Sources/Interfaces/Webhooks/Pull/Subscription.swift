@@ -22,8 +22,8 @@ public struct Subscription: Sendable {
     /// The number of deliveries that wait to be pulled or acknowledged, at most ``mostBacklog``. The number is not part
     /// of the record; it is counted when the record is read.
     var backlog = 0
-    /// True when the subscription was deleted. It is no longer listed. Its record is removed when its waiting
-    /// deliveries have become dead.
+    /// True when the subscription was deleted. A deleted subscription is not listed. Its record is removed when its
+    /// waiting deliveries have become dead.
     var isDeleted = false
 
     /// The number of deliveries at which counting the backlog stops, because an exact count would make lists slow. A

@@ -157,10 +157,12 @@ extension WebhookRegistry {
         published.withLock { $0.until = .zero }
     }
 
-    /// Returns the public keys of all apps, or of one app, as JSON Web Keys. They are cached, because anyone may
-    /// request them. A key that another process has created appears within ``PublishedKeys/life``.
+    /// Returns the public keys of all apps, or of one app, as JSON Web Keys. The keys are cached, because anyone may
+    /// request them. A key that another process has created appears within ``PublishedKeys/life``. The keys of a
+    /// damaged record are left out.
     ///
-    /// - Throws: the errors of the store. A damaged record is left out.
+    /// - Parameter app: the app; nil for all apps.
+    /// - Throws: the errors of the store.
     public func publishedKeys(of app: AppID? = nil) async throws(ChatError) -> [String] {
         let kept = published.withLock { [now = service.clock.now] in now < $0.until ? $0 : nil }
         let keys = if let kept { kept } else { try await readPublishedKeys() }

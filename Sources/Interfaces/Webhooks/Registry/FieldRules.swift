@@ -50,8 +50,8 @@ enum FieldRules {
     }
 }
 
-/// The members that contain secrets. They are printed without the secrets. A client can send the printed form back:
-/// secrets that are absent keep their stored values.
+/// The members that contain secrets. The API prints these members without the secrets. A client can send the printed
+/// form back: secrets that are absent keep their stored values.
 extension WebhookSettingsReader {
     static let secretBytes = 1...8192
 

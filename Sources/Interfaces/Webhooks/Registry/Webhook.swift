@@ -101,8 +101,8 @@ public struct WebhookSettings: Sendable {
     public var tls: WebhookTLS?
     /// The signatures of each post; at least one.
     public var signatures: [OutboundSigner.Signature] = [.standard]
-    /// The delays after failed attempts. Their number determines the number of attempts. Nil for the default schedule
-    /// (docs/webhooks.md, "When it fails").
+    /// The delays after failed attempts. The maximum number of attempts is the number of delays plus one. Nil for the
+    /// default schedule (docs/webhooks.md, "When it fails").
     var retryDelays: [Duration]?
     /// The maximum duration of an attempt, 5 to 30 seconds; nil for ``defaultTimeout``.
     public var timeout: Duration?

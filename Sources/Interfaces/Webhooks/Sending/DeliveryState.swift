@@ -92,8 +92,8 @@ extension OutboundFailure.Reason {
 
 /// The schedule of retries. The default follows the example in the Standard Webhooks specification.
 struct RetryTable: Sendable {
-    /// The delays after the first, second, … attempt. After the last delay and one more failed attempt, the delivery
-    /// becomes dead.
+    /// The delays after the first, second, … failed attempt. If the attempt after the last delay fails too, the
+    /// delivery becomes dead.
     let delays: [Duration]
     /// The share of a delay by which the delay is randomly lengthened or shortened. A receiver that recovers therefore
     /// does not get all deliveries at the same moment.

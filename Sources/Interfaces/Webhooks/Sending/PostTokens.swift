@@ -38,8 +38,8 @@ final class PostTokens: Sendable {
     /// The assumed lifetime if the server's response contains none. RFC 6749, 5.1 only recommends that servers send the
     /// lifetime.
     private static let unsaidLifeSeconds = 300.0
-    /// The minimum age at which a rejected token is replaced. Otherwise a receiver that rejects every token would cause
-    /// a token request with each post.
+    /// The minimum age at which a rejected token is replaced. Without this minimum, a receiver that rejects every token
+    /// would cause a token request with each post.
     private static let replacedAfter: Duration = .seconds(60)
     /// The number of cached tokens at which tokens that are not being fetched are removed.
     private static let most = 4096

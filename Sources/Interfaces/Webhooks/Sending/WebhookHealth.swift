@@ -2,7 +2,7 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// The stored time at which a webhook's failures began. It is stored once the operators were notified.
+/// Stores the time at which a webhook's failures began, together with the event that notifies the operators.
 ///
 /// The time is not part of the webhook's record, so that failures of the receiver do not change the record's etag.
 struct WebhookHealth: Sendable {
