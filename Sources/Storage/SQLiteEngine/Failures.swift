@@ -47,8 +47,8 @@ extension SQLiteEngineFailure {
 }
 
 extension ChatError {
-    /// Creates the error that a caller receives for a failure of SQLite. It does not contain SQLite's message, which
-    /// may name tables and files and appears only in the log.
+    /// Creates the error that a caller receives for a failure of SQLite. The error does not contain SQLite's message,
+    /// which may name tables and files and appears only in the log.
     ///
     /// - Parameter isCommitting: true when COMMIT itself failed. If the fsync of a commit fails, the commit may still
     ///   be complete in the write-ahead log after a crash, so the error does not say that nothing was stored.

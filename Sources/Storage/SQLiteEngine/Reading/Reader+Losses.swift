@@ -2,8 +2,8 @@ import ChatModel
 import Glibc
 import SQLite
 
-/// A query for a reader that resumes from an old position. It determines whether retention has removed events that the
-/// reader has not received.
+/// A query for a reader that resumes from an old position. The query determines whether retention has removed events
+/// that the reader has not received.
 struct LossQuery: Sendable {
     let channels: ChannelSet
     let types: [NamePattern]

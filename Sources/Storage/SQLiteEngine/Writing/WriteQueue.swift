@@ -54,8 +54,8 @@ final class WriteQueue: Sendable {
     /// Adds a request.
     ///
     /// Requests without drafts are internal, for instance for deliveries and cursors. Their number is limited by the
-    /// number of leases and planners. They are never rejected because the queue is full, because deliveries that were
-    /// already sent would then be sent again.
+    /// number of leases and planners. A full queue does not reject them. Otherwise, deliveries that were already sent
+    /// would be sent again.
     ///
     /// - Returns: `refusal`, the reason why the request was rejected, or nil when it was accepted; and `isFirst`, which
     ///   is true when the caller must schedule a check of the deadlines.
