@@ -105,8 +105,8 @@ struct AccessToken: Sendable {
         return Base64.encode(bytes).replacing("+", with: "-").replacing("/", with: "_")
     }
 
-    /// Verifies the signature, which is the last member. The signed bytes are the token's bytes without this member,
-    /// with a member count that is lower by one.
+    /// Returns true when `secret` has signed the token. The signature is the last member of the token. The signed bytes
+    /// are the token's bytes without this member, with a member count that is lower by one.
     private static func isSigned(_ bytes: [UInt8], by secret: Secret) -> Bool {
         let ending = CBOR.bytes(mark).encoded + [0x58, UInt8(signatureLength)]
         let length = ending.count + signatureLength

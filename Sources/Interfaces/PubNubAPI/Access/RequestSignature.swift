@@ -10,8 +10,8 @@ enum RequestSignature {
     private static let tolerance: UInt64 = 60
     private static let prefix = "v2."
 
-    /// Checks a request's signature. Returns true when the signature is valid, and nil when the request has no
-    /// signature.
+    /// Checks a request's signature. Returns true when the signature is valid, false when it is not valid, and nil when
+    /// the request has no signature.
     static func check(_ request: WireRequest, of app: AppRecord, at now: Timetoken) -> Bool? {
         guard let signature = request["signature"] else { return nil }
         let second = now.rawValue / Timetoken.ticksPerSecond

@@ -18,8 +18,8 @@ extension PubNubAPI {
         return try await memberships(of: user, try ObjectPage(request), request, chat)
     }
 
-    /// Changes the channels one after the other, because each channel has its own counts and its own events about
-    /// members.
+    /// Sets and removes memberships of one user. The channels are changed one after the other, because each channel has
+    /// its own counts and its own events about members.
     func patchMemberships(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(2), service)
         let chat = chat(keyset, for: request)

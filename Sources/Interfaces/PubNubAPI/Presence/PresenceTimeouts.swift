@@ -3,8 +3,8 @@ import Locking
 
 /// The presence timeouts that users have announced with the parameter `heartbeat`.
 ///
-/// With the event engine, SDKs send the parameter with heartbeats, but not with subscribe calls. A request without the
-/// parameter therefore keeps the timeout that the user announced last.
+/// If the event engine of an SDK is enabled, the SDK sends the parameter with heartbeats, but not with subscribe calls.
+/// A request without the parameter therefore keeps the timeout that the user announced last.
 final class PresenceTimeouts: Sendable {
     /// The maximum number of users. When it is exceeded, the users whose timeouts were not used recently are removed.
     private static let capacity = 16_384

@@ -138,7 +138,7 @@ struct Keyset: Sendable {
 
     /// Requires that a request has the app's publish key.
     ///
-    /// - Throws: `WireError.invalidKey` unless this is the app's publish key.
+    /// - Throws: `WireError.invalidKey` when `publishKey` is nil or is not the app's publish key.
     func require(publishKey: String?) throws(WireError) {
         guard let publishKey, ExactText(publishKey) == ExactText(record.publishKey) else { throw .invalidKey }
     }
