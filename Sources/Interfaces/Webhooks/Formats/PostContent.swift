@@ -90,8 +90,8 @@ extension PostContent {
         return nil
     }
 
-    /// Combines several contents into one whose body is a JSON array of their bodies. All contents must have the same
-    /// content type.
+    /// Creates one content from several contents. The body of the new content is a JSON array of the bodies. All
+    /// contents must have the same content type.
     init(batch: [PostContent]) {
         var body: [UInt8] = [UInt8(ascii: "[")]
         body.reserveCapacity(batch.reduce(2) { $0 + $1.body.count + 1 })

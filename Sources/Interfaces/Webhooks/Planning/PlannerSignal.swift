@@ -18,8 +18,8 @@ final class PlannerSignal: Sendable {
         signal.send()
     }
 
-    /// Ends the signal, so that ``next()`` returns nil once it has returned all apps. No app may be marked after this
-    /// call.
+    /// Ends the signal. ``next()`` still returns the apps that are marked already, and then returns nil. No app may be
+    /// marked after this call.
     func finish() {
         state.withLock { $0.isOver = true }
         signal.send()

@@ -246,8 +246,8 @@ extension Subscriptions {
     }
 }
 
-/// The content of an `ack_id`, which identifies one pull of a delivery. The fence number (the number of the lease)
-/// alone would identify the pull, because a store never uses a fence number twice.
+/// The content of an `ack_id`, which identifies one pull of a delivery: the event, the fence number of the lease (a
+/// store never uses a fence number twice), and the time of the pull.
 private struct AckID {
     let event: Timetoken
     let fence: UInt64

@@ -7,7 +7,8 @@ struct RegistrySnapshot: Sendable {
         var webhooks: [String: CachedWebhook] = [:]
         var subscriptions: [String: Subscription] = [:]
         /// The webhooks whose records exist but cannot be read. For each of them, `webhooks` contains the earlier state
-        /// or the readable part, so its deliveries are planned. The deliveries wait.
+        /// or the readable part. Deliveries to these webhooks are still planned, but they wait until the record can be
+        /// read.
         var unreadable: Set<String> = []
         /// The runtime state (``WebhookRuntime``) of each webhook and subscription.
         var runtimes: [String: WebhookRuntime] = [:]

@@ -4,7 +4,8 @@ import Signing
 import Text
 
 /// The parts that all posts to a webhook have in common: the format, the keys, the constant header fields and the
-/// schedule of retries. A plan is made once for each state of the webhook. A class, because every post reads it.
+/// schedule of retries. A new plan is made when the webhook changes or when one of its secrets or keys ends. A class,
+/// because every post reads it.
 final class PostPlan: Sendable {
     typealias Field = OutboundRequest.Field
 
@@ -52,8 +53,8 @@ final class PostPlan: Sendable {
     /// Returns true until the first secret or key of this plan ends. After that, a new plan is needed.
     func isCurrent(at now: Timetoken) -> Bool { end.map { now < $0 } ?? true }
 
-    /// The content of a post about one event. A content that was sent once is sent unchanged, even if the webhook's
-    /// settings have changed.
+    /// The content of a post about one event. A content that an earlier attempt has sent is sent unchanged, even if the
+    /// webhook's settings have changed.
     func content(of one: PreparedDelivery) throws(FormatError) -> PostContent {
         var content = try untracedContent(of: one)
         if content.trace == nil { content.trace = one.trace }

@@ -142,8 +142,8 @@ final class WebhookRuntime: Sendable {
         }
     }
 
-    /// Counts lost deliveries. Returns the number to report; nil when the last report is less than
-    /// `OverflowNotice.interval` ago.
+    /// Counts lost deliveries. Returns the number of deliveries lost since the last report, which must be reported now;
+    /// nil when the last report is less than `OverflowNotice.interval` ago.
     func addLost(_ count: Int, at now: Timetoken) -> Int? { state.withLock { $0.overflow.add(count, at: now) } }
 }
 
