@@ -225,8 +225,8 @@ public struct SQLiteEngineSettings: Sendable {
 
     /// Creates settings. Everything that is not a parameter has its default value.
     ///
-    /// - Parameter readers: the number of connections that read; at least two. With only one, a long read of history
-    ///   would delay every short read.
+    /// - Parameter readers: the number of connections that read; at least two. With only one connection, a long read of
+    ///   history would delay every short read.
     public init(
         path: String, limits: Limits = Limits(), clock: WallClock = .system, readers: Int = 2,
         logger: Logger = Logger(label: "parley.store")

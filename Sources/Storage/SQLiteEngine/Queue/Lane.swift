@@ -85,7 +85,7 @@ final class Lane: @unchecked Sendable, Scheduled {
         case nothing
     }
 
-    /// Returns the step to take at this time, and updates the lane accordingly.
+    /// Returns the lane's next step at the time `now`, and updates the lane for this step.
     func grant(now: UInt64) -> Step {
         guard let due = nextDue, due <= now else { return .nothing }
         if let beyond, beyond <= now, items.first.map({ beyond < $0.due }) ?? true {
@@ -103,8 +103,8 @@ final class Lane: @unchecked Sendable, Scheduled {
         return items.popFirst()
     }
 
-    /// Updates the lane after an attempt is recorded. The delivery is due again, waits for an earlier delivery, or is
-    /// finished.
+    /// Updates the lane after an attempt of a delivery is recorded. `ending` is the new state of the delivery: due
+    /// again, waiting for an earlier delivery, or finished.
     func complete(_ event: UInt64, _ ending: DeliveryScheduler.Ending) {
         switch ending {
         case .due(let due): add(DueItem(event: event, due: due))

@@ -13,9 +13,9 @@ extension Writer {
     /// The maximum number of rows changed in one transaction, because other requests wait until the transaction ends.
     static let turnRows = 2000
 
-    /// Removes the first batch of a channel's stored events between the bounds, both exclusive. The rows are deleted
-    /// directly and not only marked as deleted, because every read would have to check the mark, and the rows would
-    /// have to be removed later anyway.
+    /// Removes the first batch of a channel's stored events between the bounds, both exclusive. The rows are deleted.
+    /// If they were only marked as deleted, every read would have to check the mark, and the rows would have to be
+    /// removed later anyway.
     func delete(after: Timetoken, before: Timetoken, in channel: ChannelID) throws(SQLiteFailure) -> DeletionBatch {
         guard let id = try names.id(of: channel) else { return DeletionBatch() }
         let cutoff = engineState.retention.cutoff(of: channel.app, now: now)
