@@ -67,8 +67,9 @@ public final class Client: Sendable {
     ///   - linger: the maximum time for which a result is delayed to deliver it together with further results. Results
     ///     are not delayed when no other request of the group is active.
     ///   - receive: called with one or more results, in the order in which the requests ended. Each request has exactly
-    ///     one result. The closure runs on the loop thread and must not block, because all transfers wait for it. For
-    ///     requests that cannot be sent, ``OutboundGroup/send(_:)`` calls it.
+    ///     one result. The closure runs on the loop thread and must not block, because all transfers wait for it. The
+    ///     exception are requests that cannot be sent: for them, ``OutboundGroup/send(_:)`` calls the closure on the
+    ///     thread of its caller.
     public func group(
         linger: Duration = .zero, receive: @escaping @Sendable ([OutboundGroup.Result]) -> Void
     ) -> OutboundGroup {
@@ -80,8 +81,8 @@ public final class Client: Sendable {
     /// Returns as soon as the header is complete. ``OutboundRequest/totalTimeout`` and the response limit do not
     /// apply. A stream counts towards ``ClientOptions/perHostConnections`` for its whole lifetime.
     ///
-    /// - Parameter idleTimeout: the time after which the stream fails if no bytes arrive. The time during which the
-    ///   reader delays the stream does not count.
+    /// - Parameter idleTimeout: the time after which the stream fails if no bytes arrive. The time does not run while
+    ///   the client reads nothing from the connection because the buffer of the stream is full.
     /// - Throws: ``OutboundFailure`` when the request fails before the header of the response is complete.
     public func stream(
         _ request: OutboundRequest, idleTimeout: Duration
@@ -101,7 +102,7 @@ public final class Client: Sendable {
     }
 
     /// Ends every transfer with ``OutboundFailure/Reason/cancelled``, closes every connection and returns when the loop
-    /// thread has ended. Requests that are sent later fail with the same reason. Further calls have no effect.
+    /// thread has ended. Requests that are sent later fail with the same reason. A second shutdown has no effect.
     public func shutdown() async {
         mailbox.close()
         await mailbox.finished()
@@ -188,7 +189,7 @@ public struct OutboundRequest: Sendable {
     public var headers: [Field]
     /// The body. The client does not add a `Content-Type`.
     public var body: [UInt8]
-    /// The deadline of this request, instead of ``ClientOptions/totalTimeout``; `nil` uses the option.
+    /// The maximum time of this request's transfer. Replaces ``ClientOptions/totalTimeout``; `nil` uses that option.
     public var totalTimeout: Duration?
     /// The client certificate and the trusted authorities for the TLS handshake; `nil` uses no certificate and the
     /// default authorities. A request with an identity and an `http` URL fails with

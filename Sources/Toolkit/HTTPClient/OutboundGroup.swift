@@ -22,8 +22,8 @@ public final class OutboundGroup: @unchecked Sendable {
     private let linger: UInt64
     private let receive: @Sendable ([Result]) -> Void
     private let cancelled = Atomic(false)
-    /// The cache of URLs that the ``AddressGuard`` has checked, and the generation of the guard's list that was used.
-    /// The cache is useful because a group sends many requests to few URLs.
+    /// A cache of the URLs that the ``AddressGuard`` has permitted, and the guard's `generation` at the time of the
+    /// checks. The cache saves work, because a group sends many requests to few URLs.
     private let reviewed = Lock<(generation: UInt64, urls: [String: OutboundURL])>((0, [:]))
 
     // The number of active requests, and the collected results. Used only on the loop thread.

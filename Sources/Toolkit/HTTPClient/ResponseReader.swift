@@ -47,7 +47,8 @@ struct ResponseReader {
         return .more
     }
 
-    /// Receives a piece of the body, including the framing of chunks. Returns false when reading must stop.
+    /// Receives a piece of the body, including the framing of chunks. Returns false when reading must stop, because
+    /// `limit` bytes of the body have been received. Stores at most the first `kept` bytes of the decoded body.
     mutating func receive(body bytes: UnsafeRawBufferPointer, keeping kept: Int, limit: Int) -> Bool {
         bodyTotal += bytes.count
         reachedBodyLimit = bodyTotal >= limit

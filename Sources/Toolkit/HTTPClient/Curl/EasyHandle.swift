@@ -17,7 +17,7 @@ final class EasyHandle {
     private var hasIdentity = false
     /// True when the explicit method of the last transfer is still set in the handle.
     private var hasOwnMethod = false
-    /// The deadline of the last transfer, which is still set in the handle; `nil` when it had none.
+    /// The total timeout that is still set in the handle, from the last transfer; `nil` when no timeout is set.
     private var totalTimeout: Duration?
     /// The system's directory of certificate authorities; `nil` when the options contain a file of authorities.
     private let authorityDirectory: String?
@@ -207,9 +207,9 @@ final class EasyHandle {
         return transferLoop._withUnsafeGuaranteedRef { $0.received(header: line, for: transfer) }
     }
 
-    /// Limits the receive buffer of the socket. A server that sends an endless response fills this buffer before the
-    /// connection is closed. Without the limit, this would take megabytes for each connection. The size must be set
-    /// before connecting.
+    /// Limits the size of the socket's receive buffer, unless responses may be long (see `smallAnswer`). A server that
+    /// sends an endless response fills this buffer before the connection is closed. Without the limit, the buffer could
+    /// grow to megabytes for each connection. The size must be set before connecting.
     private func boundReceiving(on descriptor: Int32, _ options: ClientOptions) {
         guard options.responseLimitBytes <= Self.smallAnswer else { return }
         var bytes = Int32(options.responseLimitBytes + options.responseHeaderLimitBytes)
@@ -217,12 +217,12 @@ final class EasyHandle {
         _ = setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// The largest response limit for which the receive buffer is limited. For larger limits, the buffer must be able
-    /// to grow with the round-trip time.
+    /// The number of bytes up to which a response counts as short. If ``ClientOptions/responseLimitBytes`` is larger,
+    /// the socket's receive buffer is not limited, because a long response over a slow network needs a large buffer.
     private static let smallAnswer = 128 * 1024
 
-    /// Called by libcurl to open the socket for one address of the host. Checks the address with the guard. Only here
-    /// is it certain that the checked address is the one that libcurl connects to.
+    /// Called by libcurl to open the socket for one address of the host. Checks the address with the guard and returns
+    /// the socket. An earlier check would not be safe, because libcurl might then connect to another address.
     private func openSocket(_ candidate: UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t {
         guard let transfer, let candidate, let address = shim_sockaddr(candidate).flatMap({ IPAddress($0) }) else {
             return shim_bad_socket
@@ -247,9 +247,9 @@ final class EasyHandle {
         return descriptor
     }
 
-    /// Returns true if the request may be sent on the connection that libcurl has chosen. If the guard's list of
-    /// allowed addresses was ever replaced, checks the connection's address again, because the connection may be older
-    /// than the list. libcurl closes a rejected connection.
+    /// Returns true if the request may be sent on the connection that libcurl has chosen; libcurl closes the connection
+    /// otherwise. The connection may be older than the guard's list of allowed addresses, so the connection's address
+    /// is checked again if that list was ever replaced.
     private func mayRequest(at address: UnsafePointer<CChar>?) -> Bool {
         guard let transfer else { return false }
         let addressGuard = transferLoop._withUnsafeGuaranteedRef { $0.options.addressGuard }
@@ -262,8 +262,8 @@ final class EasyHandle {
 }
 
 extension TransferLoop {
-    /// Converts libcurl's error code to a failure. Returns `nil` if the only error is that reading stopped at the
-    /// response limit; the response is then valid.
+    /// Converts libcurl's error code to a failure. Returns `nil` if the client itself stopped reading at the limit of
+    /// the response body, because such a response is valid.
     func failure(of transfer: Transfer, _ code: CURLcode, _ handle: EasyHandle) -> OutboundFailure? {
         if code == CURLE_WRITE_ERROR, transfer.response.reachedBodyLimit { return nil }
         let message = handle.errorMessage

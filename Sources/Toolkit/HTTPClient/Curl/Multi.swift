@@ -5,8 +5,8 @@ internal import Locking
 
 /// The libcurl multi handle, and the epoll set that waits for its sockets.
 ///
-/// Used only on the loop thread. libcurl stores an unretained pointer to this object for its callbacks. `deinit` ends
-/// libcurl's use of the pointer.
+/// Used only on the loop thread. libcurl stores an unretained pointer to this object for its callbacks. The pointer
+/// stays valid, because `deinit` releases libcurl's multi handle.
 final class Multi {
     private let curl: UnsafeMutableRawPointer
     private let poll: Int32

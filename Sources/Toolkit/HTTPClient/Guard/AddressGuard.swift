@@ -19,8 +19,8 @@ public struct AddressGuard: Sendable {
     /// All copies of a guard share one list, so a replacement takes effect in all copies. Requests that are already
     /// being sent are completed. No further request uses a connection to an address that is no longer permitted.
     public var allowed: [AddressBlock] { list.withLock { $0.allowed } }
-    /// The number of times that the list of allowed ranges has been replaced. A result of ``check(_:)`` from an earlier
-    /// generation may be outdated.
+    /// The number of times that the list of allowed ranges has been replaced by a different list. When the number
+    /// changes, earlier results of ``check(_:)`` may be outdated.
     var generation: UInt64 { list.withLock { $0.generation } }
     private let list: Lock<(allowed: [AddressBlock], generation: UInt64)>
     /// False for a guard that permits everything.

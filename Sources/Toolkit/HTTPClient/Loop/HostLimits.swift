@@ -29,8 +29,8 @@ struct HostLimits<Item: AnyObject> {
     private var active = 0
     private var waiting = 0
     private var hostLimits: [String: Lane] = [:]
-    /// The lanes (one for each host) that have waiting items and may be below their limit. They are in the order in
-    /// which they may start their next item. Each lane occurs at most once.
+    /// The lanes (one for each host) that have waiting items and may be below their limit. The first lane starts the
+    /// next item. Each lane occurs at most once.
     private var turns = FIFOQueue<Lane>()
 
     init(limit: Int, hostLimit: Int, waitingLimit: Int) {
