@@ -11,8 +11,8 @@ public struct Headers: Sendable {
 
     private var text: [UInt8] = []
     private var fields: [Field] = []
-    /// The lengths of the names, as bits (modulo 64). Most lookups are for absent names, whose length is often absent
-    /// as well.
+    /// The lengths of all names as a bit set: bit `n` is set when a name has `n` bytes (modulo 64). Most lookups are
+    /// for names that no field has. This set ends many of them without a search.
     private var nameLengths: UInt64 = 0
 
     /// Creates an empty list of fields.

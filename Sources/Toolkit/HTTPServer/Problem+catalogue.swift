@@ -20,8 +20,8 @@ extension Problem {
 
     /// 405: the path does not support the method. The response lists the supported methods (RFC 9110, 15.5.6).
     ///
-    /// - Parameter named: the pattern of a path that is one segment longer and supports PUT, with which a client
-    ///   creates an element under a name of its choice; `nil` when there is no such pattern.
+    /// - Parameter named: a pattern with one more segment, on which PUT creates an element under a name that the client
+    ///   chooses. The detail of the problem then suggests this PUT. `nil` when there is no such pattern.
     public static func methodNotAllowed(
         _ method: HTTPMethod, allowed: [HTTPMethod], named: RoutePattern? = nil
     ) -> Problem {

@@ -9,7 +9,7 @@ public enum BodyPolicy: Sendable, Equatable {
     /// than `limit` bytes, the sequence throws a ``Problem`` with status 413.
     case streamed(limit: Int)
 
-    /// The maximum number of bytes of body, counted after decompression.
+    /// The maximum length of a body in bytes, counted after decompression.
     public var limit: Int {
         switch self {
         case .none: 0

@@ -46,9 +46,8 @@ public struct ServerOptions: Sendable {
         /// The maximum number of unsent bytes in the buffer of one stream. The bytes in the log of the stream's
         /// ``Broadcast`` do not count. A stream that exceeds the limit is closed.
         public var streamBacklogBytes = 4 * 1024 * 1024
-        /// The number of unsent bytes down to which ``StreamConnection/sendPage(_:)`` waits before it returns. Zero is
-        /// sufficient: the client reads from the kernel's send buffer until the next page is ready, and a client that
-        /// does not read uses no memory of this process.
+        /// ``StreamConnection/sendPage(_:)`` waits until at most this number of bytes is left in the stream's buffer.
+        /// Zero is sufficient: the client reads from the kernel's send buffer until the next page is ready.
         public var streamLowMarkBytes = 0
 
         /// Creates the default limits.

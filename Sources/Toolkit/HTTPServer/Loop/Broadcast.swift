@@ -15,7 +15,8 @@ public final class Broadcast: @unchecked Sendable {
     public struct Options: Sendable {
         /// The size in bytes of the ring buffer that is allocated when the first frame is appended. A power of two.
         public var initialBytes = 4 * 1024
-        /// The maximum size in bytes, a power of two. Exceeded only if four frames as long as the newest need more.
+        /// The maximum size in bytes of the ring buffer, a power of two. A long frame can enlarge the buffer beyond
+        /// this size, until the buffer has space for four frames of that length.
         public var maximumBytes = 1024 * 1024
         /// The time after which a log without new frames frees its memory.
         public var idleRelease: Duration = .seconds(60)
@@ -63,8 +64,8 @@ public final class Broadcast: @unchecked Sendable {
     private var isQueued = false
     private var isAgainNeeded = false
     private var isPassing = false
-    /// The position of the head when the current pass began. At the end of the pass, all bytes before this position
-    /// have been sent to every stream that is not waiting, unless an entry was moved to an index before `index`.
+    /// The position of the head when the current pass began. The pass sends all bytes before this position to every
+    /// stream that is not waiting. It misses an entry that moves to an index before `index` (`isAnyoneSkipped`).
     private var passHead: UInt64 = 0
     private var isAnyoneSkipped = false
     /// All bytes before this position have been sent to every stream that is not waiting for its socket or backlog.
@@ -146,9 +147,8 @@ extension Broadcast {
         if headPosition &- oldestPosition > size { oldestPosition = headPosition &- size }
     }
 
-    /// Grows the log to at least `bytes`, within its maximum and its budget, so that later frames stay in the log
-    /// longer. Use it when a stream repeatedly cannot join because its position is already overwritten. A log without
-    /// new frames also frees this memory.
+    /// Grows the log to at least `bytes`, within its maximum and its budget. Use it if a stream repeatedly cannot join
+    /// because its position is already overwritten. The log frees this memory when it has no new frames.
     public func reserve(_ bytes: Int) {
         loop.checkIsolated()
         var wanted = max(size, UInt64(options.initialBytes))
@@ -170,7 +170,7 @@ extension Broadcast {
         loop.delivery.add(self)
     }
 
-    /// Returns true when the log may double the size `wanted` for slow readers.
+    /// Returns true when a ring buffer of twice the size `wanted` is within the maximum size and the budget.
     private func mayDouble(_ wanted: UInt64) -> Bool {
         wanted < UInt64(options.maximumBytes) && options.budget?.allows(wanted &* 2 &- size) ?? true
     }
@@ -245,7 +245,7 @@ extension Broadcast {
 // MARK: - Delivery
 
 extension Broadcast {
-    /// Sends unsent bytes to at most `budget` streams of the pass. Returns true when the pass is complete.
+    /// Continues the pass for up to `budget` streams, and lowers `budget`. Returns true when the pass is complete.
     func flush(_ budget: inout Int) -> Bool {
         isPassing = true
         defer { isPassing = false }

@@ -149,9 +149,9 @@ extension Loop {
         runAfterTurn()
     }
 
-    /// Sends one slice of stream deliveries (``Delivery/slice``). If the rest of the iteration took longer than this
-    /// slice, sends further slices until they have taken about as long. Without this rule, streams would get only one
-    /// slice for every few hundred requests under heavy load.
+    /// Sends one slice of stream deliveries (``Delivery/slice``). Then sends further slices for at most the time that
+    /// the iteration has taken so far. If each iteration sent only one slice, a loop under heavy load would handle
+    /// hundreds of requests between two slices.
     private func deliver() {
         delivery.run()
         guard !delivery.isIdle else { return }
@@ -375,9 +375,9 @@ extension Loop {
 
 /// The executor that runs tasks without an actor on a loop: `Task(executorPreference: LoopTasks(loop))`.
 ///
-/// ``Loop`` itself could also be the task executor, but then the task of a request would be enqueued again each time it
-/// enters or leaves an actor. With one executor for both purposes, a request that emits an event was enqueued ten times
-/// instead of twice (measured).
+/// ``Loop`` is the executor of actors. If it were also the executor of tasks, the task of a request would be enqueued
+/// again each time it enters or leaves an actor. Measured for a request that emits an event: ten times, instead of
+/// twice with this separate executor.
 public final class LoopTasks: TaskExecutor {
     private let loop: Loop
 

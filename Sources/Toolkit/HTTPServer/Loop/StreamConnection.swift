@@ -41,7 +41,7 @@ public final class StreamConnection: @unchecked Sendable {
     struct Limits: Sendable {
         /// The maximum number of bytes that may wait in the backlog.
         var backlogBytes: Int
-        /// The number of unsent bytes down to which ``sendPage(_:)`` waits before it returns.
+        /// ``sendPage(_:)`` waits until at most this number of bytes is left in the backlog.
         var lowMarkBytes: Int
         /// The time after which the stream is closed if its backlog does not shrink.
         var stall: Duration
@@ -146,12 +146,12 @@ extension StreamConnection {
         return enqueue(block)
     }
 
-    /// Sends a page of history. Returns when the unsent bytes have fallen to
-    /// ``ServerOptions/Limits/streamLowMarkBytes``, so that the caller produces pages only as fast as the client reads
-    /// them. May be called from any thread.
+    /// Sends a page of history. Returns when at most ``ServerOptions/Limits/streamLowMarkBytes`` are left in the
+    /// backlog, so that the caller produces pages only as fast as the client reads them. May be called from any thread.
     ///
-    /// - Throws: ``StreamClosedError`` when the stream ends, with the reason `.tooSlow` when the client reads nothing
-    ///   for the stall time; `CancellationError` when the task is cancelled before the call.
+    /// - Throws: ``StreamClosedError`` when the stream ends before that, for instance with the reason `.tooSlow`
+    ///   because the client has read nothing for the stall time; `CancellationError` when the task was cancelled before
+    ///   the call.
     public func sendPage(_ page: [UInt8]) async throws {
         try Task.checkCancellation()
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in

@@ -38,7 +38,8 @@ final class DaemonOptions {
     enum Memory {
         /// Memory for short headers; see ``LongHeaders``.
         case short
-        /// Memory for the larger of the limits of request line and fields, but not for the sum of both limits.
+        /// Memory for the longest accepted request line or the longest accepted fields, whichever is larger, and 16 KiB
+        /// more. Not enough for both at the same time.
         case full
     }
 

@@ -80,8 +80,8 @@ final class DeferredSocket {
         }
     }
 
-    /// Stops watching the socket and returns the connection to the library. If both watched the socket, the end of the
-    /// connection would be handled twice.
+    /// Stops watching the socket and returns the connection to the library. If this object continued to watch the
+    /// socket, it and the library would both handle the end of the connection.
     private func returnSocket() {
         core.returnSocket(self, leave())
     }

@@ -127,8 +127,8 @@ extension Exchange {
         return reply(decision)
     }
 
-    /// Handles the end of the request in the library, with or without success. The connection may be closed after this
-    /// call.
+    /// Handles the end of the request: the library has sent the response, or the connection has failed. The library may
+    /// close the connection after this call.
     func completed(_ code: MHD_RequestTerminationCode) {
         guard !isOver else { return }
         isOver = true
@@ -334,7 +334,7 @@ extension Exchange {
     }
 
     /// Starts a deferred response. The client waits on a duplicate of its socket. If that is not possible, the client
-    /// waits on the suspended connection, as it does for a handler.
+    /// waits on the suspended connection, as it does while a handler runs.
     private func open(_ opening: DeferredStart, _ head: Request.Head) -> MHD_Result {
         guard let plan else { return .NO }
         let reply = DeferredResponse(
@@ -352,8 +352,8 @@ extension Exchange {
         return .YES
     }
 
-    /// Returns true when libmicrohttpd can drop the connection now and receive it again later. It must not have read
-    /// bytes of the next request.
+    /// Returns true when libmicrohttpd can drop the connection now and receive it again later. This is not possible for
+    /// instance when libmicrohttpd has already read bytes of the next request.
     private func canLeave(_ head: Request.Head) -> Bool {
         guard !core.isSecure, !isHTTP10, head.method != .head, !core.isDraining else { return false }
         return !peer.hasReadAhead

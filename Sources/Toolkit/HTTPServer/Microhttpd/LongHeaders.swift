@@ -1,16 +1,16 @@
 internal import CMicrohttpd
 import Glibc
 
-/// Moves a plain connection to the daemon with more memory when a request header is long.
+/// Moves an unencrypted connection to the daemon with more memory when a request header is long.
 ///
 /// The library reads a header into memory of the connection, and zeroes all of that memory after each request. Memory
-/// for the longest accepted header makes every request slower, so connections start in a daemon with little memory
-/// (``DaemonOptions/Memory``). The library decides on a header only when its memory is full. It then sends an error and
-/// calls no callback. However, the library reads with `recv`, called through the dynamic linker, and the ELF rules let
-/// a program supply its own `recv`, as for ``MHDErrorPages``. The `recv` below reads for the library and keeps the
-/// bytes of an incomplete header. When the header becomes too long for the small memory, `recv` duplicates the socket,
-/// passes the duplicate to the other daemon, and reports a reset to the first daemon. The other daemon reads the kept
-/// bytes first.
+/// for the longest accepted header would make every request slower, so connections start in a daemon with little memory
+/// (``DaemonOptions/Memory``). When a header fills this memory, the library sends an error without calling a callback.
+///
+/// Therefore this file supplies the function `recv`, which the library calls through the dynamic linker to read from
+/// sockets. `recv` reads for the library and stores the bytes of an incomplete header. When the header becomes too long
+/// for the small memory, `recv` duplicates the socket, passes the duplicate to the other daemon, and reports a reset to
+/// the first daemon. The other daemon first reads the stored bytes.
 ///
 /// A connection whose number of received bytes is unknown cannot be moved. The number is unknown after a chunked body,
 /// and when the client has sent a request before the response to the previous one. On such a connection, a request

@@ -1,7 +1,7 @@
 internal import CLinux
 import Glibc
 
-/// A connection that is rejected because the server has reached its limit. This object waits briefly for the request
+/// A connection that is rejected because of a connection limit of the server. This object waits briefly for the request
 /// line, so that the error response has the format of the requested route (``RouteOptions/refusal``). Some clients
 /// never reconnect after a 503 response in another format.
 final class RejectedConnection: LoopSource {

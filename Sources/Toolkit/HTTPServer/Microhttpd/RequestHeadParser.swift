@@ -21,13 +21,15 @@ struct HeadFields {
 struct RequestHeadParser {
     var fields = HeadFields()
     var headers = Headers()
-    /// The end of the last line that was read: of the request line at first, then of each header field. The library has
-    /// overwritten the line break after it.
+    /// The end of the line that was read last: the request line or a header field. The library has overwritten the line
+    /// break that follows.
     private var lineEnd: UnsafeRawPointer
 
     /// Copies the fields of a connection's request.
     ///
-    /// - Parameter version: the HTTP version, which is the last part of the request line.
+    /// - Parameters:
+    ///   - version: the HTTP version, which is the last part of the request line.
+    ///   - size: the length of the header in bytes. Used only to reserve memory.
     init(_ connection: OpaquePointer, version: UnsafePointer<CChar>, size: Int) {
         lineEnd = UnsafeRawPointer(version) + strlen(version)
         headers.reserve(fields: 12, bytes: min(size, 64 * 1024))

@@ -3,8 +3,8 @@ import Glibc
 import Locking
 
 /// An address that this process has bound but does not listen on yet. No other process can bind the address, and the
-/// kernel refuses connections to it. A program reserves its address before it does anything else, so that it first
-/// reports an address that is already in use.
+/// kernel refuses connections to it. If a program first reserves its address, a second instance of the program fails
+/// immediately, before it does any other work.
 public final class ReservedAddress: Sendable {
     /// The descriptor of the bound socket; -1 after it was passed to a server.
     private let descriptor: Lock<Int32>

@@ -6,8 +6,9 @@ import Logging
 // MARK: - Connections
 
 extension ServerCore {
-    /// Handles a connected socket. At the connection limit, closes a connection that waits for a request, or rejects
-    /// the new connection if there is none. Returns false when no more sockets should be accepted in this iteration.
+    /// Handles a connected socket. At the connection limit, closes a connection that waits for a request. If no
+    /// connection waits for a request, rejects the new connection. Returns false when no more sockets should be
+    /// accepted in this iteration of the loop.
     func accepted(_ socket: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Bool {
         let remote = SocketAddress.remote(address)
         counters.accepted += 1
@@ -143,9 +144,9 @@ extension ServerCore {
         linger(socket, saying: rawResponse(to: problem))
     }
 
-    /// Sends an error response if the library drops a connection because the request line is invalid; the library
-    /// itself sends no response then. This is the case if nothing was sent on the connection and the client has not
-    /// closed it.
+    /// Sends an error response if the library closes a connection because the request line is invalid. The library
+    /// itself sends no response in this case. The case is recognized by two facts: nothing was sent to the client, and
+    /// the client has not closed the connection.
     private func explainEnd(of peer: HTTPConnection) {
         guard !isSecure, peer.phase == .header, peer.hasReceivedNothing else { return }
         var byte: UInt8 = 0

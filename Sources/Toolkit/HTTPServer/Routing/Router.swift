@@ -242,8 +242,8 @@ extension Router {
         finish(response, in: context(of: head, plan: plan))
     }
 
-    /// Adds the CORS fields to a response and reports the outcome to the observer. The request id and the other common
-    /// fields are added when the response is formatted.
+    /// Adds the CORS fields and `Strict-Transport-Security` to a response, and reports the outcome to the observer. The
+    /// other fields that every response has are added when the response is formatted.
     func finish(_ response: Response, in context: Context) -> Response {
         observe(response, in: context)
         guard !context.corsHeaders.isEmpty || transportSecuritySeconds > 0 else { return response }
@@ -277,9 +277,9 @@ extension Router {
 
 /// The host names that this server accepts. A request for another host gets status 421 (RFC 9110, 15.5.20).
 ///
-/// The policy protects against DNS rebinding: an attacker loads a page and then changes the page's host name to resolve
-/// to 127.0.0.1. The browser then treats a server at that address as having the page's origin. Only the host name in
-/// `Host` reveals the attack.
+/// The policy protects against DNS rebinding: a browser loads a page from an attacker's server, and the attacker then
+/// makes the page's host name resolve to 127.0.0.1. The browser then allows the page to send requests to a server at
+/// that address as if the page came from it. Only the host name in `Host` reveals the attack.
 public enum HostPolicy: Sendable, Equatable {
     case any
     /// The hosts for which ``isLoopback(_:)`` is true, and the listed hosts. A listed host consists of host and port in
@@ -336,8 +336,8 @@ public struct RouteOptions: Sendable {
     /// True to decode the segments of the path for the handler. Set it to false for a handler that decodes
     /// ``Request/path`` itself, in order to report errors in its own format or to split a list before decoding it.
     public var decodesPath = true
-    /// True to reject a body that does not match its `Content-Encoding`. False to accept a body that does not begin
-    /// like compressed data without decompressing it.
+    /// True to reject every body that does not match its `Content-Encoding`. If this is false, a body that does not
+    /// begin like compressed data is accepted as uncompressed.
     public var trustsContentEncoding = true
     /// True for an HTML page that is safe to open from a link on another site.
     public var isPage = false
