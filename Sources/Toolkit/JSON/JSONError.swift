@@ -62,7 +62,8 @@ public struct JSONLimits: Sendable {
 public enum JSONNumbers: Sendable {
     /// Reject the text (`JSONError.Reason.numberOutOfRange`).
     case strict
-    /// Parse the text again with every integer as a double. ``JSONDocument/text`` still contains the exact digits.
+    /// Parse the text again with every integer as a double, including the integers that fit into 64 bits.
+    /// ``JSONDocument/text`` still contains the exact digits.
     case lenient
     /// Like `lenient`. In addition, a number that is too large for a double is read as the largest double with the same
     /// sign, so that every number that RFC 8259 allows has a value.

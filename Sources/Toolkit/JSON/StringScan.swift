@@ -19,8 +19,8 @@ extension UnsafeBufferPointer<UInt8> {
         }
     }
 
-    /// The index of the first byte from `start` that passes the test `marks`; `count` if there is none. The lowest bit
-    /// that `marks` returns is the highest bit of the first byte that passes.
+    /// The index of the first byte, not before `start`, that passes a test; `count` if there is none. `marks` applies
+    /// the test to eight bytes and returns the mask of the result; see ``ByteWord``.
     @inline(__always)
     private func first(from start: Int, _ marks: (ByteWord) -> UInt64) -> Int {
         var at = start
@@ -39,13 +39,14 @@ extension UnsafeBufferPointer<UInt8> {
     }
 }
 
-/// Eight bytes, of which the first is in the lowest bits. The result of each test has the highest bit of every byte
-/// that passes the test. Highest bits of bytes after the first passing byte may also be set by mistake, so only the
-/// lowest bit of a result is reliable.
+/// Eight bytes in one integer, with the first byte in the lowest bits. Each test returns a mask in which the highest
+/// bit of a byte is set if this byte passes the test. After the first byte that passes, the mask may also mark bytes
+/// that do not pass, so use only the lowest bit that is set.
 private struct ByteWord {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highest: UInt64 = 0x8080_8080_8080_8080
-    /// A zero byte, to be replaced by the byte to test, and seven spaces, which pass no test.
+    /// Seven spaces, which pass no test, after a zero as the first byte. Used to test a single byte, which replaces the
+    /// zero.
     static let blanks: UInt64 = 0x2020_2020_2020_2000
 
     let bytes: UInt64

@@ -16,8 +16,8 @@ public final class JSONDocument: @unchecked Sendable {
 
     /// Parses one JSON value of any kind.
     ///
-    /// - Parameter passedOn: the name of a member of the outer object that is not read, but only passed on as text. The
-    ///   member is checked like all others, and `root` does not contain it.
+    /// - Parameter passedOn: the name of one member of the outer object that the caller uses only as text, which makes
+    ///   parsing faster. The member is checked like all others, but only `text` contains it, and not `root`.
     /// - Throws: `JSONError` with the position. Nothing is allocated for a text beyond `limits`.
     public convenience init(
         _ bytes: [UInt8], limits: JSONLimits = JSONLimits(), numbers: JSONNumbers = .strict,
@@ -136,8 +136,8 @@ extension JSONError {
 
 /// Replaces numbers that are valid JSON but too large for a double, such as `1e400`.
 enum NumberBounding {
-    /// Returns the text with each such number replaced by the largest double with the same sign; `nil` when there is no
-    /// such number.
+    /// Returns the text after replacing each number that is too large for a double. The replacement is the largest
+    /// double with the same sign. Returns `nil` when the text contains no such number.
     static func bounded(_ bytes: [UInt8]) -> [UInt8]? {
         var output: [UInt8] = []
         var isString = false

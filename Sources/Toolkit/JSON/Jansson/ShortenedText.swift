@@ -2,11 +2,12 @@
 /// this member and passes it on as the original bytes.
 ///
 /// jansson takes about 130 instructions for each byte of a string. The strings of a payload are often most of a
-/// request, and nothing reads them unless the event's type has a schema. Characters that cannot make a string invalid
-/// are therefore left out of what jansson reads.
+/// request, and nothing reads them unless the event's type has a schema. Therefore most characters that cannot make a
+/// string invalid are removed from the text that jansson parses.
 enum ShortenedText {
-    /// The number of characters that remain at the start of each shortened run. It exceeds the four hexadecimal digits
-    /// of an escape, so that a character remains between two escapes: `\ud83d` and `\ude00` must not become a pair.
+    /// The number of characters that remain at the start of each shortened run of plain characters. It is larger than
+    /// the four hexadecimal digits of an escape, so that at least one character remains between two escapes. Otherwise,
+    /// `\ud83d` and a later `\ude00` could become a valid pair.
     private static let kept = 6
     /// The minimum number of characters of a run that is shortened.
     private static let shortest = 24
