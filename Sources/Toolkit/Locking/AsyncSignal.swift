@@ -1,5 +1,5 @@
-/// A signal that wakes one waiting task. If signals are sent while no task waits, the next wait returns immediately,
-/// regardless of their number.
+/// A signal that wakes one waiting task. If the signal is sent while no task waits, the next wait returns immediately.
+/// This applies to one wait only, even if the signal was sent several times.
 ///
 /// The signal contains no data. Protect the data with a lock, change the data first, and then call ``send()``. The
 /// waiting task must check the data in a loop, because it may be woken without a change:
