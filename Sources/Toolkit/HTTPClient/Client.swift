@@ -67,9 +67,8 @@ public final class Client: Sendable {
     ///   - linger: the maximum time for which a result is delayed to deliver it together with further results. Results
     ///     are not delayed when no other request of the group is active.
     ///   - receive: called with one or more results, in the order in which the requests ended. Each request has exactly
-    ///     one result. The closure runs on the loop thread and must not block, because all transfers wait for it. The
-    ///     exception are requests that cannot be sent: for them, ``OutboundGroup/send(_:)`` calls the closure on the
-    ///     thread of its caller.
+    ///     one result. The closure runs on the loop thread and must not block, because all transfers wait for it. For
+    ///     a request that cannot be sent, ``OutboundGroup/send(_:)`` calls the closure on the thread of its own caller.
     public func group(
         linger: Duration = .zero, receive: @escaping @Sendable ([OutboundGroup.Result]) -> Void
     ) -> OutboundGroup {

@@ -45,8 +45,11 @@ final class ClientIdentityCheck {
 
     /// Begins a TLS handshake with a certificate and authorities. Throws an error if libcurl cannot read them.
     ///
-    /// - Parameter authorities: the authorities in PEM. They must not be empty, because libcurl would otherwise read
-    ///   all authorities of the system.
+    /// - Parameters:
+    ///   - authorities: the authorities in PEM. They must not be empty, because libcurl would otherwise read all
+    ///     authorities of the system.
+    ///   - refusal: the error code of libcurl that means that libcurl cannot read the identity.
+    ///   - reason: the reason of the error that is thrown for this error code.
     private func begin(
         _ pair: ClientIdentity.Pair?, _ authorities: [UInt8], refusedWith refusal: CURLcode,
         _ reason: ClientIdentityError.Reason
