@@ -109,7 +109,7 @@ public struct Request: Sendable {
     /// Path and query as they were sent.
     public var target: String { head.queryText.isEmpty ? head.path : head.path + "?" + head.queryText }
 
-    /// True when the target is longer than 1 KiB, for instance because of a long filter or many names, or the body is
+    /// True when the target is longer than 1 KiB, for instance because of a long list of names, or the body is
     /// longer than 16 KiB. Parsing such a request may take half a millisecond or more. It is handled as long work
     /// outside the loop, because all other requests wait while the loop is busy.
     public var isLarge: Bool {

@@ -56,9 +56,9 @@ public struct ServerOptions: Sendable {
 
     /// Times after which a connection without progress is closed.
     public struct Deadlines: Sendable {
-        /// The maximum time to receive the header of a request after its request line. The same time applies from
-        /// accepting a connection to its first request line. A request that exceeds the time is rejected with status
-        /// 408.
+        /// The maximum time to receive the header of a request after its request line. The same limit applies to the
+        /// time between accepting a connection and its first request line. A request that exceeds the limit is
+        /// rejected with status 408.
         public var header: Duration = .seconds(10)
         /// The maximum time that a connection stays open between two requests.
         public var keepAliveIdle: Duration = .seconds(75)

@@ -1,5 +1,5 @@
-/// A memory limit that the logs of several broadcasts share. It limits growth beyond the size that a log needs for its
-/// first frames.
+/// A memory limit that the logs of several broadcasts share. Each log may still allocate its initial size, and the
+/// memory for one frame, when the limit is reached.
 ///
 /// At the limit, no log grows for slow streams. New frames then overwrite the unsent bytes of these streams, the server
 /// closes the streams as too slow, and the clients reconnect with their last event id.
@@ -20,8 +20,8 @@ public final class LogBudget: @unchecked Sendable {
         self.bytes = bytes
     }
 
-    /// The memory in bytes that all logs use now. It can exceed the limit, because each log may allocate the memory for
-    /// one frame regardless of the limit.
+    /// The memory in bytes that all logs use now. It can exceed the limit, because each log may allocate its initial
+    /// size and the memory for one frame regardless of the limit.
     public var usedBytes: Int {
         loop.checkIsolated()
         return used

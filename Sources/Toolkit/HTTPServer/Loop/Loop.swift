@@ -180,8 +180,8 @@ extension Loop {
     }
 
     /// Returns the time in milliseconds that `epoll_wait` may block. First sets the flag that this thread is about to
-    /// sleep, then checks for work again. Work that another thread adds at the same time is therefore found here, or
-    /// the other thread sees the flag and wakes the loop.
+    /// sleep, then checks again whether there is work. If another thread adds work at the same time, this check finds
+    /// the work, or the other thread sees the flag and wakes the loop.
     private func waitMilliseconds() -> Int32 {
         guard nextRunning == running.count, delivery.isIdle, afterTurn.isEmpty else { return 0 }
         guard !servers.contains(where: { $0.isEager }) else { return 0 }

@@ -19,8 +19,8 @@ final class Listener: LoopSource {
     /// Starts to listen on the reserved address.
     ///
     /// - Parameters:
-    ///   - accepted: called with each connected socket, whose ownership it takes. Returns false when no more sockets
-    ///     should be accepted in this iteration of the loop.
+    ///   - accepted: called with each connected socket. Takes ownership of the socket, and returns false when no more
+    ///     sockets should be accepted in this iteration of the loop.
     ///   - exhausted: called with the `errno` when a socket cannot be accepted because resources are exhausted.
     init(
         options: ServerOptions, on claimed: ReservedAddress, loop: Loop,

@@ -5,7 +5,7 @@ import Glibc
 /// session.
 ///
 /// The library requests bytes when the client can receive more. While the stream has no unsent bytes, the connection is
-/// suspended. This is slower than a stream on its own socket, but ``StreamConnection`` works in the same way with both.
+/// suspended. This is slower than a stream on its own socket, but ``StreamConnection`` works in the same way.
 final class MHDStreamOutlet: StreamOutlet {
     let descriptor: Int32 = -1
     private(set) var slot: UInt32 = 0
