@@ -62,10 +62,10 @@ extension Database {
     }
 
     /// Migrates the schema. `steps[n]` changes a file from version n to version n + 1. All necessary steps run in one
-    /// transaction, so that after a failure or a crash, the older program can still use the file.
+    /// transaction. After a failure or a crash, the file is unchanged, so the older program can still use it.
     ///
-    /// - Throws: ``SQLiteFailure/Kind/newerSchema(found:known:)`` if a newer program has written the file. The file is
-    ///   not changed. Otherwise ``SQLiteFailure`` if a step fails.
+    /// - Throws: ``SQLiteFailure`` with the kind ``SQLiteFailure/Kind/newerSchema(found:known:)`` if a newer program
+    ///   has written the file; with another kind if a step fails.
     public func migrate(_ steps: [String]) throws(SQLiteFailure) {
         let found = try schemaVersion
         guard found <= steps.count else {

@@ -116,7 +116,7 @@ public final class Statement {
         }
     }
 
-    /// Resets the statement, so that it can be run again, and releases its snapshot. The bound values are not changed.
+    /// Resets the statement, so that it can be run again. The bound values are not changed.
     ///
     /// A statement that is not reset keeps a read transaction open, so call this function after every loop over rows.
     public func reset() {
