@@ -1,12 +1,12 @@
 import JSON
 
-/// A gap in the proof of an ``Inclusion``: a keyword that some values may violate although they satisfy the rules of
-/// the narrow side.
+/// A gap in the proof of an ``Inclusion``. The proof has to show that every value that satisfies some rules (the narrow
+/// side) also satisfies another rule (the wide side). A gap is a keyword of the wide side that could not be proved.
 struct Gap {
     let pointer: String
     let text: String
-    /// Values that satisfy the narrow side and may violate the keyword. They are complete values, or parts that must
-    /// still be embedded in complete values.
+    /// Values that satisfy the rules of the narrow side and may violate the keyword. They are complete values, or parts
+    /// that must still be embedded in complete values.
     var samples: [JSONText]
     /// True when the option `isLenient` tolerates the difference. It is then reported but counts as compatible.
     var isTolerated = false

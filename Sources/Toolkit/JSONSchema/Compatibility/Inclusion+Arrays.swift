@@ -65,9 +65,9 @@ extension Inclusion {
         return holds
     }
 
-    /// Returns true when it is proved that all elements from the index `after` on satisfy the rule. Examines each
-    /// element to which the constraints apply special rules, and one of the remaining elements, which all have the same
-    /// rules.
+    /// Returns true when it is proved that all elements from the index `after` on satisfy the rule. Elements to which
+    /// the constraints apply special rules are examined one by one. All other elements have the same rules, so only one
+    /// of them is examined.
     private mutating func impliesRemaining(
         _ part: ValueConstraints, _ rule: RuleRef, _ after: Int, _ keyword: String, _ wide: RuleRef
     ) -> Bool {

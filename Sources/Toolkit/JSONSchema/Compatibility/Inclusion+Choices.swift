@@ -1,8 +1,8 @@
 import JSON
 
 extension Inclusion {
-    /// Returns one set of constraints for each combination of the branches in `facts.choices`. At the limit of 48 sets,
-    /// further choices are ignored, which only enlarges the set of values.
+    /// Returns one variant of the constraints for each combination of the branches in `facts.choices`. When there are
+    /// 48 variants, further choices are ignored. A variant with ignored choices allows more values.
     mutating func branches(of facts: ValueConstraints) -> [ValueConstraints] {
         var done: [ValueConstraints] = []
         var open = [facts]
@@ -51,7 +51,7 @@ extension Inclusion {
         return facts.nots.contains { isCovered(facts, by: $0) }
     }
 
-    /// Returns the kinds for which no value can satisfy the constraints, because a required part of the value cannot
+    /// Returns the kinds of values that cannot satisfy the constraints, because a required part of such a value cannot
     /// exist.
     private mutating func emptyKinds(_ facts: ValueConstraints, _ depth: Int) -> KindSet {
         var hollow: KindSet = []

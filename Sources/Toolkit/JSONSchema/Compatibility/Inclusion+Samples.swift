@@ -71,7 +71,7 @@ extension Inclusion {
     }
 
     /// Returns an object with the required members and the given members, or nil when none can be created. Creates a
-    /// value for each member that has none.
+    /// value for each of these members for which no value is given.
     mutating func object(
         _ part: ValueConstraints, with given: [(name: Name, value: JSONText?)] = [], without: Set<Name> = [],
         count: Int = 0

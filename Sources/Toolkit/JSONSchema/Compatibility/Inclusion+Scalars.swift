@@ -22,8 +22,8 @@ extension Inclusion {
         }
     }
 
-    /// Returns numbers at the ends of the range, multiples of its divisors, and numbers near the bounds of the wide
-    /// side.
+    /// Returns sample numbers that satisfy the constraints: numbers near the ends of the range, multiples of the
+    /// divisors, and numbers near `hints`.
     func numbers(_ part: ValueConstraints, near hints: [Number] = []) -> [JSONText] {
         guard needsSamples else { return [] }
         var candidates: [Number] = []

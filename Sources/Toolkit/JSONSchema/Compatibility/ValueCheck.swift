@@ -3,7 +3,7 @@ import JSON
 /// Evaluates one rule on one value, for comparing listed values (`enum`, `const`).
 ///
 /// This evaluator uses the rules and is slow. The normal ``Evaluator`` cannot be used, because it runs only whole
-/// plans. The result is nil when a keyword `unevaluated*` would determine it, or when it needs too many steps.
+/// plans. The result is nil when it depends on a keyword `unevaluated*`, or when the evaluation needs too many steps.
 struct ValueCheck {
     private let pair: VersionPair
     private var steps: Int
