@@ -4,8 +4,8 @@ import JSON
 struct MetaschemaCheck {
     let options: SchemaOptions
 
-    /// Validates the first document of the index. Each of its resources is validated against the metaschema that it
-    /// names.
+    /// Validates the first document of the index against its metaschema. A resource in the document that names another
+    /// metaschema is validated against that metaschema instead.
     func check(_ index: SchemaIndex) throws(SchemaError) {
         let root = index.documents[0].json.root
         // Resources with their own `$schema` are validated against that metaschema.

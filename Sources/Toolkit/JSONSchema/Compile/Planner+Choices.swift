@@ -82,8 +82,8 @@ struct Discriminator {
         return nil
     }
 
-    /// The strings that a branch of a choice permits as the value of a member. `isAll` is true if the branch requires
-    /// nothing else of a string there.
+    /// The strings that a branch of a choice permits as the value of a member. `isAll` is true if the branch has no
+    /// other requirement on a string in this member.
     private struct Strings {
         let names: [Name]
         let isAll: Bool

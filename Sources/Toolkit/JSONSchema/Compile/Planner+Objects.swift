@@ -39,8 +39,8 @@ extension Planner {
         tables.lists += further
     }
 
-    /// Groups the parts that can be checked in a single pass over the members. A part with both patterns and
-    /// `additional` shares a pass only with parts without `additional`.
+    /// Groups the parts that can be checked in a single pass over the members of an object. A part with both `patterns`
+    /// and `additional` shares a pass only with parts that have no `additional`.
     private static func grouped(_ parts: [Conjunction.ObjectPart]) -> [[Conjunction.ObjectPart]] {
         var shared: [Conjunction.ObjectPart] = []
         var alone: [[Conjunction.ObjectPart]] = []

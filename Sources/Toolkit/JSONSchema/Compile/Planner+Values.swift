@@ -21,7 +21,8 @@ extension Planner {
     /// Returns the instructions of a conjunction. The cheapest instructions come first, and the instructions that
     /// evaluate members and elements come last.
     ///
-    /// - Parameter marking: true for the conjunction of a single rule whose tables mark the parts that they evaluate.
+    /// - Parameter marking: true when the instructions must also mark the members and elements that they evaluate. Used
+    ///   only for the conjunction of a single rule.
     mutating func instructions(for given: Conjunction, marking: Bool = false) throws(SchemaError) -> [Instruction] {
         var all = given
         guard !all.isFalse, !all.kinds.isEmpty else { return [Instruction(.fail)] }
@@ -43,8 +44,9 @@ extension Planner {
 
     // MARK: - Kinds
 
-    /// Returns the instruction that checks the kind; nil when none is needed. If possible, the instruction also checks
-    /// the bounds of that kind.
+    /// Returns the instruction that checks the kind of the value. Returns nil when none is needed, because every kind is
+    /// allowed or a table checks the kind. If possible, the instruction also checks the length of a string or the range
+    /// of a number. The conjunction then no longer contains this requirement.
     private mutating func first(_ all: inout Conjunction) -> Instruction? {
         switch all.kinds {
         case .all: return nil

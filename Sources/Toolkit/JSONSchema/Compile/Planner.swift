@@ -33,8 +33,8 @@ struct Planner {
         /// The program of the rule for a value whose member with this name is already known to be one of the strings
         /// that the rule lists.
         case told(Rule.ID, Name)
-        /// The program that checks that at least one of the rules passes, or exactly one if `exclusive`. Used when
-        /// there is no discriminator.
+        /// The program that checks that at least one of the rules passes, or exactly one if `exclusive`. Used when the
+        /// string of a member does not determine the only rule that can pass.
         case choice([Rule.ID], exclusive: Bool)
     }
 
@@ -215,8 +215,9 @@ struct Planner {
         return table
     }
 
-    /// Returns the multiplier of a fixed sequence that causes the fewest collisions, and the binary logarithm of the
-    /// table's size. For at most 64 members, also tries two and four times the given size.
+    /// Tries the multipliers of a fixed sequence. Returns the multiplier that causes the fewest collisions, and the
+    /// binary logarithm of the table's size. For at most 64 members, also tries tables of two and four times the given
+    /// size.
     private static func spread(_ hashes: [UInt64], _ bits: UInt64) -> (multiplier: UInt64, bits: UInt64) {
         var best = (multiplier: UInt64(0x9E37_79B9_7F4A_7C15), bits: bits, collisions: Int.max)
         for extra in 0...(hashes.count <= 64 ? UInt64(2) : 0) {

@@ -124,8 +124,8 @@ extension SchemaIndex {
 extension SchemaIndex {
     private struct Walk {
         let document: Int
-        /// False for locations that are schemas only because a reference refers to them. The identifiers inside such a
-        /// location are known only there, so that the result does not depend on the order of references.
+        /// False for locations that are schemas only because a reference refers to them. An identifier inside such a
+        /// location is valid only inside the location, so that the result does not depend on the order of references.
         let registers: Bool
     }
 
