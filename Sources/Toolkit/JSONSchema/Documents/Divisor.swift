@@ -16,7 +16,7 @@ struct Divisor: Sendable {
     private let power: Double
     private let value: Double
 
-    /// Returns nil if the number is not positive.
+    /// Prepares a divisor. Returns nil if the number is not positive.
     init?(_ number: Number) {
         switch number {
         case .integer(let integer):

@@ -92,8 +92,10 @@ enum LayoutCheck<Layout: NodeAccess> {
         return check(object)
     }
 
-    /// Compares a tree and frees it. Returns false when `node` is nil, which means that memory could not be allocated.
-    /// The schema then uses the documented functions.
+    /// Returns true if both access methods have the same results for a tree, and frees the tree.
+    ///
+    /// - Parameter node: the root of the tree; nil when memory for the tree could not be allocated. The result is then
+    ///   false, so that `PublicAccess` is used.
     private static func check(_ node: Node?) -> Bool {
         guard let node else { return false }
         defer { json_decref(node) }

@@ -68,7 +68,8 @@ extension Format.Scanner {
         return (hour * 60 + minute) * (isWest ? -1 : 1)
     }
 
-    /// Skips numbers with consecutive `units`, in the order of the units, or one number with the unit `alone`.
+    /// Skips numbers that are each followed by a unit. The units must be consecutive units of `units`, in this order.
+    /// Alternatively, skips a single number with the unit `alone`.
     ///
     /// - Returns: the last unit; nil when the text is invalid.
     fileprivate mutating func skipUnits(of units: StaticString, alone: Unicode.Scalar?) -> Unicode.Scalar? {

@@ -12,7 +12,7 @@ struct Observation {
     private var positions: [Name: Int] = [:]
     /// True when an observed member is not described in the draft. The object must then allow other members.
     private(set) var isPartial = false
-    /// The observation of all elements together. The array contains at most one observation.
+    /// One observation for the elements of all arrays at this location; empty when no elements were observed.
     private(set) var items: [Observation] = []
 
     struct Member {

@@ -102,8 +102,8 @@ extension ViolationCollector {
         return NameSuggester(knownNames(rule).subtracting(given).sorted().lazy.map(\.text))
     }
 
-    /// Returns the names of members in a rule, and in the rules that it applies to the same value. Subtracts the cost
-    /// of collecting the names from `comparisons`.
+    /// Returns the names of the members that a rule describes with `properties`. Includes the names in the rules that
+    /// this rule applies to the same value. Subtracts the cost of collecting the names from `comparisons`.
     private mutating func knownNames(_ rule: Rule) -> Set<Name> {
         var names: Set<Name> = []
         var waiting = [rule]

@@ -6,8 +6,8 @@ extension ViolationCollector {
         var expected: String?
     }
 
-    /// Checks `type`, `const`, `enum`, or a keyword for numbers or strings. Returns nil if the value passes, and for
-    /// other keywords.
+    /// Checks `type`, `const`, `enum`, or a keyword for numbers or strings. Returns the failure; nil if the value
+    /// passes, and for all other keywords.
     mutating func scalarFailure(_ requirement: KeywordRequirement, _ value: JSONValue, _ place: Place) -> Failure? {
         switch requirement {
         case .kinds(let kinds):

@@ -16,8 +16,8 @@ extension Pattern {
             case place(Label)
             /// Set the direction of the following nodes; true means backward.
             case turn(Bool)
-            /// Check the size of a repetition, of which one iteration was just written between the label and the
-            /// current position. The repetition has `copies` iterations.
+            /// Check the size of a repetition with `copies` iterations. One iteration was just written: the
+            /// instructions from the label to the current position.
             case check(Label, copies: Int)
         }
 

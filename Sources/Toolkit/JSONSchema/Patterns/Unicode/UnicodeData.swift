@@ -48,7 +48,7 @@ enum UnicodeData {
         return runs
     }
 
-    /// Returns the code points for whose value `isMember` returns true.
+    /// Returns the code points of all runs for whose value `isMember` returns true.
     static func members(of runs: [Run], where isMember: (Int) -> Bool) -> Pattern.ScalarSet {
         var ranges: [ClosedRange<UInt32>] = []
         for (index, run) in runs.enumerated() where isMember(Int(run.value)) {
