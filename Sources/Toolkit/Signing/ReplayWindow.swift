@@ -1,7 +1,7 @@
 /// The maximum difference between a signed timestamp and the current time, in either direction. A difference equal to
 /// the maximum is accepted.
 public struct ReplayWindow: Sendable, Equatable {
-    /// The values that may be configured.
+    /// The permitted values of ``seconds``.
     public static let permittedSeconds: ClosedRange<Int64> = 30...3600
     /// The default window of five minutes, which the Standard Webhooks libraries also use.
     public static let standard = ReplayWindow(seconds: 300)

@@ -24,8 +24,8 @@ public enum Base64 {
     /// cases as ``decode(_:)``.
     static func decode(_ text: Substring) -> [UInt8]? { decode(text.utf8, standardValues) }
 
-    /// Decodes a text in the URL alphabet. The rules are the same as for the standard alphabet; `nil` for any other
-    /// text.
+    /// Decodes a text in the URL alphabet, with complete padding or without padding. Returns `nil` for any other text,
+    /// also if it contains white space or if unused bits of the last digit are set.
     public static func decodeURL(_ text: String) -> [UInt8]? { decode(text[...].utf8, urlValues) }
 
     private static func encode(_ bytes: [UInt8], _ alphabet: [UInt8], padded: Bool) -> String {

@@ -42,7 +42,9 @@ public enum Handshakes {
     /// Responds to Slack's verification request: a post with the body `{"type":"url_verification","challenge":…}`. The
     /// post is signed like any other post, so verify the signature first.
     ///
-    /// - Parameters: the members `type` and `challenge` of the body, or `nil` if they are not strings.
+    /// - Parameters:
+    ///   - type: the member `type` of the body; `nil` if it is not a string.
+    ///   - challenge: the member `challenge` of the body; `nil` if it is not a string.
     public static func slack(type: String?, challenge: String?) -> HandshakeResponse? {
         guard type == "url_verification", let challenge, challenge.utf8.count <= echoLimitBytes else { return nil }
         return .echo(challenge)
