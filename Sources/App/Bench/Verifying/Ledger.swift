@@ -39,8 +39,8 @@ final class Ledger {
         let sequence: UInt32
     }
 
-    /// The maximum size of `missing`. A run without errors skips no event on streams. Skipped events above the maximum
-    /// count as repeated when they arrive.
+    /// The maximum number of skipped events in `missing`. On streams, a run without errors skips no events. A skipped
+    /// event above the maximum counts as repeated when it arrives.
     private static let mostSkipped = 1_000_000
 
     init(readers: Int, channels: Int, publishers: Int) {

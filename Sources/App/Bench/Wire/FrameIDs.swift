@@ -1,7 +1,7 @@
 /// Finds the id of each event of a stream, if the ids are numbers.
 ///
-/// The id comes before the mark. In a stream of one channel, the distance from the id to the mark is constant. The
-/// distance is found by one search and then used for all events.
+/// In the text of an event, the id comes before the mark of the payload (``PayloadMark``). In a stream of one channel,
+/// the distance from the id to the mark is constant. The distance is found by one search and then used for all events.
 struct FrameIDs {
     /// The distance in bytes from the id to the mark; 0 before it was found.
     private var distance: UInt16 = 0
@@ -13,8 +13,8 @@ struct FrameIDs {
     /// - Parameters:
     ///   - mark: the start of the event's mark.
     ///   - start: the start of the search: the end of the previous mark, or the first available byte.
-    /// - Returns: nil when the event has no id, when the id is not a number, or when it arrived in an earlier piece
-    ///   that is no longer in the buffer.
+    /// - Returns: the id; nil when the event has no id, when the id is not a number, or when the id is no longer in the
+    ///   buffer because it arrived in an earlier piece.
     @inline(__always)
     mutating func number(
         before mark: UnsafeMutableRawPointer, from start: UnsafeMutableRawPointer

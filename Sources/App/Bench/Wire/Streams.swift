@@ -33,7 +33,8 @@ final class Streams {
     private var waiting: [Int] = []
     private var connecting = 0
 
-    /// The maximum size of one read, and the maximum size of an incomplete frame before it, in bytes.
+    /// The maximum number of bytes of one read. `restBytes` is the maximum number of bytes of an incomplete frame that
+    /// is kept for the next read.
     private static let bufferBytes = 256 * 1024
     private static let restBytes = 128 * 1024
     private let buffer: UnsafeMutableRawPointer
