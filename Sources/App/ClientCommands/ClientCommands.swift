@@ -11,7 +11,9 @@ package enum ClientCommands {
     package static let chat = CommandGroup(
         name: "Chat", subcommands: [MessagesCommand.self, ChannelsCommand.self, UsersCommand.self])
 
-    /// - Parameter keys: the command `parley keys`, which contains ``keys``.
+    /// Returns the group of the commands for resources, such as webhooks and sources.
+    ///
+    /// - Parameter keys: the command `parley keys`, which is defined in another module.
     package static func resources(keys: any ParsableCommand.Type) -> CommandGroup {
         CommandGroup(
             name: "Resource",

@@ -137,7 +137,8 @@ extension GatewayOptions {
 
     /// Checks that a key can be sent in a header field.
     ///
-    /// - Throws: a usage error otherwise.
+    /// - Parameter source: the subject of the error message, such as `PARLEY_KEY` or `the key`.
+    /// - Throws: a usage error when the key contains a character other than visible ASCII characters.
     static func check(key: String, from source: String) throws(CommandFailure) {
         guard key.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw CommandFailure("\(source) contains characters that are not allowed in a key", code: 2)

@@ -51,7 +51,7 @@ package struct ProfileStore: Sendable {
 
     /// Returns all profiles, ordered by name; empty when the file does not exist.
     ///
-    /// - Parameter isNeeded: false to treat a file that this user may not read as empty.
+    /// - Parameter isNeeded: false to return no profiles, instead of throwing, when this user may not read the file.
     /// - Throws: a failure when the file cannot be read, belongs to another user, or is readable by other users.
     package func load(isNeeded: Bool = true) throws(CommandFailure) -> [Profile] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)

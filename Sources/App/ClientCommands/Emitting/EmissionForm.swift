@@ -120,7 +120,8 @@ struct EmissionForm: Sendable {
     /// envelope adds at most this number.
     var overhead: Int { event(data: .emptyObject, withChannel: true).count + "\"store\":false,".utf8.count }
 
-    /// Returns the body of `POST /v1/events/batch` in the mode in which each event succeeds or fails on its own.
+    /// Returns the body of `POST /v1/events/batch` with the mode `each`: the rejection of one event does not affect the
+    /// other events.
     static func batch(_ events: [JSONText]) -> JSONText {
         JSONText(capacity: events.reduce(64) { $0 + $1.count + 1 }) { writer in
             writer.beginObject()

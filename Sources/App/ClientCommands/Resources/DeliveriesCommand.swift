@@ -143,10 +143,10 @@ struct DeliveriesCommand: AsyncParsableCommand {
     }
 }
 
-/// The times of the next delivery attempts. A webhook with an open circuit receives no attempt before the time until
-/// which the circuit is open. A pull subscription has no attempts.
+/// Determines the time of the next attempt of each delivery. While the circuit of a webhook is open, the webhook
+/// receives no attempts. Deliveries of a pull subscription have no attempts.
 struct DeliverySchedule: Sendable {
-    /// The times until which the circuits of webhooks are open, by webhook id.
+    /// The times until which open circuits stay open, by the ids of their webhooks.
     private var openUntil: [String: String] = [:]
 
     /// The maximum number of webhooks whose circuits are read.

@@ -36,7 +36,7 @@ struct RateOptions: ParsableArguments {
 /// A number of operations per window of time.
 enum Rate: ExpressibleByArgument, Equatable {
     case of(quantity: Int, seconds: Int)
-    /// No rate limit of its own; the default of the gateway applies.
+    /// No rate limit is set for the key or app; the default of the gateway applies.
     case none
 
     private static let units = ["s": 1, "m": 60, "h": 3600, "d": 24 * 3600]

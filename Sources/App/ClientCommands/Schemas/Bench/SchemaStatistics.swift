@@ -19,7 +19,8 @@ struct SampledTime {
     /// The number of times that one sample processes all documents.
     let iterations: Int
 
-    /// Determines the number of iterations for a sample, and takes the samples after a warm-up.
+    /// Measures `run`. Increases the number of iterations until one sample takes at least the minimum time, which is
+    /// also the warm-up. Then takes the samples.
     ///
     /// - Parameter run: processes all documents `iterations` times.
     init(_ sampling: Sampling, documents: Int, _ run: (_ iterations: Int) -> Void) {
