@@ -39,9 +39,10 @@ struct DataDirectory {
         try close()
     }
 
-    /// Sets the mode of the data directory to 0700 if other accounts have access to it, this account owns it (or is
-    /// root), and it is empty or has a database. A directory of another account may be readable by its group, because
-    /// container volumes are shared in this way (`fsGroup`). Throws for any other directory that is open to others.
+    /// Checks that other accounts have no access to the data directory. If they have access, sets the mode to 0700.
+    /// This requires that this account owns the directory (or is root), and that the directory is empty or has a
+    /// database. A directory of another account may be readable by its group, because container volumes are shared in
+    /// this way (`fsGroup`). Throws for any other directory to which other accounts have access.
     private func close() throws(SettingError) {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & 0o077 != 0 else { return }

@@ -13,8 +13,8 @@ public enum BackupProgress: Sendable, Equatable {
 
 /// A backup of a data directory: a directory with a copy of the database and a manifest.
 ///
-/// The copy has the state of one moment, even if a gateway runs on the data directory. Only this account may read the
-/// backup, because the database contains keys and payloads.
+/// The copy has the state of one moment, even if a gateway runs on the data directory. Only the account that makes the
+/// backup may read it, because the database contains keys and payloads.
 public struct Backup {
     private let store: StoreFile
     private let clock: WallClock

@@ -12,7 +12,7 @@ struct DataCheck {
     var isServed: Bool? { hasDatabase ? StoreFile(at: database).isInUse : nil }
 
     /// The free space in bytes below which the check warns. In a busy hour, the database and its write-ahead log may
-    /// grow by more.
+    /// need more than this.
     private static let lowSpace = 1_000_000_000
     private static let criticalSpace = 50_000_000
 

@@ -10,7 +10,7 @@ struct StoreCheck {
     let clock: WallClock
     let isThorough: Bool
 
-    /// The permitted difference between the newest timetoken and the clock. Timetokens are reserved one second in
+    /// The maximum time by which the newest timetoken may be ahead of the clock. Timetokens are reserved one second in
     /// advance. A larger difference means that the clock was set back.
     private static let ahead: Duration = .seconds(10)
 
