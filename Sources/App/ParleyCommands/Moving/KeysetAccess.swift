@@ -47,8 +47,8 @@ final class KeysetAccess: Sendable {
 
     /// Sends a read request, and retries it until there is a response.
     ///
-    /// This loop differs from the loop of `GatewayAccess`: attempts are spaced by the rate, each attempt is signed with
-    /// its own time, and errors have another format. The retry delays are the same.
+    /// This loop differs from the loop of `GatewayAccess`: retries also obey the rate limit, each attempt is signed
+    /// with the time of the attempt, and errors have another format. The retry delays are the same.
     ///
     /// - Parameter path: the path with its query. The caller's credentials are added to it.
     /// - Throws: the error that the service returns, or the reason why there is no response.
