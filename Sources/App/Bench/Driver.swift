@@ -44,7 +44,9 @@ final class Driver {
     /// The lowest tag of the descriptors for ``onOther``.
     static let otherTags: UInt64 = 1 << 32
 
-    /// - Parameter others: the number of descriptors that belong to neither streams nor publishers.
+    /// Prepares a measurement: checks the plan, raises the descriptor limit and creates the streams and publishers.
+    ///
+    /// - Parameter others: the number of further descriptors, which belong to neither streams nor publishers.
     init(
         _ plan: BenchPlan, streams count: Int? = nil, resumable: Range<Int> = 0..<0, hasPublishers: Bool = true,
         others: Int = 0

@@ -49,7 +49,9 @@ struct ProcessMeter {
         return String(decoding: bytes.prefix(count), as: UTF8.self)
     }
 
-    /// - Throws: when one of the processes cannot be read.
+    /// Checks that the measured processes exist.
+    ///
+    /// - Throws: ``BenchFailure`` when an id does not belong to a process.
     func check() throws(BenchFailure) {
         for process in processes where Self.cpuNanoseconds(of: process) == 0 {
             throw BenchFailure("no process has the id \(process)")

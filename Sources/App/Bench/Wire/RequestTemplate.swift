@@ -10,6 +10,8 @@ struct RequestTemplate {
 
     private static let digits = 5
 
+    /// Prints the request for channel 0.
+    ///
     /// - Parameter run: the text that distinguishes this run's channels from the channels of other runs.
     init(
         _ method: String, _ path: String, plan: BenchPlan, target: Target, run: String,

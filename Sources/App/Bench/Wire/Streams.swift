@@ -346,6 +346,8 @@ final class Poller {
     private let events: UnsafeMutablePointer<epoll_event>
     private let capacity: Int
 
+    /// Creates a poller without descriptors.
+    ///
     /// - Parameter capacity: the maximum number of ready descriptors per wait. It limits the time until other pollers
     ///   are served.
     init(capacity: Int) throws(BenchFailure) {
