@@ -6,6 +6,8 @@ package actor Credential {
     private var text: String?
     private var fetching: Task<Result<String, CommandFailure>, Never>?
 
+    /// Creates a credential from an API key.
+    ///
     /// - Parameter source: the name of the setting with the key, for the error when the gateway rejects the key.
     package init(key: String, source: String = "PARLEY_KEY") {
         command = nil

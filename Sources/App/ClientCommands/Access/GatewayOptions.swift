@@ -51,6 +51,8 @@ struct GatewayTarget {
     let address: ServerAddress
     let credential: Credential
 
+    /// Determines the address and the credential from the options, the environment and the profiles.
+    ///
     /// - Throws: a usage error for a missing profile, for an invalid URL or key, or when there is no key.
     init(
         url: String?, tokenCommand: String?, profile name: String?, _ environment: [String: String]

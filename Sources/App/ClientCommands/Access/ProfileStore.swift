@@ -35,7 +35,9 @@ package struct ProfileStore: Sendable {
 
     private static let limit = 1024 * 1024
 
-    /// - Throws: a failure when the environment contains no home directory.
+    /// Determines the path of the file from `XDG_CONFIG_HOME` or `HOME`. Does not open the file.
+    ///
+    /// - Throws: a failure when neither variable contains an absolute path.
     package init(_ environment: [String: String]) throws(CommandFailure) {
         var base = environment["XDG_CONFIG_HOME"] ?? ""
         // A relative path in this variable must be ignored (XDG Base Directory Specification).

@@ -7,6 +7,8 @@ package struct ServerAddress: Equatable, Sendable {
     /// The host as in the URL, without port and brackets.
     package let host: String
 
+    /// Parses an `http` or `https` URL.
+    ///
     /// - Throws: a usage error that describes the invalid part of the text.
     package init(_ text: String) throws(CommandFailure) {
         let lowered = text.lowercased()

@@ -12,6 +12,8 @@ package struct TokenCommand: Sendable {
     /// The maximum output in bytes, which is the maximum size of a token at a gateway.
     private static let outputBytes = 16 * 1024
 
+    /// Creates the command from its command line. Does not run it yet.
+    ///
     /// - Parameter timeout: the maximum duration of one run.
     package init(_ line: String, timeout: Duration = .seconds(30)) {
         self.line = line

@@ -20,6 +20,8 @@ package final class InputReader: Sendable {
     /// The time for which an incomplete batch waits for the next line, in milliseconds.
     private static let timeoutMilliseconds: Int32 = 20
 
+    /// Starts a thread that reads the descriptor.
+    ///
     /// - Throws: a failure when the system cannot start a thread.
     package init(descriptor: Int32, limits: BatchSplitter.Limits) throws(CommandFailure) {
         let started = startThread(name: "parley-input") { [state] in

@@ -6,13 +6,19 @@ struct Column: Sendable {
     let title: String
     let text: @Sendable (JSONValue, JSONText) -> String
 
-    /// - Parameter member: the path of the member to show, with dots between the names.
+    /// Creates a column that shows one member of each element.
+    ///
+    /// - Parameters:
+    ///   - member: the path of the member, with dots between the names.
+    ///   - title: the title of the column; nil to use the path, with spaces instead of `_`.
     init(_ member: String, title: String? = nil) {
         let path = member.split(separator: ".").map(String.init)
         self.init(title: title ?? member.replacing("_", with: " ")) { ResourceOutput.text(at: path, in: $0, $1) }
     }
 
-    /// - Parameter text: returns the text for an element, for columns that combine several members.
+    /// Creates a column whose text is computed, for instance from several members.
+    ///
+    /// - Parameter text: returns the text for an element.
     init(title: String, text: @escaping @Sendable (JSONValue, JSONText) -> String) {
         self.title = title
         self.text = text

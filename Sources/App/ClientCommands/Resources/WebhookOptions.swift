@@ -110,8 +110,10 @@ struct WebhookOptions: ParsableArguments {
         return writer.text
     }
 
-    /// Returns the settings of the authentication; nil when no option sets them. A secret may be given in a file, so
-    /// that process lists do not show it.
+    /// Returns the authentication settings of the webhook; nil when no option sets them. A secret may be given in a
+    /// file, so that process lists do not show it.
+    ///
+    /// - Throws: a failure when the option `--auth` is malformed or its file cannot be read.
     private func authentication() throws -> JSONText? {
         guard let auth else { return nil }
         let parts = try InputText.secret(auth).split(

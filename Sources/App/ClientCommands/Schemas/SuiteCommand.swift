@@ -47,7 +47,9 @@ extension SchemaCommand {
 
 /// Finds the test files below a path.
 private enum SuiteFiles {
-    /// - Returns: the files, sorted, each with its full path and its name for reports.
+    /// Returns the file at a path, or the `.json` files of a folder and its subfolders.
+    ///
+    /// - Returns: the files, sorted by path. Each file has a full path and a name for reports.
     static func below(_ path: String) throws(CommandFailure) -> [(path: String, name: String)] {
         let manager = FileManager.default
         guard let full = realPath(path) else { throw CommandFailure("\(path): no such file or folder") }

@@ -154,6 +154,8 @@ package struct Table {
 
     package init(_ titles: [String]) { self.titles = titles }
 
+    /// Adds a row. Control characters in the cells are made visible.
+    ///
     /// - Parameter cells: the texts of the columns. Missing texts are empty.
     package mutating func add(_ cells: [String]) {
         rows.append(titles.indices.map { $0 < cells.count ? SanitizedText.safe(cells[$0]) : "" })

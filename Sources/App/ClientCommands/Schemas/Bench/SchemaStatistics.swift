@@ -64,6 +64,8 @@ struct SchemaStatistics {
         [("parse", parse), ("validate", validate), ("parse_validate", parseAndValidate)]
     }
 
+    /// Measures checking the documents in `lines` with the schema.
+    ///
     /// - Returns: nil when the verdict on a document depends on whether the document was parsed in advance.
     init?(_ schema: Schema, _ lines: [[UInt8]], _ reading: SchemaInputOptions, _ sampling: Sampling) {
         let bench = Workload(schema, lines, reading)
