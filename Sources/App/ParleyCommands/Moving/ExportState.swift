@@ -23,6 +23,8 @@ struct ExportState {
 
     private static let bytesMost = 256 * 1024 * 1024
 
+    /// Reads the state from a file. The state is empty when the file does not exist.
+    ///
     /// - Parameter path: the path of the file; nil to store nothing.
     init(path: String?, subscribeKey: String) throws(CommandFailure) {
         self.path = path

@@ -16,7 +16,9 @@ struct ImportSender {
         self.isReplacing = isReplacing
     }
 
-    /// - Parameter name: returns the name of a line, for the message when the line is rejected.
+    /// Sends the lines in one request, counts the results and prints rejections above the progress bar.
+    ///
+    /// - Parameter name: returns the name of the line at an index, for the message when the line is rejected.
     mutating func send(_ lines: [JSONText], name: (Int) -> String, _ bar: inout ProgressBar) async throws {
         guard !lines.isEmpty else { return }
         let body = JSONText(capacity: lines.reduce(64) { $0 + $1.count + 1 }) { writer in
@@ -44,7 +46,7 @@ struct ImportSender {
         }
     }
 
-    /// Counts a line that was found invalid before it was sent.
+    /// Counts a line that was found invalid before it was sent, and prints the reason.
     mutating func refuse(_ name: String, _ reason: String, _ bar: inout ProgressBar) {
         tally.count("line", 0)
         refuse(name, CommandFailure(reason), &bar)

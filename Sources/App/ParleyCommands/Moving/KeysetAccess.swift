@@ -20,6 +20,8 @@ final class KeysetAccess: Sendable {
     private static let attempts = 6
     private static let answerLimit = 64 * 1024 * 1024
 
+    /// Creates the access to a keyset. No request is sent yet.
+    ///
     /// - Parameter rate: the maximum number of requests per second. The requests are sequential.
     init(
         address: ServerAddress, subscribeKey: String, publishKey: String?, secretKey: String?, token: String?,

@@ -41,7 +41,8 @@ struct KeysetExport<Sink: ExportSink> {
 
     /// Exports the keyset.
     ///
-    /// - Throws: the reason for an interruption. The state then contains the progress before it.
+    /// - Throws: the reason why the export was interrupted. The state then contains the progress before the
+    ///   interruption.
     mutating func run() async throws {
         defer { bar.clear() }
         do {
@@ -232,8 +233,8 @@ struct KeysetExport<Sink: ExportSink> {
         try await checkpoint(place, of: channel)
     }
 
-    /// Exports those messages again that have a timetoken of at most `done` and that have received actions after
-    /// `done`.
+    /// Exports messages again that have received actions after the timetoken `done`. Messages that are newer than
+    /// `done` are left out.
     private mutating func exportNewActions(on channel: String, since done: UInt64) async throws {
         var messages: Set<UInt64> = []
         var start: String?
