@@ -19,6 +19,8 @@ public struct Backup {
     private let store: StoreFile
     private let clock: WallClock
 
+    /// Creates a backup that is not written yet; see ``write(to:progress:)``.
+    ///
     /// - Parameter dataDirectory: the data directory of a gateway, which may be running.
     public init(of dataDirectory: String, clock: WallClock = .system) {
         store = StoreFile(at: DataDirectory.database(in: dataDirectory))

@@ -9,6 +9,8 @@ public struct RestoreOperation {
     private let data: Folder
     private let clock: WallClock
 
+    /// Creates a restore that has not begun; see ``run(progress:)``.
+    ///
     /// - Parameters:
     ///   - backup: the directory of the backup.
     ///   - dataDirectory: the directory to restore to. It is created if it does not exist, and otherwise must be empty.

@@ -75,6 +75,8 @@ public struct Diagnostics: Sendable {
     /// True to check the whole database for damage.
     let isThorough: Bool
 
+    /// Creates checks that have not run yet; see ``results()``.
+    ///
     /// - Parameter isThorough: true to read the whole database, which takes long for a large database.
     public init(of configuration: Configuration, clock: WallClock = .system, isThorough: Bool = true) {
         self.configuration = configuration
