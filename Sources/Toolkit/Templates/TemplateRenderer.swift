@@ -272,11 +272,12 @@ public struct TemplateRenderer {
 /// A context: the source of the values with which a template is rendered.
 public protocol TemplateContext {
     /// Returns the whole document of a root with the form ``ReferenceRoot/Form/document``, as valid JSON; `nil` when
-    /// there is none.
+    /// the context contains no such document.
     func document(_ root: String) -> JSONText?
 
-    /// Returns the text with this name in a root with the form ``ReferenceRoot/Form/table``, or the text of a root with
-    /// the form ``ReferenceRoot/Form/text``, for which the name is empty; `nil` when there is none.
+    /// Returns the text with this name in a root with the form ``ReferenceRoot/Form/table``. For a root with the form
+    /// ``ReferenceRoot/Form/text``, the name is empty, and the result is the only text of the root. Returns `nil` when
+    /// the context contains no such text.
     func text(_ root: String, _ name: String) -> String?
 }
 
