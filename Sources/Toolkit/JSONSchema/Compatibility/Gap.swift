@@ -8,7 +8,7 @@ struct Gap {
     /// Values that satisfy the rules of the narrow side and may violate the keyword. They are complete values, or parts
     /// that must still be embedded in complete values.
     var samples: [JSONText]
-    /// True when the option `isLenient` tolerates the difference. It is then reported but counts as compatible.
+    /// True when the option `isLenient` tolerates the gap. The gap is then reported but counts as compatible.
     var isTolerated = false
 
     static let sampleLimit = 12

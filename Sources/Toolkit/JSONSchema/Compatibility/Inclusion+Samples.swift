@@ -40,7 +40,8 @@ extension Inclusion {
         }
     }
 
-    /// Returns false when one of the rules rejects the value.
+    /// Returns false when a rule of the constraints rejects the value, or when the value satisfies a rule that it must
+    /// violate. Rules with an undecided result are ignored.
     private mutating func isPlausible(_ text: JSONText, _ part: ValueConstraints) -> Bool {
         guard let document = try? JSONDocument(text.bytes) else { return false }
         return part.rules.allSatisfy { holds(document.root, $0) != false }

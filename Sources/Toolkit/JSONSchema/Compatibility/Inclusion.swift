@@ -213,7 +213,8 @@ struct Inclusion {
     /// True inside ``attempt(_:)``, where the proof can stop at the first gap.
     var isTrying: Bool { trials > 0 }
 
-    /// False inside nested attempts, whose samples would be discarded, and when the budget is used up.
+    /// True when sample values must be created. False inside nested attempts, because their samples would be discarded,
+    /// and when the budget is used up.
     var needsSamples: Bool { trials <= 1 && steps > 0 }
 
     /// Checks a question without recording its gaps. Returns the result, and the sample values of the gaps.

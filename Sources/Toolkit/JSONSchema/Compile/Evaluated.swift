@@ -2,8 +2,8 @@
 /// `unevaluatedItems`. There are two sets for each rule: the parts that the rule certainly evaluates when it passes,
 /// and the parts that it may evaluate.
 ///
-/// If both sets are the same for the keywords beside an `unevaluated*` keyword, that keyword can be compiled like
-/// `additionalProperties`. Otherwise, the evaluated parts must be marked at run time.
+/// An `unevaluated*` keyword can be compiled like `additionalProperties` if both sets are the same for the other
+/// keywords of its rule. Otherwise, the evaluated parts must be marked at run time.
 struct Evaluated {
     struct Reach {
         var allMembers = false

@@ -18,7 +18,7 @@ struct Planner {
     private var ids: [Request: UInt32] = [:]
     private var queue: [Request] = []
     private var textFor: [Name: Int] = [:]
-    /// The amount of work for matching names against patterns since the clock was last checked.
+    /// The amount of work for matching names against patterns since the time limit was last checked.
     var matching = 0
 
     /// The key that identifies a program.
@@ -30,8 +30,8 @@ struct Planner {
         /// The program of a rule with `unevaluated*` keywords, which are checked last. It runs with an empty set of
         /// marks.
         case body(Rule.ID)
-        /// The program of the rule for a value whose member with this name is already known to be one of the strings
-        /// that the rule lists.
+        /// The program of the rule for a value whose member a switch has already checked: the value of the member is
+        /// one of the strings that the rule lists.
         case told(Rule.ID, Name)
         /// The program that checks that at least one of the rules passes, or exactly one if `exclusive`. Used when the
         /// string of a member does not determine the only rule that can pass.

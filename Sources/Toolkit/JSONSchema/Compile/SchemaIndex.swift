@@ -2,9 +2,9 @@ import JSON
 
 /// The index of a schema: all subschemas, their resources and their anchors.
 ///
-/// The index visits only the positions that contain schemas in the current dialect. Members inside `const`, `enum`,
-/// `default`, `examples` or an unknown keyword are not identifiers. A referenced document is indexed when the first
-/// reference to it is resolved.
+/// The index visits only the positions that contain schemas in the current dialect. For example, a member `$id` inside
+/// `const`, `enum`, `default`, `examples` or an unknown keyword is not an identifier. A referenced document is indexed
+/// when the first reference to it is resolved.
 struct SchemaIndex {
     typealias SubschemaID = Int
     typealias ResourceID = Int

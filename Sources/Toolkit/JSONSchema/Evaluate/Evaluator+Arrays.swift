@@ -14,8 +14,8 @@ extension Evaluator {
         return !table.pointee.isUnique || isUnique(node)
     }
 
-    /// Returns true if the elements after the tuple pass their program. There is one loop for each strategy, so that
-    /// the strategy is not selected again for each element.
+    /// Returns true if the elements after the prefix (tuple) pass the program `rest` of the table. There is one loop
+    /// for each ``MatchStrategy``, so that the strategy is not selected again for each element.
     @inline(__always) private mutating func rest(
         _ table: UnsafePointer<ArrayTable>, from start: Int, to end: Int, _ node: Node
     ) -> Bool {

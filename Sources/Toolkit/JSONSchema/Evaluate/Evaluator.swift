@@ -1,8 +1,8 @@
 /// Runs a plan on one value. The result is true or false. The evaluator allocates no memory and does not backtrack.
 ///
-/// The type is generic over the access method and specialized for both methods. When a budget is exhausted, every
-/// further check returns false, and an enclosing `not` may invert this result. Callers must therefore check `exhausted`
-/// before they use the result.
+/// The type is generic over the access method, and is specialized for `PublicAccess` and `LayoutAccess`. When a budget
+/// is exhausted, every further check returns false, and an enclosing `not` may invert this result. Callers must
+/// therefore check `exhausted` before they use the result.
 struct Evaluator<Access: PlanAccess> {
     let plan: PlanBase
     let scratch: UnsafeMutablePointer<Scratch>

@@ -86,8 +86,8 @@ extension IDNA {
             self = label
         }
 
-        /// The maximum number of characters in a label. An encoded label has 63 octets: four are the prefix, and each
-        /// character takes at least one.
+        /// The maximum number of characters in a label. An encoded label has at most 63 octets: the prefix has four
+        /// octets, and each character needs at least one octet.
         static let capacity = 59
 
         private init?(_ text: Characters.Text, spelled code: UnsafeBufferPointer<UInt8>?, inNormalForm: Bool) {

@@ -67,7 +67,7 @@ extension IDNA {
     }
 
     /// Decodes numbers from a text. Each character (A to Z, a to z, 0 to 9, - and _) contains five bits of a number,
-    /// lowest bits first. The upper half of these characters means that the number continues.
+    /// lowest bits first. A character of the second half of this list means that the number continues.
     struct Digits {
         private let text: StaticString
         private var offset = 0
