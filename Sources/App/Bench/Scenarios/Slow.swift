@@ -1,8 +1,8 @@
 import Locking
 
 extension Bench {
-    /// Adds a reader that reads one byte per second. Measures its effect on the other readers, and checks that it
-    /// finally receives every event.
+    /// Adds a reader that reads one byte per second. Measures the effect of this slow reader on the other readers, and
+    /// checks that the slow reader finally receives every event.
     static func runSlow(_ plan: BenchPlan, _ result: inout BenchResult) throws(BenchFailure) {
         let slow = plan.streams
         let driver = try Driver(plan, streams: plan.streams + 1, resumable: slow..<(slow + 1))

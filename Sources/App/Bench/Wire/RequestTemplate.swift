@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// A request that is printed once. For each use, only the channel's digits and the mark are overwritten.
+/// A request whose text is created once. For each use, only the channel's digits and the mark are overwritten.
 struct RequestTemplate {
     /// The request for channel 0.
     let bytes: [UInt8]
@@ -10,7 +10,7 @@ struct RequestTemplate {
 
     private static let digits = 5
 
-    /// Prints the request for channel 0.
+    /// Creates the text of the request for channel 0.
     ///
     /// - Parameter run: the text that distinguishes this run's channels from the channels of other runs.
     init(

@@ -142,8 +142,10 @@ extension Streams {
         }
     }
 
-    /// Sets the goal of each stream: the total number of events that the stream must receive, computed from its
-    /// channel.
+    /// Sets the goal of each stream: the total number of events that the stream must receive. A stream that has already
+    /// received that number gets no goal.
+    ///
+    /// - Parameter goal: returns the goal for the number of the stream's channel.
     func setGoals(_ indices: some Sequence<Int>, _ goal: (Int) -> Int) {
         goalsSince = MonotonicTime.now.nanoseconds
         for index in indices {
