@@ -91,8 +91,8 @@ struct GatewayTarget {
 
     /// Returns the profile to use: the named profile or the default profile.
     ///
-    /// - Returns: nil if no profile is named and either the environment contains an address or a credential, or there
-    ///   is no default profile.
+    /// - Returns: nil in two cases when no profile is named: the environment contains an address or a credential, or
+    ///   there is no default profile.
     private static func profile(
         _ option: String?, _ environment: [String: String]
     ) throws(CommandFailure) -> Profile? {

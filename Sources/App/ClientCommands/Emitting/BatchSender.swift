@@ -52,7 +52,7 @@ struct BatchSender: Sendable {
         return try form.event(envelope: document)
     }
 
-    /// Groups consecutive events that one request may contain. Each message and each signal needs a request of its own.
+    /// Groups consecutive events that one request may contain. Each message and each signal needs a separate request.
     private static func requests(for events: [Numbered]) -> [[Numbered]] {
         var requests: [[Numbered]] = []
         for event in events {

@@ -3,8 +3,8 @@ import Signing
 
 /// An event that is made from an envelope, with the kind of request that emits it.
 struct EnvelopeEvent: Sendable {
-    /// The kind of request that emits an event. Messages and signals have requests of their own; their types cannot be
-    /// emitted as an event.
+    /// The kind of request that emits an event. Messages and signals have separate requests, because their types are
+    /// not accepted in the requests for other events.
     enum Route: String, Sendable {
         case events, messages, signals
 

@@ -21,8 +21,8 @@ struct LineOutcome: Sendable {
             })
     }
 
-    /// Returns the outcome of a line that was sent in a request of its own. The outcome has the same form as the
-    /// outcome of a line in a batch.
+    /// Returns the outcome of a line that was sent in a separate request. The outcome has the same form as the outcome
+    /// of a line in a batch.
     static func answered(_ number: Int, _ answer: GatewayResponse) -> LineOutcome {
         let isEmitted = (200..<300).contains(answer.status)
         let members = answer.document?.text.rawMembers() ?? []
