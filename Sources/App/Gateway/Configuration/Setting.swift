@@ -11,8 +11,8 @@ public struct Setting: Sendable {
     public let unit: String
     /// The meaning of the setting in one sentence, for `--help` and the reference.
     public let summary: String
-    /// True when SIGHUP applies a new value, to requests and connections that begin afterwards. Other settings need a
-    /// restart.
+    /// True when SIGHUP applies a new value of the setting. Requests and connections that begin afterwards use the new
+    /// value. False when a new value needs a restart.
     public var isReloadable = false
     /// True when the value is a secret, which is never shown in full.
     var isSecret = false

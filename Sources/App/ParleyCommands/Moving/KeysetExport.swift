@@ -13,10 +13,10 @@ protocol ExportSink {
     mutating func flush(_ bar: inout ProgressBar) async throws
 }
 
-/// Reads a keyset and exports its contents as lines. Records come before messages, so that the channels of messages
-/// exist.
+/// Reads a keyset and exports its contents as lines. The lines of records come before the lines of messages, so that an
+/// import creates the channels before their messages.
 ///
-/// The memory contains the names of all users and channels, and one page of all other data.
+/// Only the names of all users and channels, and one page of other data, are in memory at the same time.
 struct KeysetExport<Sink: ExportSink> {
     let access: KeysetAccess
     let parts: Set<KeysetPart>
