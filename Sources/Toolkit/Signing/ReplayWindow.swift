@@ -17,7 +17,7 @@ public struct ReplayWindow: Sendable, Equatable {
     /// Parses a timestamp and checks it against the current time.
     ///
     /// Accepts only ASCII digits without a leading zero. Other spellings of the number are rejected, because verifiers
-    /// treat them differently: some print the number again before they compute the signature.
+    /// treat them differently. Some verifiers convert the number back to text before they compute the signature.
     ///
     /// - Parameter header: the name of the header, for the error.
     func check(_ text: String, of header: String, at now: Int64) throws(SignatureRejection) {
