@@ -27,8 +27,8 @@ struct Planner {
         case all([Rule.ID])
         /// The program of the rule that also marks the members and elements that the rule evaluates.
         case marked(Rule.ID)
-        /// The program of a rule with `unevaluated*` keywords, which are checked last. It runs with an empty set of
-        /// marks.
+        /// The program of a rule with `unevaluated*` keywords, which are checked last. The program begins with an empty
+        /// set of marks.
         case body(Rule.ID)
         /// The program of the rule for a value whose member a switch has already checked: the value of the member is
         /// one of the strings that the rule lists.

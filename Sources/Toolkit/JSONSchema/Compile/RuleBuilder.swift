@@ -213,7 +213,7 @@ struct RuleBuilder {
 struct DynamicScope {
     typealias ID = Int
 
-    /// The name that represents `$recursiveAnchor`, which has no name of its own.
+    /// The name that represents `$recursiveAnchor`, which is an anchor without a name.
     static let recursive = Name("")
 
     private var known: [[Name: SchemaIndex.ResourceID]] = [[:]]

@@ -291,9 +291,8 @@ extension SchemaIndex {
         return try descend(pointer.tokens, from: root, in: resource).map { Target(subschema: $0, anchor: nil) }
     }
 
-    /// Follows a JSON Pointer from a location in a document, also into subschemas that are resources of their own.
-    /// Returns the subschema at the end of the pointer, which is added to the index if it is new; nil when there is no
-    /// schema.
+    /// Follows a JSON Pointer from a location in a document, also into subschemas that are separate resources. Returns
+    /// the subschema at the end of the pointer, which is added to the index if it is new; nil when there is no schema.
     private mutating func descend(
         _ tokens: [String], from root: Place, in resource: ResourceID
     ) throws(SchemaError) -> SubschemaID? {
@@ -320,8 +319,8 @@ extension SchemaIndex {
 extension SchemaIndex {
     func subschema(at place: Place) -> SubschemaID? { subschemaAt[place] }
 
-    /// Returns the location for messages, for instance `#/properties/a`. The URI of the document precedes it, except
-    /// for the first document.
+    /// Returns the location of a schema for messages, for instance `#/properties/a`. In every document except the
+    /// first, the location begins with the URI of the document.
     func display(_ place: Place) -> String {
         (place.document == 0 ? "" : documents[place.document].uri) + "#" + place.pointer
     }

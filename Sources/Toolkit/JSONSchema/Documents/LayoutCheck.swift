@@ -19,7 +19,7 @@ enum LayoutCheck<Layout: NodeAccess> {
         scalars() && [0, 1, 2, 7, 8, 9, 16, 17, 100, 1_000].allSatisfy { arrays(of: $0) && objects(of: $0) }
     }
 
-    /// Returns true if both access methods have the same results for a whole tree.
+    /// Returns true if `Layout` and the documented functions have the same results for a whole tree.
     static func agrees(on node: Node) -> Bool {
         switch node.kind {
         case .object: agrees(onObject: node)
@@ -81,8 +81,8 @@ enum LayoutCheck<Layout: NodeAccess> {
         return check(array)
     }
 
-    /// Returns true if both access methods have the same results for an object of up to `count` members. Adds members
-    /// so that the object's table grows, then replaces some, deletes some, and adds some again.
+    /// Returns true if `Layout` and the documented functions have the same results for an object of up to `count`
+    /// members. Adds members so that the object's table grows, then replaces some, deletes some, and adds some again.
     private static func objects(of count: Int) -> Bool {
         let object = json_object()
         for index in 0..<count { set(name(index), json_integer(json_int_t(index)), in: object) }
@@ -92,10 +92,10 @@ enum LayoutCheck<Layout: NodeAccess> {
         return check(object)
     }
 
-    /// Returns true if both access methods have the same results for a tree, and frees the tree.
+    /// Returns true if `Layout` and the documented functions have the same results for a tree, and frees the tree.
     ///
     /// - Parameter node: the root of the tree; nil when memory for the tree could not be allocated. The result is then
-    ///   false, so that `PublicAccess` is used.
+    ///   false.
     private static func check(_ node: Node?) -> Bool {
         guard let node else { return false }
         defer { json_decref(node) }

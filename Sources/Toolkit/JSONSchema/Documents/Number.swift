@@ -31,8 +31,8 @@ enum Number: Sendable, Equatable {
     }
 }
 
-/// The range that `minimum`, `maximum` and their exclusive forms allow, for integers and for doubles. All four ends are
-/// inclusive. A check needs two exact comparisons.
+/// The range that `minimum`, `maximum` and their exclusive forms allow. It has a lower and an upper end for integers,
+/// and a lower and an upper end for doubles. All ends are inclusive. A check needs two exact comparisons.
 struct NumberRange: Sendable {
     private(set) var lowest = Int64.min
     private(set) var highest = Int64.max

@@ -19,7 +19,7 @@ public struct Scratch: ~Copyable, @unchecked Sendable {
     /// The secret that makes the hashes of values unpredictable to senders.
     let seed: HashSeed
 
-    /// The header of a block. It links the blocks, so that the list of blocks needs no memory of its own.
+    /// The header of a block. It links the blocks, so that the list of blocks needs no additional memory.
     private struct Header {
         var older: UnsafeMutableRawPointer?
         /// Padding that aligns the following data to 16 bytes.

@@ -42,8 +42,8 @@ extension Pattern {
             /// The start of a lookaround. When its content fails, a negative lookaround continues with instruction
             /// `target` at text position `place`.
             case lookaround, negativeLookaround
-            /// A run with other possible lengths. `shorter` gives back characters, from `place` to `limit`. `longer` (a
-            /// lazy run) consumes more characters, up to `limit`.
+            /// A run that can also match a different number of characters. `shorter` gives back characters, from
+            /// `place` to `limit`. `longer` (a lazy run) consumes more characters, up to `limit`.
             case shorter, longer
         }
 

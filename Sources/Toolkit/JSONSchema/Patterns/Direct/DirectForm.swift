@@ -14,9 +14,9 @@ extension Pattern {
         /// A sequence of pieces without alternatives, from the start of the text. If `isWhole`, the text must end after
         /// it.
         case chain(UnsafePointer<Piece>, count: Int, isWhole: Bool)
-        /// A number of consecutive characters of a class, anywhere in the text.
+        /// A run (consecutive characters of one class) anywhere in the text.
         case streak(Run)
-        /// A number of characters of a class at the end of the text.
+        /// A run (consecutive characters of one class) at the end of the text.
         case tail(Run)
 
         func matches(_ text: Text) -> Bool {

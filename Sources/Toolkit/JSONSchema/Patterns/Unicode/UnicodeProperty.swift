@@ -133,8 +133,8 @@ struct UnicodeNumbers: Sequence, IteratorProtocol {
     }
 }
 
-/// Searches a list of names of `UnicodeTables`. Its entries end with a comma and consist of a name and aliases,
-/// separated by spaces.
+/// Searches a list of names of `UnicodeTables`. Each entry of the list consists of a name and aliases, separated by
+/// spaces. A comma ends each entry.
 enum UnicodeNames {
     /// Returns the index of the entry with this name; nil when there is none. Names are compared exactly, as ECMA-262
     /// requires.
