@@ -9,8 +9,7 @@ import SQLite
 final class DeliveryScheduler: Sendable {
     /// The duration of a lease (60 s).
     static let leaseNanoseconds: UInt64 = 60_000_000_000
-    /// The interval at which the clock is read while a caller waits for a due time (1 s), so that a change of the clock
-    /// is detected.
+    /// The interval (1 s) at which the scheduler reads the clock while a caller waits, to detect changes of the clock.
     private static let clockCheck: UInt64 = 1_000_000_000
 
     struct LeaseState: Sendable {
