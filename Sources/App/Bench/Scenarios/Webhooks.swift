@@ -1,5 +1,3 @@
-import JSON
-
 extension Bench {
     /// Registers webhooks at a local receiver, publishes events, and counts the posts. Removes the webhooks at the end.
     static func runWebhooks(_ plan: BenchPlan, _ result: inout BenchResult) throws(BenchFailure) {
@@ -16,15 +14,17 @@ extension Bench {
         var made: [String] = []
         do throws(BenchFailure) {
             for index in 0..<plan.webhooks {
-                made.append(try register(index, at: receiver, driver, control))
+                made.append(
+                    try control.createWebhook(
+                        url: "http://127.0.0.1:\(receiver.port)/hook/\(index)", channel: "bench-\(driver.run)-00000"))
                 driver.ledger.join(index, channel: 0)
             }
             try measure(driver, &result)
         } catch {
-            remove(made, control)
+            control.deleteWebhooks(made)
             throw error
         }
-        remove(made, control)
+        control.deleteWebhooks(made)
         result.add("posts", .count(receiver.posts))
     }
 
@@ -45,31 +45,5 @@ extension Bench {
         interval.report(to: &result)
         driver.addMemory(to: &result)
         driver.addVerdict(to: &result)
-    }
-
-    private static func register(
-        _ index: Int, at receiver: Receiver, _ driver: Driver, _ control: ControlRequests
-    ) throws(BenchFailure) -> String {
-        let body = JSONText { writer in
-            writer.beginObject()
-            writer.member("url", "http://127.0.0.1:\(receiver.port)/hook/\(index)")
-            writer.key("channels")
-            writer.beginArray()
-            writer.string("bench-\(driver.run)-00000")
-            writer.endArray()
-            writer.endObject()
-        }
-        let answer = try control.send("POST", "/v1/webhooks", body.bytes)
-        // A body that is not JSON contains no id.
-        guard answer.status == 201, let document = try? JSONDocument(answer.body), let id = document.root["id"]?.string
-        else {
-            throw BenchFailure("a webhook could not be registered; the server responded with \(answer.status)")
-        }
-        return id
-    }
-
-    private static func remove(_ webhooks: [String], _ control: ControlRequests) {
-        // A gateway that has ended does not respond. The run has then failed and reports the reason.
-        for id in webhooks { _ = try? control.send("DELETE", "/v1/webhooks/\(id)", nil) }
     }
 }

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import JSON
 
 /// The address of the measured server.
 struct Target {
@@ -110,10 +111,17 @@ enum Sockets {
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         limit.rlim_cur = limit.rlim_max
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        guard limit.rlim_cur >= wanted else {
+        guard descriptorLimit >= wanted else {
             throw BenchFailure(
-                "\(wanted) file descriptors are needed, but the limit is \(limit.rlim_cur); raise it with ulimit -n")
+                "\(wanted) file descriptors are needed, but the limit is \(descriptorLimit); raise it with ulimit -n")
         }
+    }
+
+    /// The highest descriptor limit that the system permits for this process.
+    static var descriptorLimit: Int {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        return Int(clamping: limit.rlim_max)
     }
 }
 
@@ -152,5 +160,36 @@ struct ControlRequests {
             guard count > 0 else { break }
         }
         throw BenchFailure("\(target.authority) did not respond")
+    }
+}
+
+// MARK: - Webhooks
+
+extension ControlRequests {
+    /// Creates a webhook that receives the events of one channel.
+    ///
+    /// - Returns: the webhook's id.
+    func createWebhook(url: String, channel: String) throws(BenchFailure) -> String {
+        let body = JSONText { writer in
+            writer.beginObject()
+            writer.member("url", url)
+            writer.key("channels")
+            writer.beginArray()
+            writer.string(channel)
+            writer.endArray()
+            writer.endObject()
+        }
+        let answer = try send("POST", "/v1/webhooks", body.bytes)
+        // A body that is not JSON contains no id.
+        guard answer.status == 201, let document = try? JSONDocument(answer.body), let id = document.root["id"]?.string
+        else {
+            throw BenchFailure("a webhook could not be registered; the server responded with \(answer.status)")
+        }
+        return id
+    }
+
+    /// Deletes webhooks. A gateway that has ended does not respond; the run has then failed and reports the reason.
+    func deleteWebhooks(_ ids: [String]) {
+        for id in ids { _ = try? send("DELETE", "/v1/webhooks/\(id)", nil) }
     }
 }
