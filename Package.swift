@@ -137,7 +137,7 @@ let package = Package(
             swiftSettings: strict, linkerSettings: [exportsReceive]),
         tests("ArchitectureTests", uses: []),
         tests("LockingTests", uses: ["Locking"]),
-        tests("BenchTests", uses: ["Bench", "JSON", "Locking", "TestSupport"]),
+        tests("BenchTests", uses: ["Bench", "ChatModel", "Gateway", "JSON", "Locking", "TestSupport"]),
         tests(
             "ChatCoreTests",
             uses: [

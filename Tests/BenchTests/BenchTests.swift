@@ -78,7 +78,7 @@ import Testing
 }
 
 /// Runs blocking code on its own thread, so that the few threads of the pool remain free for other tests.
-private func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
         let isStarted = startThread(name: "bench") {
             continuation.resume(with: Swift.Result { try body() })

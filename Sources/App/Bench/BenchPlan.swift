@@ -28,6 +28,8 @@ public struct BenchPlan: Sendable {
         case slow
         /// Delivers events to webhooks at a receiver in this program.
         case webhooks
+        /// Measures the CPU time of an emit while one quantity at a time grows.
+        case growth
     }
 
     /// The kind of load.
@@ -53,7 +55,7 @@ public struct BenchPlan: Sendable {
 
     /// The total number of streams, spread evenly over the channels.
     public var streams = 2_000
-    /// The number of channels, 1 to 100,000.
+    /// The number of channels, 1 to 1,000,000.
     public var channels = 1
     /// The number of publishing connections. Each connection sends one request at a time.
     public var publishers = 16
@@ -74,6 +76,10 @@ public struct BenchPlan: Sendable {
     public var webhooks = 1
     /// The number of streams that stay connected while all other streams are disconnected.
     public var watchers = 200
+    /// The quantities that grow in the scenario `growth`, in the order of the measurement.
+    public var axes = GrowthAxis.usual
+    /// The duration of one sample of the scenario `growth`, in seconds.
+    public var sampleSeconds = 0.5
     /// The number of seconds without any arriving event after which the missing events count as lost.
     var timeoutSeconds = 15
 
@@ -96,16 +102,17 @@ public struct BenchPlan: Sendable {
         case .soak: (streams, channels, seconds) = (8_000, 2_000, 600)
         case .slow: (streams, rate, seconds) = (1_000, 2_000, 10)
         case .webhooks: (streams, body) = (0, Self.durableBody)
+        case .growth: streams = 0
         }
     }
 
     /// Checks that every size is within the limits of one process and of the format of marks.
     func check() throws(BenchFailure) {
         let bounds = [
-            ("streams", streams, 0...60_000), ("channels", channels, 1...100_000),
+            ("streams", streams, 0...60_000), ("channels", channels, 1...1_000_000),
             ("publishers", publishers, 1...1_000),
             ("in-flight", inFlight, 0...100_000), ("rate", rate, 0...1_000_000), ("seconds", seconds, 1...3_600),
-            ("warm-up", warmUpSeconds, 0...60), ("payload", payloadBytes, PayloadMark.length...60_000),
+            ("warm-up", warmUpSeconds, 0...60), ("payload", payloadBytes, PayloadMark.length...65_534),
             ("webhooks", webhooks, 1...1_000), ("watchers", watchers, 1...10_000),
         ]
         for (name, value, bound) in bounds where !bound.contains(value) {

@@ -17,6 +17,8 @@ final class Driver {
     /// adds descriptors.
     var onOther: ((UInt64) -> Void)?
     private(set) var memory = MemorySamples()
+    /// The channels of the next events.
+    var cycle: ChannelCycle
 
     private let poller: Poller
     private let alarm: Int32
@@ -24,8 +26,8 @@ final class Driver {
     private var isPublishing = false
     /// The time of the next event at a fixed rate, in nanoseconds of the monotonic clock.
     private var dueAt: UInt64 = 0
-    /// The channel of the next event.
-    private var channel = 0
+    /// The number of events that may still be published.
+    private var remaining = Int.max
     /// The number of outstanding deliveries above which publishers wait.
     private let window: Int
 
@@ -46,10 +48,12 @@ final class Driver {
 
     /// Prepares a measurement: checks the plan, raises the descriptor limit and creates the streams and publishers.
     ///
-    /// - Parameter others: the number of further descriptors, which belong to neither streams nor publishers.
+    /// - Parameters:
+    ///   - run: the text in the names of channels; nil for a new text, with which no channel exists yet.
+    ///   - others: the number of descriptors that belong to neither streams nor publishers.
     init(
-        _ plan: BenchPlan, streams count: Int? = nil, resumable: Range<Int> = 0..<0, hasPublishers: Bool = true,
-        others: Int = 0
+        _ plan: BenchPlan, run: String? = nil, streams count: Int? = nil, resumable: Range<Int> = 0..<0,
+        hasPublishers: Bool = true, others: Int = 0
     ) throws(BenchFailure) {
         let count = count ?? plan.streams
         try plan.check()
@@ -60,11 +64,12 @@ final class Driver {
         target = try Target(plan.url)
         meter = ProcessMeter(processes: plan.processes)
         try meter.check()
-        run = String(MonotonicTime.now.nanoseconds, radix: 36)
+        self.run = run ?? String(MonotonicTime.now.nanoseconds, radix: 36)
+        cycle = ChannelCycle(count: plan.channels)
         poller = try Poller(capacity: Self.readsPerTurn)
         ledger = Ledger(readers: count, channels: plan.channels, publishers: plan.publishers)
         streams = try Streams(
-            count, plan: plan, target: target, run: run, poller: poller, ledger: ledger,
+            count, plan: plan, target: target, run: self.run, poller: poller, ledger: ledger,
             resumable: resumable)
         alarm = timerfd_create(CLOCK_MONOTONIC, Int32(TFD_NONBLOCK) | Int32(TFD_CLOEXEC))
         poller.add(alarm, tag: Tag.alarm, events: EPOLLIN.rawValue)
@@ -75,7 +80,7 @@ final class Driver {
         }
         let answers = try Poller(capacity: plan.publishers)
         poller.add(answers.descriptor, tag: Tag.publishers, events: EPOLLIN.rawValue)
-        publishers = try Publishers(plan: plan, target: target, run: run, poller: answers, ledger: ledger)
+        publishers = try Publishers(plan: plan, target: target, run: self.run, poller: answers, ledger: ledger)
     }
 
     deinit { close(alarm) }
@@ -145,6 +150,16 @@ extension Driver {
         stopPublishing()
     }
 
+    /// Publishes a number of events, and waits for the responses and deliveries.
+    func publish(count: Int) throws(BenchFailure) {
+        remaining = count
+        startPublishing()
+        try turn { remaining == 0 }
+        stopPublishing()
+        remaining = .max
+        try drain()
+    }
+
     func startPublishing() {
         isPublishing = true
         dueAt = MonotonicTime.now.nanoseconds
@@ -175,22 +190,18 @@ extension Driver {
     private func publishDue() throws(BenchFailure) {
         guard let publishers else { return }
         guard plan.rate > 0 else {
-            while publishers.hasFree, ledger.outstanding <= window {
-                try publishers.publish(channel: nextChannel(), due: MonotonicTime.now.nanoseconds)
+            while publishers.hasFree, ledger.outstanding <= window, remaining > 0 {
+                try publishers.publish(channel: cycle.next(), due: MonotonicTime.now.nanoseconds)
+                remaining -= 1
             }
             return
         }
         let now = MonotonicTime.now.nanoseconds
         while dueAt <= now, publishers.hasFree {
-            try publishers.publish(channel: nextChannel(), due: dueAt)
+            try publishers.publish(channel: cycle.next(), due: dueAt)
             dueAt += 1_000_000_000 / UInt64(plan.rate)
         }
         if dueAt > now { wake(at: dueAt) }
-    }
-
-    private func nextChannel() -> Int {
-        defer { channel = channel + 1 == plan.channels ? 0 : channel + 1 }
-        return channel
     }
 
     /// Sets the timer that wakes the loop at a time of the monotonic clock. `epoll_wait` alone would have only

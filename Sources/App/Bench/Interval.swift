@@ -30,11 +30,13 @@ struct Interval {
     }
 
     var published: Int { driver.publishers?.accepted ?? 0 }
+    /// The CPU time of the measured processes since the start of the interval.
+    var cpuNanoseconds: UInt64 { driver.meter.cpuNanoseconds - cpu }
     var deliveries: Int { driver.ledger.delivered - delivered }
 
     /// Ends the interval and adds its measurements to a result.
     func report(to result: inout BenchResult) {
-        let cpu = driver.meter.cpuNanoseconds - cpu
+        let cpu = cpuNanoseconds
         let user = driver.meter.userNanoseconds - user
         let own = Self.ownNanoseconds - own
         let end = MonotonicTime.now.nanoseconds

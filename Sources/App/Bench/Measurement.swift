@@ -8,6 +8,7 @@ public enum Measurement: Sendable {
     case text(String)
     case flag(Bool)
     case group([Named])
+    case list([Measurement])
 
     /// A measurement with its name in the JSON.
     public struct Named: Sendable {
@@ -21,8 +22,10 @@ public enum Measurement: Sendable {
 public struct BenchResult: Sendable {
     /// The measured values, in the order of the output.
     public internal(set) var measurements: [Measurement.Named] = []
-    /// True when every event arrived at each of its readers, once and in order.
+    /// True when every event arrived at each of its readers, once and in order, and when every size was measured.
     public internal(set) var isClean = true
+    /// The curves of the scenario `growth`; empty for other scenarios.
+    public internal(set) var curves: [GrowthCurve] = []
 
     /// The result as one JSON object.
     public var json: JSONText {
@@ -40,15 +43,23 @@ public struct BenchResult: Sendable {
         writer.beginObject()
         for named in measurements {
             writer.key(text: named.name)
-            switch named.measurement {
-            case .count(let value): writer.integer(value)
-            case .number(let value): writer.raw(JSONText(trusted: Array(decimal(value).utf8)))
-            case .text(let value): writer.string(value)
-            case .flag(let value): writer.boolean(value)
-            case .group(let members): write(members, to: &writer)
-            }
+            write(named.measurement, to: &writer)
         }
         writer.endObject()
+    }
+
+    private static func write(_ measurement: Measurement, to writer: inout JSONWriter) {
+        switch measurement {
+        case .count(let value): writer.integer(value)
+        case .number(let value): writer.raw(JSONText(trusted: Array(decimal(value).utf8)))
+        case .text(let value): writer.string(value)
+        case .flag(let value): writer.boolean(value)
+        case .group(let members): write(members, to: &writer)
+        case .list(let elements):
+            writer.beginArray()
+            for element in elements { write(element, to: &writer) }
+            writer.endArray()
+        }
     }
 
     private static func flat(_ measurements: [Measurement.Named], prefix: String) -> [(name: String, value: String)] {
@@ -60,6 +71,10 @@ public struct BenchResult: Sendable {
             case .text(let value): return [(name, value)]
             case .flag(let value): return [(name, value ? "yes" : "no")]
             case .group(let members): return flat(members, prefix: name + ".")
+            case .list(let elements):
+                return flat(
+                    elements.enumerated().map { Measurement.Named(name: String($0.offset), measurement: $0.element) },
+                    prefix: name + ".")
             }
         }
     }
@@ -107,6 +122,7 @@ public enum Bench {
         case .storm: try runStorm(plan, &result)
         case .slow: try runSlow(plan, &result)
         case .webhooks: try runWebhooks(plan, &result)
+        case .growth: try runGrowth(plan, &result)
         }
         return result
     }

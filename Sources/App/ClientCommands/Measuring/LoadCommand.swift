@@ -10,6 +10,7 @@ struct LoadCommand: ParsableCommand {
         discussion: """
             parley bench strict --url http://127.0.0.1:8080 --pid $(pidof parley)
             parley bench rate --rate 200 --json
+            parley bench growth --pid $(pidof parley) --axes body,webhooks=10000 --svg growth.svg
 
             Scenarios:
               strict    one event at a time: the next event is sent when every stream has received the previous event
@@ -22,6 +23,8 @@ struct LoadCommand: ParsableCommand {
               soak      'channels' for ten minutes, with memory use
               slow      one stream that reads one byte per second, among normal streams
               webhooks  deliveries to a receiver in this process
+              growth    the CPU time of an emit while one quantity at a time grows: connections, the payload, channels, \
+            stored events, idle streams, patterns, filters, webhooks
 
             Each payload has a number, with which every stream checks its events. If an event is lost, repeated or out \
             of order on a stream, the exit code is 1. Times are in milliseconds, from the moment when an event was due \
@@ -54,9 +57,14 @@ struct LoadCommand: ParsableCommand {
 
     @OptionGroup(title: "Size") var size: LoadSize
     @OptionGroup(title: "Requests") var requests: LoadRequests
+    @OptionGroup(title: "Growth") var growth: GrowthOptions
 
     @Flag(name: .customLong("json"), help: "Print one JSON object.")
     var isJSON = false
+
+    func validate() throws {
+        try growth.check(scenario, requests)
+    }
 
     func run() throws {
         let commandEnvironment = CommandEnvironment.current
@@ -70,6 +78,8 @@ struct LoadCommand: ParsableCommand {
         plan.processes = pid
         size.apply(to: &plan)
         requests.apply(to: &plan)
+        try growth.apply(to: &plan, seconds: size.seconds)
+        let drawing = try growth.svg.map { try OutputFile($0) }
         let result: BenchResult
         do {
             result = try Bench.run(plan)
@@ -79,9 +89,12 @@ struct LoadCommand: ParsableCommand {
         let output = commandEnvironment.console.output
         if isJSON {
             output.line(result.json.bytes)
+        } else if scenario == .growth {
+            for line in GrowthTable(result.curves).lines(output.style) { output.line(line) }
         } else {
             for line in Table.pairs(result.lines, output.style) { output.line(line) }
         }
+        try drawing?.write(GrowthChart(result.curves).svg)
         guard result.isClean else { throw ExitCode(1) }
     }
 
@@ -186,6 +199,11 @@ struct LoadRequests: ParsableArguments {
 
     @Flag(help: "Store the events in history.")
     var durable = false
+
+    /// True when the requests differ from those of a gateway whose events are not stored.
+    var isChanged: Bool {
+        durable || [streamPath, publishPath, body, contentType, resumeHeader].contains { $0 != nil }
+    }
 
     func validate() throws {
         if durable, body != nil { throw ValidationError("--durable and --body cannot be used together.") }
