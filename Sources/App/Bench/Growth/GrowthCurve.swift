@@ -9,7 +9,7 @@ public struct GrowthCurve: Sendable {
 
     /// The cost of an emit at one size.
     public struct Point: Sendable {
-        /// The size of the quantity.
+        /// The size of the quantity, in the unit of its axis: bytes for the payload, otherwise a number.
         public let size: Int
         /// The cost of an event that is sent to streams but not stored.
         public let notStored: EmitCost

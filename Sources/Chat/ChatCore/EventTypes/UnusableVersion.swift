@@ -69,8 +69,8 @@ extension EventTypes {
         return revision
     }
 
-    /// Updates the event types in memory after each change of a type or candidate in the directory, on any node.
-    /// Returns when the task is cancelled or the engine closes.
+    /// Updates the event types in memory whenever the record of a type or candidate changes in the ``Directory``,
+    /// whichever node wrote the record. Returns when the task is cancelled or the engine closes.
     func follow(from revision: Revision) async {
         await mirror.follow(
             from: revision, { apply($0, $1, Prepared()) },

@@ -64,8 +64,9 @@ extension LiveStreams {
         if !isInForce(stream.owner.caller, stream.feed.selection) { close(stream, .unauthorized) }
     }
 
-    /// Checks the streams whose credentials have expired. Other streams are not examined, because tokens may expire
-    /// every second.
+    /// Closes the streams whose credentials have expired. Called once a second, so it does not visit all streams: it
+    /// finds the streams of an expired credential by the user of the credential. Only for an expired credential without
+    /// a user it searches all streams.
     func checkExpiries() {
         var ofNoUser: Set<ObjectIdentifier> = []
         for owner in owners.ended(at: service.clock.now) {

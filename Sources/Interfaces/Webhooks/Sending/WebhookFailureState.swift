@@ -9,8 +9,9 @@ struct WebhookFailureState: Sendable {
     static let noticeAge: Duration = .seconds(30 * 60)
     /// The minimum duration of failures before the webhook is disabled.
     static let disableAge: Duration = .seconds(5 * 24 * 3600)
-    /// The minimum duration of failures in this run of the gateway, if the failures began in an earlier run, before the
-    /// webhook can be disabled. The earlier run may have ended before it could store that the webhook recovered.
+    /// If the failures began in an earlier run of the gateway, the webhook must also have failed for this long in the
+    /// current run before it is disabled. The stored start of the failures may be out of date, because the earlier run
+    /// may have ended before it could store that the webhook recovered.
     static let confirmationAge: Duration = .seconds(12 * 3600)
 
     enum Effect: Sendable, Equatable {
