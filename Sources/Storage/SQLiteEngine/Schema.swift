@@ -19,8 +19,9 @@ enum Schema {
         PRAGMA page_size=4096; PRAGMA journal_mode=WAL; PRAGMA journal_size_limit=268435456; PRAGMA cache_size=-65536;
         """
 
-    /// The additional settings of a reader's connection. Its cache is one eighth of the writer's. A larger cache does
-    /// not make reads faster (measured), because each commit empties it and the operating system caches the same pages.
+    /// The additional settings of a reader's connection. The cache of a reader's connection is one eighth of the size
+    /// of the writer's cache. A larger cache does not make reads faster (measured), because each commit empties the
+    /// cache of every reader, and the operating system caches the same pages.
     static let readerPragmas = "PRAGMA cache_size=-8192;"
 
     private static let version1 = """

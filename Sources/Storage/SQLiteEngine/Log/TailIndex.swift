@@ -9,7 +9,7 @@ import Locking
 final class TailIndex: Sendable {
     fileprivate struct State: Sendable {
         var events: [ChannelID: [Event]] = [:]
-        /// The events that also appear in other channels (echoes), by the other channel.
+        /// For each channel, the events of other channels that also appear in the channel (echoes).
         var echoes: [ChannelID: [Event]] = [:]
         /// The indexed range: events after `start`, up to and including `end`.
         var start: Timetoken = .zero

@@ -21,7 +21,7 @@ final class DeliveryScheduler: Sendable {
         /// True when the delivery waits for earlier deliveries of its chain and was leased together with the first
         /// delivery of the chain. A chain is a sequence of deliveries that must be delivered in order.
         var isInLine: Bool
-        /// True when a consumer has pulled the delivery, even if the subscriber's setting has changed since.
+        /// True when the subscriber was a pulled subscription at the start of the lease, whatever its settings are now.
         let isPulled: Bool
         var isFinishing = false
     }
@@ -369,7 +369,7 @@ final class DeliveryScheduler: Sendable {
     /// Leases due deliveries to the waiting callers, ends waits whose time is over, and schedules the next call of the
     /// deadline thread.
     ///
-    /// - Parameter everyone: true to also check the callers at unchanged pulled subscriptions, if `nextRound` is over.
+    /// - Parameter everyone: false to skip callers at unchanged pulled subscriptions, even after the time `nextRound`.
     func serve(everyone: Bool = true) {
         let real = MonotonicTime.now.nanoseconds
         write(batcher.due(at: real))

@@ -33,9 +33,10 @@ final class Lane: @unchecked Sendable, Scheduled {
     private(set) var settings: LaneSettings
     /// True while the deliveries are being reordered. No delivery is leased during that time.
     var isReordering: Bool
-    /// The maximum concurrency that a caller has set in addition to the settings; nil when no caller has set one.
+    /// The maximum number of concurrent attempts that ``pace(concurrency:notBefore:)`` has set in addition to the limit
+    /// of the settings; nil for no additional limit.
     private var paceConcurrency: Int?
-    /// The earliest time of the next attempt, which a caller has set, in ticks.
+    /// The time before which no attempt may begin, in timetoken ticks; 0 for no such time.
     private var notBefore: UInt64 = 0
     private var rateLimit: LanePace?
     /// The number of attempts whose outcome has not been reported yet.

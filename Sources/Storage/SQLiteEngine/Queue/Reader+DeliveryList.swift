@@ -30,8 +30,11 @@ struct DeliveryListing: Sendable {
         return (first.event, first.subscriber) < (second.event, second.subscriber)
     }
 
-    /// Returns the range of event timetokens, with exclusive bounds, in which a subscriber's deliveries of the page
-    /// lie: in the query's range, after the previous page, and not after the delivery `last` in the order of the list.
+    /// Returns exclusive bounds for the event timetokens of a subscriber's deliveries on the page. The bounds exclude
+    /// deliveries outside the query's range and deliveries of the previous pages.
+    ///
+    /// - Parameter last: the last delivery that the page can contain. The bounds exclude the events that come after
+    ///   the event of `last` in the order of the list.
     fileprivate func bounds(_ subscriber: Int64, upTo last: DeliveryKey? = nil) -> (after: UInt64, before: UInt64) {
         var after = query.after?.rawValue ?? 0
         var before = query.before?.rawValue ?? UInt64(Int64.max)

@@ -67,12 +67,12 @@ struct TimerQueue<Member: Scheduled>: Sendable {
 
 /// The lanes (queues of subscribers) of one app, and the number of their attempts in progress.
 ///
-/// Safe to share for the same reasons as ``Lane``.
+/// Safe to share between threads, because only ``SchedulerState`` uses groups, under the scheduler's lock.
 final class LaneGroup: @unchecked Sendable, Scheduled {
     /// The number of attempts in progress in all lanes, without the attempts of pulled subscriptions.
     var attemptsUnderWay = 0
-    /// The lanes, ordered by the time of their next possible attempt. The scheduler skips an app that uses its share of
-    /// the capacity with one check, regardless of the number of lanes.
+    /// The lanes, ordered by the time of their next possible attempt. If an app already uses its whole share of the
+    /// capacity, the scheduler skips all of the app's lanes with one check.
     var timerQueue = TimerQueue<Lane>()
     var scheduledDue: UInt64?
 }

@@ -39,8 +39,9 @@ extension Writer {
         return try find.step() ? DueItem(event: UInt64(find.integer(0)), due: UInt64(find.integer(1))) : nil
     }
 
-    /// Returns the delivery of a chain that is not in line, which means that it is due or being attempted; nil when
-    /// there is none. It is usually the first delivery, unless an earlier one was replayed.
+    /// Returns the delivery of a chain that is due or being attempted; nil when there is none. All other deliveries of
+    /// the chain are in line (they wait). The returned delivery is the first of the chain, except after a replay has
+    /// added an earlier delivery.
     private func leader(of chain: Chain) throws(SQLiteFailure) -> DeliveryKey? {
         let find = statements.deliveries.leader
         find.bind(chain.subscriber, at: 1)

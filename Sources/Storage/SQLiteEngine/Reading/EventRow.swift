@@ -10,7 +10,8 @@ enum EventRow {
         """
     static let insert = "INSERT INTO event(\(columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 
-    /// The stored origin of an imported event. It is empty, because the name of a device is never empty.
+    /// The value that marks an imported event in the column `origin`. For other events, the column contains the name of
+    /// the sender's device, which is never empty, or NULL.
     private static let importedOrigin = ""
 
     /// True when the event in the current row was imported. Consumers that follow the log do not receive imported
