@@ -14,9 +14,11 @@ public struct GrowthAxis: Sendable, Equatable {
         case events
         /// Idle streams, each on a channel of its own.
         case streams
-        /// Idle streams, each with a pattern of its own that does not match.
+        /// Idle streams. Each stream has a different channel pattern, and no pattern matches the channels of the
+        /// events.
         case patterns
-        /// Idle streams on the channel of the events, each with a filter of its own that does not match.
+        /// Idle streams on the channel of the events. Each stream has a different filter, and no filter matches the
+        /// events.
         case filters
         /// Webhooks, each on a channel of its own.
         case webhooks
@@ -113,8 +115,8 @@ extension GrowthAxis.Quantity {
         }
     }
 
-    /// True when the gateway is changed before each size, so that the sizes must be measured in ascending order. The
-    /// sizes of the other quantities are measured alternately.
+    /// True when the gateway must be changed to reach a size, for example by opening streams. The sizes of such a
+    /// quantity are measured in ascending order. For any other quantity, the samples alternate between the sizes.
     var isCumulative: Bool {
         switch self {
         case .connections, .body: false

@@ -33,9 +33,9 @@ private final class GrowthMeasurement {
     private let axis: GrowthAxis
     /// The text in the names of this measurement's channels.
     private let run = String(MonotonicTime.now.nanoseconds, radix: 36)
-    /// The reached size of a cumulative quantity.
+    /// The size that the quantity has reached, if the quantity is cumulative; otherwise 0.
     private var reached = 0
-    /// The idle streams; each driver has added some.
+    /// The drivers of the idle streams. Each driver has opened a part of the streams.
     private var holders: [Driver] = []
     private var webhooks: [String] = []
     /// The position in the cycle of channels at which the next sample continues.
@@ -43,7 +43,7 @@ private final class GrowthMeasurement {
 
     private typealias Sample = (emits: Int, microseconds: Double)
 
-    /// The samples of each point; the results are their medians.
+    /// The number of samples for each size and each kind of event (stored or not stored).
     private static let rounds = 3
     private static let warmUpSeconds = 0.1
     /// The number of events in one batch, the default limit of a gateway.
@@ -60,8 +60,8 @@ private final class GrowthMeasurement {
         self.axis = axis
     }
 
-    /// Measures all sizes. Sizes of a quantity that is not cumulative alternate, so that a change of the machine's load
-    /// during the measurement affects all of them.
+    /// Measures all sizes. If the quantity is not cumulative, the samples alternate between the sizes, so that a change
+    /// of the machine's load affects all sizes.
     func curve() throws(BenchFailure) -> GrowthCurve {
         var curve = GrowthCurve(axis)
         let groups = axis.quantity.isCumulative ? axis.sizes.map { [$0] } : [axis.sizes]
@@ -92,7 +92,7 @@ private final class GrowthMeasurement {
         return curve
     }
 
-    /// Measures the emits of one fixed time.
+    /// Emits events for a fixed time. Returns the number of emits and the CPU time of the gateway.
     private func sample(_ size: Int, isStored: Bool) throws(BenchFailure) -> Sample {
         var plan = plan
         plan.body = body(isStored: isStored)
@@ -153,8 +153,8 @@ extension GrowthMeasurement {
         usleep(300_000)
     }
 
-    /// Emits one event that is not stored and one stored event on each channel. The samples then use all channels up to
-    /// these, in a scattered order.
+    /// Emits two events on each channel: one that is not stored, and one that is stored. The next samples use all
+    /// channels from 0 to the end of the range, in a scattered order.
     private func emitOnce(on channels: Range<Int>) throws(BenchFailure) {
         for isStored in [false, true] {
             var plan = plan

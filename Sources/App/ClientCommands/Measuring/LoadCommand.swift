@@ -164,7 +164,7 @@ struct LoadSize: ParsableArguments {
     }
 }
 
-/// The requests of a load. By default, they are requests to a gateway.
+/// The options for the paths, the body and the headers of a load's requests. The defaults are for a gateway.
 struct LoadRequests: ParsableArguments {
     @Option(
         name: .customLong("stream-path"),
@@ -200,7 +200,7 @@ struct LoadRequests: ParsableArguments {
     @Flag(help: "Store the events in history.")
     var durable = false
 
-    /// True when the requests differ from those of a gateway whose events are not stored.
+    /// True when at least one of these options is given.
     var isChanged: Bool {
         durable || [streamPath, publishPath, body, contentType, resumeHeader].contains { $0 != nil }
     }

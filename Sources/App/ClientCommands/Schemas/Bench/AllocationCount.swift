@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// The C library has no such counter. Other libraries call its functions through tables of addresses (ELF global offset
 /// tables). During a count, these tables contain functions that count and then call the original. Only `schema bench`
-/// uses this; a gateway does not.
+/// counts allocations; a gateway never changes the tables.
 enum AllocationCount {
     private typealias Allocate = @convention(c) (Int) -> UnsafeMutableRawPointer?
     private typealias AllocateCleared = @convention(c) (Int, Int) -> UnsafeMutableRawPointer?

@@ -49,8 +49,8 @@ enum ImportTables {
         }
     }
 
-    /// Makes a table entry writable. Returns nil when the system does not permit this. The table of a library that was
-    /// linked with RELRO is read-only after loading.
+    /// Makes a table entry writable, because the table of a library that was linked with RELRO is read-only after
+    /// loading. Returns nil when the system does not permit the change.
     private static func writable(_ address: UInt, _ replacement: UnsafeMutableRawPointer) -> Slot? {
         let page = UInt(sysconf(Int32(_SC_PAGESIZE)))
         guard let start = UnsafeMutableRawPointer(bitPattern: address & ~(page - 1)),
