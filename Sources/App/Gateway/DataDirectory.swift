@@ -10,8 +10,8 @@ struct DataDirectory {
     let path: String
 
     static let databaseName = "parley.db"
-    /// The name of the database file while a restore is writing it. While this file exists, no gateway may use the
-    /// directory, because it would start with an empty database.
+    /// The name of the database file while a restore is writing the file. While a file with this name exists, no
+    /// gateway may use the data directory, because the gateway would start with an empty database.
     static let unfinishedName = "parley.db.restoring"
 
     static func database(in path: String) -> String { file(databaseName, in: path) }
@@ -20,11 +20,11 @@ struct DataDirectory {
         path.hasSuffix("/") ? path + name : "\(path)/\(name)"
     }
 
-    /// Creates the directory if it is missing. Only its owner may read it, because the database contains keys and
-    /// payloads. The permissions of an existing directory of this gateway are corrected if other users may read it.
+    /// Creates the data directory if it is missing. Only the owner of a new data directory may read it, because the
+    /// database contains keys and payloads. If other accounts have access to an existing data directory, ``close()``
+    /// removes their access.
     ///
-    /// - Throws: `SettingError` when the directory cannot be created or written. Also when other users may read it and
-    ///   its permissions are not corrected, because it belongs to another account or has files but no database.
+    /// - Throws: `SettingError` when the data directory cannot be created or written; the errors of ``close()``.
     init(at path: String) throws(SettingError) {
         self.path = path
         var built = path.hasPrefix("/") ? "/" : ""
@@ -39,10 +39,13 @@ struct DataDirectory {
         try close()
     }
 
-    /// Checks that other accounts have no access to the data directory. If they have access, sets the mode to 0700.
-    /// This requires that this account owns the directory (or is root), and that the directory is empty or has a
-    /// database. A directory of another account may be readable by its group, because container volumes are shared in
-    /// this way (`fsGroup`). Throws for any other directory to which other accounts have access.
+    /// Removes the access of other accounts to the data directory.
+    ///
+    /// The mode is set to 0700 if this account is root or the owner of the directory, and the directory is empty or has
+    /// a database. A directory of another account is left unchanged if only its owner and its group have access,
+    /// because container volumes are shared in this way (`fsGroup`).
+    ///
+    /// - Throws: `SettingError` for any other directory to which other accounts have access.
     private func close() throws(SettingError) {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & 0o077 != 0 else { return }
@@ -70,7 +73,7 @@ struct DataDirectory {
 
     var database: String { Self.database(in: path) }
 
-    /// Requires that no restore of the directory was interrupted.
+    /// Requires that no restore into the data directory was interrupted.
     ///
     /// - Throws: `SettingError` when a restore did not finish.
     func requireComplete() throws(SettingError) {
@@ -93,8 +96,8 @@ public struct RecoveredKey: Sendable {
 
     /// Creates the key and stores it.
     ///
-    /// - Throws: `SettingError` or an error of the store when no gateway was ever started on the directory, when a
-    ///   gateway is running on it, or when the store cannot be used.
+    /// - Throws: `SettingError` or an error of the store: when the data directory does not contain the data of a
+    ///   gateway, when a gateway is using the data directory, or when the store cannot be used.
     public init(_ configuration: Configuration) async throws {
         let missing = SettingError(
             "data: '\(configuration.dataDirectory)' does not contain a gateway's data; pass the right directory with --data"

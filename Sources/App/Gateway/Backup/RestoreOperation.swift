@@ -22,9 +22,9 @@ public struct RestoreOperation {
 
     /// Restores the backup.
     ///
-    /// - Throws: a failure for a directory that is not empty, for a backup that is damaged or from a newer version of
-    ///   the program, and when writing fails. The written files are then removed. If they cannot be removed, no gateway
-    ///   starts on the directory (``DataDirectory/unfinishedName``).
+    /// - Throws: a failure for a data directory that is not empty, for a damaged backup, for a backup from a newer
+    ///   version of the program, and when writing fails. The written files are then removed. If they cannot be removed,
+    ///   no gateway starts on the data directory (``DataDirectory/unfinishedName``).
     public func run(progress: (BackupProgress) -> Void) throws(BackupFailure) -> BackupManifest {
         let manifest = try BackupManifest(try backup.file(BackupManifest.fileName).bytes(limit: 64 * 1024))
         guard manifest.schemaVersion <= StoreFile.knownVersion else {

@@ -8,7 +8,7 @@ struct DataCheck {
     var database: String { DataDirectory.database(in: path) }
     var hasDatabase: Bool { DurableFile(database).exists }
 
-    /// True when a gateway is using the directory; nil when there is no database.
+    /// True when a gateway is using the data directory; nil when there is no database.
     var isServed: Bool? { hasDatabase ? StoreFile(at: database).isInUse : nil }
 
     /// The free space in bytes below which the check warns. In a busy hour, the database and its write-ahead log may

@@ -36,8 +36,8 @@ extension Configuration {
         _ = try otlpFields()
     }
 
-    /// Rejects an admin key that can be guessed, because the key gives control of the gateway. Dev mode has a key of
-    /// its own, and only this machine can call such a gateway.
+    /// Rejects an admin key that can be guessed, because the key gives control of the gateway. In dev mode, the key is
+    /// not checked: the gateway uses a fixed key and accepts connections only from this machine.
     private func checkAdminKey() throws(SettingError) {
         guard !isDevelopment, !adminKey.isEmpty else { return }
         let isVisible = adminKey.utf8.allSatisfy { (0x21...0x7E).contains($0) }
