@@ -20,7 +20,8 @@ enum IdempotentRoute {
     case recordedFirst
     /// The request stores nothing, so the key is ignored.
     case storesNothing
-    /// The route handles the key itself, and stores it in the same commit as its events.
+    /// The route handles the `Idempotency-Key` itself, and stores the key in the same commit as the events of the
+    /// request.
     case byRoute
     /// The response contains a credential, which must not be stored. A request with an `Idempotency-Key` is rejected.
     case refused
@@ -29,7 +30,7 @@ enum IdempotentRoute {
 /// The executor of a request. Work of more than about a millisecond runs off the loop, because the loop serves all
 /// connections.
 private enum RequestExecutor {
-    /// The loop itself. It runs emits, polls and changes of one record, unless the request is large.
+    /// The event loop. It runs emits, polls and changes of one record, unless the request is large.
     case loop
     /// The thread pool. It runs reads of one record or of a short page of records, which take one or two milliseconds.
     case threadPool

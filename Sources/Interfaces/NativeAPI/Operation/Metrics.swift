@@ -252,8 +252,8 @@ struct MetricsText {
 
     /// Prints one sample.
     ///
-    /// - Parameter labels: their values must come from constant tables and never from clients, so that their number is
-    ///   bounded.
+    /// - Parameter labels: the labels of the sample. The values of the labels must come from constant tables and never
+    ///   from clients, so that the number of samples is bounded.
     mutating func sample(_ name: String, _ labels: [(name: String, value: String)], _ value: some Numeric) {
         guard !labels.isEmpty else { return line("\(name) \(value)") }
         let printed = labels.map { "\($0.name)=\"\(Self.escaped($0.value))\"" }.joined(separator: ",")

@@ -8,8 +8,8 @@ struct OtherNames {
     /// The accepted name for each name that the route does not accept.
     let names: [String: String]
 
-    /// The names for the list of deliveries, which accepts `subscriber` for a webhook or a subscription. Jobs on
-    /// deliveries accept only `webhook` instead.
+    /// The names for the list of deliveries. The list accepts only `subscriber`, with the id of a webhook or a
+    /// subscription. Other routes accept `webhook` or `subscription` for the same id.
     static let ofDeliveryList = OtherNames(names: ["webhook": "subscriber", "subscription": "subscriber"])
     static let ofDeliveryJob = OtherNames(names: ["subscriber": "webhook"])
 

@@ -5,9 +5,9 @@ import HTTPServer
 import JSON
 
 /// Ends streams and polls, or removes channels from them, when their user loses access to a channel. The user loses
-/// access by a ban, by leaving a members-only channel, or when a channel becomes members-only. Only streams with a
-/// user's credential that are not a device's streams need this: they share feeds with other streams, and a feed checks
-/// no users.
+/// access by a ban, by leaving a members-only channel, or when a channel becomes members-only. Streams of devices
+/// need no such check. The other streams of users' credentials need the check, because they share feeds with other
+/// streams, and a feed does not check users.
 extension LiveStreams {
     /// Handles an event by which users may lose access to a channel. Called after the event was distributed to the
     /// feeds and before the next event is distributed.

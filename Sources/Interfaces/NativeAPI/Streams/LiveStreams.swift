@@ -71,8 +71,8 @@ actor LiveStreams {
         var selection: Selection
         var format: StreamFormat
         var inclusion: IncludePolicy?
-        /// True when the log contains frames in chunked transfer coding. HTTP/1.0 clients cannot read chunks and get
-        /// other feeds.
+        /// True when the feed's byte log contains frames in chunked transfer coding. HTTP/1.0 clients cannot read
+        /// chunks, so their streams use feeds without chunks.
         var isChunked: Bool
     }
 
@@ -234,8 +234,8 @@ extension LiveStreams {
         }
     }
 
-    /// Continues from the stream's position. The stream goes live if it lacks no events; otherwise catch-up reads the
-    /// log.
+    /// Continues a stream from its position. If the stream has missed no events, it goes live. Otherwise, catch-up
+    /// reads the missed events from the event log.
     func follow(_ stream: LiveStream) {
         let log = stream.feed.log
         let end = hubPosition(for: stream)

@@ -4,11 +4,11 @@ import LongPolling
 import HTTPServer
 import Synchronization
 
-/// The streams of one ``Feed`` of the hub with the same format and included objects. An event is printed once and appended once
-/// to the byte log that these streams share.
+/// The streams of one ``Feed`` of the hub with the same format and included objects. An event is printed once and
+/// appended once to the byte log that these streams share.
 ///
-/// If objects are included, an event waits until its objects have been read. Until then the log is complete only up to
-/// the event before (``position(_:)``). Runs on the loop, on which the hub passes events to the feed.
+/// If objects are included, an event waits until its objects have been read. Until then the byte log is complete
+/// only up to the event before (``position(_:)``). Runs on the loop, on which the hub passes events to the feed.
 actor StreamFeed: FeedSink {
     nonisolated let selection: Selection
     nonisolated let format: StreamFormat
@@ -20,7 +20,7 @@ actor StreamFeed: FeedSink {
     private let beats: SecondTimer
     private let streams = Atomic(0)
     private let lossCount = Atomic(0)
-    /// The number of times that the feed discarded events that are not in its log (``endFeed()``).
+    /// The number of times that the feed discarded events before they were in its byte log (``endFeed()``).
     nonisolated var losses: Int { lossCount.load(ordering: .relaxed) }
     nonisolated var unownedExecutor: UnownedSerialExecutor { log.loop.asUnownedSerialExecutor() }
 
@@ -33,11 +33,11 @@ actor StreamFeed: FeedSink {
     private var debouncer = CountDebouncer()
     /// Events whose included objects are being read.
     private var unread = PendingEvents()
-    /// Tasks that wait for the log to be complete up to a position.
+    /// Tasks that wait until the feed's byte log is complete up to a position.
     private var waiters: [(position: Timetoken, continuation: CheckedContinuation<Void, Never>)] = []
     /// Called when the feed begins to hold back an event about counts (``CountDebouncer``).
     private let onHold: @Sendable (StreamFeed) -> Void
-    /// Called when the feed discarded events, so that its live streams cannot continue.
+    /// Called after the feed has discarded events. The live streams of the feed cannot continue without these events.
     private let onLoss: @Sendable (StreamFeed) -> Void
 
     init(
@@ -118,8 +118,9 @@ actor StreamFeed: FeedSink {
     /// the meantime, the block of the counts has no id, so that it does not move a client's cursor back.
     func release() { sendReport(debouncer.release(at: beats.now)) }
 
-    /// Appends all held-back events about counts, so that the log is complete up to the hub's position. Required before
-    /// a stream leaves the feed at that position, or joins after a read that included the held-back events.
+    /// Appends all held-back events about counts, so that the feed's byte log is complete up to the hub's position.
+    /// Required before a stream leaves the feed at the hub's position, and before a stream joins the feed after it has
+    /// read the held-back events from the event log.
     nonisolated func flush() {
         assumeIsolated { feed in
             if !feed.debouncer.isEmpty { feed.sendReport(feed.debouncer.releaseAll(at: feed.beats.now)) }
@@ -146,19 +147,20 @@ actor StreamFeed: FeedSink {
         return beats.now + interval
     }
 
-    /// The position up to which the log is complete. Call on the loop.
+    /// The position up to which the feed's byte log is complete. Call on the loop.
     ///
     /// - Parameter handedOut: the position up to which the feed has received events.
     nonisolated func position(_ handedOut: Timetoken) -> Timetoken {
         assumeIsolated { feed in feed.unread.first.map { Timetoken($0.timetoken.rawValue - 1) } ?? handedOut }
     }
 
-    /// Returns true when the log contains every event up to a position that the feed has received. Call on the loop.
+    /// Returns true when the feed's byte log contains all events up to `position` that the feed has received. Call on
+    /// the loop.
     nonisolated func isComplete(through position: Timetoken) -> Bool {
         assumeIsolated { feed in feed.unread.first.map { $0.timetoken > position } ?? true }
     }
 
-    /// Waits until the log contains every event up to a position that the feed has received.
+    /// Waits until the feed's byte log contains all events up to `position` that the feed has received.
     func reach(_ position: Timetoken) async {
         guard !isComplete(through: position) else { return }
         await withCheckedContinuation { waiters.append((position, $0)) }

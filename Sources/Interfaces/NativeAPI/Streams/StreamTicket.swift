@@ -37,10 +37,12 @@ struct StreamTicket: Sendable, Equatable {
     var proof: TokenProof?
     /// The start of the ticket's stream. Events before this position are never sent.
     var position: Timetoken
-    /// The start that the client sees instead of `position`. The start equals `position` if the request for the ticket
-    /// set a position. For the earliest position, the start is a random time in about the year 2001. Without a
-    /// position, it is a random time shortly before the ticket was created. A client that sends the start back as its
-    /// last id has received no event.
+    /// The start that the client sees instead of `position`. A client that sends this start back as its last id has
+    /// received no event. The start depends on the request for the ticket:
+    ///
+    /// - The request sets the earliest position: the start is a random time in about the year 2001.
+    /// - The request sets another position: the start is that position.
+    /// - The request sets no position: the start is a random time shortly before the ticket was created.
     var start: Timetoken
     var nonce: Nonce
     var expires: Timetoken
