@@ -340,7 +340,7 @@ extension PostReceiver {
 }
 
 /// Limits the rate of messages separately for each name, such as the path of a source. Permits a burst of messages for
-/// a name, and then one message per interval. Strangers therefore cannot fill the log.
+/// a name, and then one message per interval. Therefore no sender can fill a log with messages.
 final class LogRateLimit: Sendable {
     private struct Bucket {
         /// The state of the name's rate limit. Its meaning is defined by ``GenericCellRate``.

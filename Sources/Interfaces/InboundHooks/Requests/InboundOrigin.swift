@@ -1,4 +1,4 @@
-/// The post from which an event originates. The event stores it in its `cause`.
+/// The post from which an event originates, as stored in the member `cause` of the event.
 public struct InboundOrigin: Sendable, Equatable {
     /// The id of the source.
     public let source: String

@@ -3,11 +3,11 @@ import ChatModel
 import Locking
 import Logging
 
-/// Stores a record for each request whose whole body is logged, and removes a record when the log drops its request.
-/// Senders do not wait for these writes.
+/// Stores a record for each request whose whole body is in the ``RequestLog``. When the ``RequestLog`` drops a request,
+/// removes the record of the request. Senders do not wait for these writes.
 ///
-/// The log bounds the number of pending changes. When the log drops a request that was not written yet, the pending
-/// write is cancelled.
+/// When the ``RequestLog`` drops a request whose record is not written yet, the pending write is cancelled. The number
+/// of pending changes is therefore bounded by the limits of the ``RequestLog``.
 final class RequestArchive: Sendable {
     /// The maximum size of a stored request in bytes. The store accepts no larger record, so a larger request is in
     /// memory only. Such requests occur only if `inboundBodyBytes` was raised.

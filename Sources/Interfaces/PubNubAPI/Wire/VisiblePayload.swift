@@ -94,8 +94,9 @@ struct VisiblePayload {
     static let action = 3
     static let file = 4
 
-    /// The label of an event: the name of the app's own event type, or the label next to a built-in type; nil when the
-    /// event has none. The native API permits types that a publish does not permit as labels (`Names.isLabel`).
+    /// The label of an event for PubNub readers. The label is the event's type if the type is an app's own type, and
+    /// the event's `customType` otherwise; nil when the event has no `customType`. A type from the native API may be a
+    /// name that a publish does not permit as a label (`Names.isLabel`).
     private static func label(of event: Event) -> String? {
         let isOwn = !BuiltInTypes.isReserved(event.type) && event.type != BuiltInTypes.custom
         return isOwn ? event.type : event.customType

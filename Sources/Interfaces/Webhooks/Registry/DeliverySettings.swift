@@ -45,7 +45,8 @@ public struct WebhookTLS: Sendable {
     /// The trusted certificate authorities in PEM; nil for the authorities of the operating system.
     public var authorities: String?
     let identity: ClientIdentity
-    /// An identity with the webhook's own certificate authorities and no client certificate; nil when there are none.
+    /// An identity with the webhook's own certificate authorities and without a client certificate; nil when the
+    /// webhook trusts the authorities of the operating system.
     let ownAuthorities: ClientIdentity?
 
     init(certificate: String?, privateKey: String?, authorities: String?) throws(ClientIdentityError) {

@@ -66,9 +66,9 @@ extension WebhookSettingsReader {
         return true
     }
 
-    /// Reports an error when stored secrets would be sent to the new origin of a changed URL. The API never returns
-    /// secrets, so a caller must not be able to have them sent to a server of its choice. Stored secrets are valid only
-    /// for the origin for which they were set. A change to a new origin must contain the secrets together with the URL.
+    /// Reports an error when the webhook would send stored secrets to the new origin of a changed URL. A request that
+    /// changes the origin must also set or remove the secrets. The API never returns secrets, and without this check, a
+    /// caller could read them by changing the URL to its own server.
     mutating func checkSecrets(movedFrom former: String) {
         guard Self.origin(of: former) != Self.origin(of: settings.url) else { return }
         let remedy = "'url' now has another origin; send the value again together with 'url', or null to remove it"

@@ -88,7 +88,7 @@ struct AttemptRecorder: Sendable {
     }
 
     /// The runtime state of the webhook to which an attempt was sent. Nil when the webhook was deleted or now has
-    /// another URL. The result then counts only for the delivery.
+    /// another URL, because the result of the attempt then says nothing about the webhook's current receiver.
     private func runtime(for attempt: CompletedAttempt) -> WebhookRuntime? {
         registry.snapshot.withLock { snapshot in
             let url = snapshot.known(attempt.subscriber)?.webhook.settings.url

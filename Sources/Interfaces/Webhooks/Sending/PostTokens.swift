@@ -32,8 +32,8 @@ final class PostTokens: Sendable {
         var waiting: [CheckedContinuation<Outcome?, Never>] = []
     }
 
-    /// The last part of a token's lifetime, in which the token is not used: a token must still be valid when it
-    /// arrives.
+    /// The last part of a token's lifetime, in which the token is not used. A token must still be valid when the post
+    /// arrives at the receiver.
     private static let leeway: Duration = .seconds(30)
     /// The assumed lifetime if the server's response contains none. RFC 6749, 5.1 only recommends that servers send the
     /// lifetime.
