@@ -64,8 +64,8 @@ extension ChatAccess {
     /// Returns the channels that the request names and the channels of its groups.
     ///
     /// A group's channel is left out if the caller's credential does not cover the channel, or if the caller's user may
-    /// not read the channel. The channels that the request names are not checked for access here, because other code
-    /// does that.
+    /// not read the channel. This function does not check whether the user may read the channels that the request
+    /// names.
     ///
     /// - Parameter held: the current channels of each group, by the key of the group's record.
     /// - Throws: `.malformed` when the groups have too many channels.

@@ -216,8 +216,8 @@ public struct SQLiteEngineSettings: Sendable {
     var logPages = LogPages()
 
     /// The thresholds for checkpoints, in pages of the write-ahead log. At `long` pages, the pages are copied into the
-    /// database file. At `tooLong` pages, the checkpoint also waits for readers. Four times as many pages would cost
-    /// the same per event but delay the next batch four times as long (measured).
+    /// database file. At `tooLong` pages, the checkpoint also waits for readers. With four times as many pages, a
+    /// checkpoint would cost the same per event, but would delay the next batch four times as long (measured).
     struct LogPages: Sendable {
         var long = 4_000
         var tooLong = 64_000

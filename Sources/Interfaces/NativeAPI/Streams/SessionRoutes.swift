@@ -40,8 +40,8 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// The user whose sessions the request names. A user's credential may see and end only that user's sessions. A
-    /// session may be in any channel, so every other credential must cover all channels.
+    /// The user whose sessions the request names. A user's credential may see and end only the sessions of that
+    /// user. Any other credential must cover all channels, because a user's device may follow any channel.
     private static func sessionUser(
         _ request: Request, _ caller: Caller, needing scope: Scopes
     ) throws(ChatError) -> UserID {
