@@ -2,9 +2,9 @@ import JSON
 
 /// Compares rules of two versions for equality. Compares the keywords in any order and follows references.
 ///
-/// ``Inclusion`` cannot compare some keywords, such as `not` or `unevaluatedItems`. If they are equal, they count as
-/// compatible. A pair of rules that occurs again inside its own comparison is assumed to be equal. If the pair turns
-/// out to differ, the results that depend on this assumption are discarded.
+/// ``Inclusion`` cannot compare some keywords, such as `not` or `unevaluatedItems`. Such a keyword counts as compatible
+/// if it is equal in both versions. A pair of rules that occurs again inside its own comparison is assumed to be equal.
+/// If the pair turns out to differ, the results that depend on this assumption are discarded.
 struct RuleEquality {
     private let pair: VersionPair
     private var verdicts: [Pair: Bool] = [:]

@@ -51,7 +51,7 @@ extension ValueConstraints {
     private static let fewIntegers: Int64 = 64
 
     /// Returns these constraints with a list of all possible values if there are only a few: `null`, the booleans, or a
-    /// small range of integers. Otherwise returns them unchanged.
+    /// small range of integers. Otherwise returns the constraints unchanged.
     func listed() -> ValueConstraints {
         guard values == nil, !isNothing else { return self }
         var texts: [String] = []

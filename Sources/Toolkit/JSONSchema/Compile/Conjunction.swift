@@ -1,7 +1,7 @@
 import JSON
 
-/// All requirements on one value, merged from a rule, its `allOf` and the small rules to which it refers. Several
-/// bounds become one range, and several `properties` become one table.
+/// All requirements on one value, merged from a rule, the rules of its `allOf`, and the small rules to which the rule
+/// refers. Several bounds become one range, and several `properties` become one table.
 ///
 /// The verdict does not change, because a value must satisfy all merged parts. The order of the keywords is lost, which
 /// has no visible effect.

@@ -2,8 +2,8 @@ import JSON
 
 /// Reads the keywords of one schema object.
 ///
-/// The reader also rejects values with a wrong type. The check against the metaschema is not sufficient. It does not
-/// cover schemas that are found only through a reference, and a custom metaschema may check nothing.
+/// The reader also rejects values with a wrong type. The check against the metaschema is not sufficient: it does not
+/// cover schemas that are found only through a reference. Also, a custom metaschema may check nothing.
 struct KeywordReader {
     let rule: Rule
     let value: JSONValue

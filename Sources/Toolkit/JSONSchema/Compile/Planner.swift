@@ -25,7 +25,7 @@ struct Planner {
     enum Request: Hashable {
         /// The program that checks all of these rules, which are in ascending order.
         case all([Rule.ID])
-        /// The program of the rule that also marks the members and elements that the rule evaluates.
+        /// The program that checks the rule and marks the members and elements that the rule evaluates.
         case marked(Rule.ID)
         /// The program of a rule with `unevaluated*` keywords, which are checked last. The program begins with an empty
         /// set of marks.

@@ -111,8 +111,8 @@ private enum Modular {
 
 /// The shortest decimal number that is parsed as a given double: `digits * 10^exponent`, without trailing zeros.
 ///
-/// The digits come from Swift's description of the double, which has this property. The string is the only allocation
-/// during an evaluation, and only numbers of 16 or more digits need it.
+/// The digits come from Swift's description of the double, which is the shortest such number. An evaluation allocates
+/// memory only for this description, and only for numbers of 16 or more digits.
 struct ShortestDecimal {
     let digits: UInt64
     let exponent: Int

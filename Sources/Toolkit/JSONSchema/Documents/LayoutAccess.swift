@@ -13,7 +13,7 @@ enum LayoutAccess: NodeAccess {
         static let objectSize = 16
         /// The head of the linked list of members, which are in the order of the text.
         static let objectOrder = 56
-        /// The pointer to the next link in the head of the list of members.
+        /// In the head of the list of members: the pointer to the first link.
         static let objectOrderNext = 64
         static let arrayCount = 24
         static let arrayTable = 32

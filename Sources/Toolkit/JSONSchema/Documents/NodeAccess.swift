@@ -44,7 +44,8 @@ extension NodeAccess {
 
 /// The access method that a schema uses for values.
 public enum NodeAccessChoice: String, Sendable, CaseIterable {
-    /// Uses jansson's structures directly if the self-check has succeeded; otherwise its documented functions.
+    /// Uses jansson's structures directly if the check of their layout has succeeded. Otherwise uses jansson's
+    /// documented functions.
     case automatic = "auto"
     /// Uses jansson's documented functions.
     case `public`

@@ -9,7 +9,7 @@ struct HashSeed: Sendable {
         self.multiplier = multiplier | 1
     }
 
-    /// The seed of this process. All values use the same seed, because no visible result depends on the hashes.
+    /// The random seed that this process uses for all values. No visible result depends on the seed.
     static let random = HashSeed(start: .random(in: .min ... .max), multiplier: .random(in: .min ... .max))
 
     @inline(__always) func mix(_ state: UInt64, _ word: UInt64) -> UInt64 {

@@ -3,7 +3,7 @@
 public struct EvaluationBudget: Sendable, Equatable {
     /// The number of evaluation steps that each byte of a value's text adds to the budget.
     private static let stepsPerByte = 10
-    /// The number of report steps that each byte of a value's text adds to the maximum for the report on the value.
+    /// The number of additional steps that the report on a value may take for each byte of the value's text.
     private static let reportStepsPerByte = 2
 
     /// The remaining steps of evaluations, which are loops and calls.
@@ -31,8 +31,8 @@ public struct EvaluationBudget: Sendable, Equatable {
         steps += Self.stepsPerByte * paid
     }
 
-    /// Returns the maximum number of steps for the report on one value. It depends on the size of the value, so that
-    /// steps remain for other values.
+    /// Returns the maximum number of steps for the report on one value. The number depends on the size of the value, so
+    /// that steps remain for the reports on other values.
     func reportSteps(for bytes: Int, limits: SchemaLimits) -> Int {
         min(reportSteps, Self.reportSteps(for: bytes, limits: limits))
     }

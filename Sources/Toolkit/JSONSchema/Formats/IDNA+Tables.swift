@@ -2,8 +2,9 @@ extension IDNA {
     /// Unicode data of the characters that a label may contain, as numbers for `Digits`.
     ///
     /// Source: Unicode 18.0.0 from Python's `unicodedata2` and `idna` packages. The characters are those that
-    /// `idna.idnadata` classifies as PVALID, CONTEXTJ or CONTEXTO (RFC 5892), with its joining types and scripts. The
-    /// other data are bidirectional class, general category, combining class and canonical decomposition.
+    /// `idna.idnadata` classifies as PVALID, CONTEXTJ or CONTEXTO (RFC 5892). The joining types and scripts are also
+    /// from `idna.idnadata`. The other data are bidirectional class, general category, combining class and canonical
+    /// decomposition.
     enum Tables {
         /// The distinct values of `Traits`, most frequent first.
         static let kinds: StaticString = """
@@ -80,8 +81,8 @@ extension IDNA {
             EKFppIKm8mB_hLA
             """
 
-        /// For each composed character in ascending order: the distance from the previous one, and its two parts.
-        /// Hangul is omitted, because no label may contain its parts.
+        /// For each composed character in ascending order: the distance from the previous composed character, and the
+        /// two parts of the character. Hangul is omitted, because no label may contain its parts.
         static let compositions: StaticString = """
             gHhDgYBhDhYBhDiYBhDjYBhDoYBhDqYCjDnZBlDgYBlDhYBlDiYBlDoYBpDgYBpDhYBpDiYBpDoYCuDjYBvDgYBvDhYBvDiYBvDjYBvDoYD1Dg\
             YB1DhYB1DiYB1DoYB5DhYC5DoYChDkYChDmYChDoZCjDhYCjDiYCjDnYCjDsYCkDsYElDkYClDmYClDnYClDoZClDsYCnDiYCnDmYCnDnYCnDn\

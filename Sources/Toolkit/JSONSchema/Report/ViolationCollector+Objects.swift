@@ -32,8 +32,8 @@ extension ViolationCollector {
         }
     }
 
-    /// Returns the number of names and patterns of a keyword that are compared with an object with this number of
-    /// members. Each pattern counts once for each member.
+    /// Returns the number of comparisons that a keyword needs for an object with `members` members. Each name in the
+    /// keyword counts once. Each pattern in the keyword counts once for each member.
     private static func names(in requirement: KeywordRequirement, for members: Int) -> Int {
         switch requirement {
         case .properties(let known): known.count

@@ -77,7 +77,7 @@ struct ViolationCollector {
             parts.formUnion(other.parts)
         }
 
-        /// Adds the violations of a member or element, without its evaluated parts.
+        /// Adds the violations of a member or element. Ignores the parts of the member or element that were evaluated.
         mutating func mergeBelow(_ other: Outcome) {
             isValid = isValid && other.isValid
             found += other.found

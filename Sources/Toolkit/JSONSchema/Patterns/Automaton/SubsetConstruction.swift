@@ -8,7 +8,8 @@ extension Pattern {
             let first: Int
         }
 
-        /// The kind of the preceding character. It is part of a state, because assertions depend on it.
+        /// The kind of the preceding character. The kind is part of a state, because assertions depend on the preceding
+        /// character.
         private enum Before: Int32 { case start, word, other }
 
         private let machine: Machine

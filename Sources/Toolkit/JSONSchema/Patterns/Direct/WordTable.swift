@@ -187,7 +187,8 @@ extension ChainDraft.Part {
 
 extension Pattern.Node {
     /// The nodes of this sequence, in which each group, and each repetition of exactly one iteration, is replaced by
-    /// its content. They match the same texts.
+    /// its content. Repetitions of zero iterations are removed. The returned nodes match the same texts as this
+    /// sequence.
     var flattened: [Pattern.Node] {
         switch self {
         case .empty: []

@@ -56,8 +56,8 @@ extension Pattern {
 }
 
 extension Pattern.Program {
-    /// Returns true when a match can begin after the start of the text, because a path consumes a character or ends
-    /// without a `textStart` before.
+    /// Returns true when a match can begin after the start of the text. This is the case when a path through the
+    /// program consumes a character, or ends, without an earlier `textStart`.
     func isReachableWithoutTextStart() -> Bool {
         var seen = [Bool](repeating: false, count: instructions.count)
         var open = [0]

@@ -7,7 +7,7 @@ enum UnicodeData {
         let binaries: UInt64
     }
 
-    /// A run: adjacent code points with the same value. It ends at the start of the next run.
+    /// A run: adjacent code points with the same value. A run ends at the start of the next run.
     struct Run: Sendable {
         let start: UInt32
         let value: UInt16
@@ -22,8 +22,8 @@ enum UnicodeData {
         return records
     }()
 
-    /// The sets of scripts that Script_Extensions uses. The first set is empty and means that only the code point's own
-    /// script applies.
+    /// The sets of scripts that Script_Extensions uses. The first set is empty. A code point with this set belongs only
+    /// to its script in ``scriptRuns``.
     static let extensions: [[UInt16]] = {
         var numbers = UnicodeNumbers(UnicodeTables.extensions)
         var sets: [[UInt16]] = []

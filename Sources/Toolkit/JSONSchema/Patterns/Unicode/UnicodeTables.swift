@@ -17,7 +17,7 @@ enum UnicodeTables {
         Co Private_Use,Cn Unassigned,
         """
 
-    /// The binary properties, each with its aliases. The index in this list is the number of the bit in a mask.
+    /// The binary properties, each with its aliases. Bit n of a mask represents the n-th property, from n = 0 on.
     static let binaries: StaticString = """
         Alphabetic Alpha,ASCII_Hex_Digit AHex,Bidi_Control Bidi_C,Bidi_Mirrored Bidi_M,Case_Ignorable CI,Cased,
         Changes_When_Casefolded CWCF,Changes_When_Casemapped CWCM,Changes_When_NFKC_Casefolded CWKCF,
@@ -281,7 +281,7 @@ enum UnicodeTables {
         (Q(
         """
 
-    /// Sets of scripts, each as (count, scripts…). Code points with only their own script have the empty first set.
+    /// Sets of scripts, each as (count, scripts…). The first set is empty: the code point has only its script in `scriptRuns`.
     static let extensions: StaticString = """
         #$U$$@%O$U'(1T$U$Y$b$%Y$b$%?K$)1T$U$Y$b$M(%1L%$P$%@D'%L%N'%L%P'*&I$I&^&P']'L(%&P'%`%V&'.@O$G%%.@%@O$$D$%U$V'.@BQ
         $S$E%I%T%_%G'R'`'%&]'%>P%3)8<D$F$J$K$L$N$P$U$L%S%T%U&C'*.?@L%Q%^'C(%L%Q%%L%^'+:<?P$L%U&N'S'+:?P$L%P&N'S'b'':?L%Z
@@ -296,7 +296,7 @@ enum UnicodeTables {
         R'`'&.@D(%@U'&a$L%C&%4`$%&I&&=>P%&>O%P%%&<%W%R&
         """
 
-    /// Runs of code points with equal Script_Extensions, from U+0000 on, as (length - 1, index in `extensions`).
+    /// Runs of code points with equal Script_Extensions, from U+0000 on, each as (length - 1, index in `extensions`).
     static let extensionRuns: StaticString = """
         Y(##;F3##<,
         ##+##%+###=+##>###+H$##?#@#A#B#C$#D$#E$#F$#G$#H$#I$#J$#K$#.#L$###.#M$###N$1##O$#P$#/)##Q$#/###R$#S$2##,$##,
