@@ -1,7 +1,8 @@
 // Imports libcrypto (OpenSSL 3).
 #pragma once
-// Allows `SHA1_Init` and similar functions, which OpenSSL 3 marks as deprecated. Their state is a plain struct, so an
-// HMAC state with a hashed key can be copied for each message. With EVP, each copy would allocate a context.
+// Allows `SHA1_Init` and similar functions, which OpenSSL 3 marks as deprecated. The hash state of these functions is a
+// plain struct, so an HMAC state whose key is already hashed can be copied for each message. With OpenSSL's EVP
+// functions, each copy would allocate memory.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/bn.h>
 #include <openssl/core_names.h>

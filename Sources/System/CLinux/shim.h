@@ -50,7 +50,8 @@ static inline uint64_t shim_tcp_bytes_received(int descriptor) {
     return count;
 }
 
-// Returns 1 if `tcpi_data_segs_out` is zero (no data was sent); 0 otherwise, and if it is unknown.
+// Returns 1 if `tcpi_data_segs_out` is zero, which means that no data was sent. Returns 0 if data was sent, or if the
+// number is unknown.
 static inline int shim_tcp_has_said_nothing(int descriptor) {
     uint32_t count = 0;
     return shim_tcp_info(descriptor, 156, &count, sizeof count) == 0 && count == 0;

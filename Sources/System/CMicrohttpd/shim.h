@@ -62,10 +62,10 @@ static inline struct MHD_OptionItem shim_logger_option(struct shim_log_sink *sin
     return option;
 }
 
-// Creates responses with the library's `MHD_create_response_from_buffer`. The program exports a replacement of that
-// function (see HTTPServer/Microhttpd/MHDErrorPages.swift), so the original is the next function with the same name. No
-// other function of the library can be used: in version 0.9, this function calls an older function, and in version 1.0,
-// the older function calls this one.
+// Creates responses with the library's own `MHD_create_response_from_buffer`. The program exports a function with the
+// same name, which replaces the library's function (see HTTPServer/Microhttpd/MHDErrorPages.swift). `dlsym` with
+// RTLD_NEXT finds the library's function. The library's older functions that create responses cannot be used instead.
+// In version 1.0 of the library, they call the function that the program replaces.
 
 typedef struct MHD_Response *(*shim_maker)(size_t size, void *data, enum MHD_ResponseMemoryMode mode);
 

@@ -3,8 +3,8 @@ public struct ClientOptions: Sendable {
     /// The maximum number of concurrent transfers. Also the maximum number of open connections.
     public var maxConnections: Int
     /// The maximum number of concurrent transfers to one combination of scheme, host and port. Further requests wait
-    /// and do not delay requests to other hosts. By default there is no limit per host, because a caller with its own
-    /// scheduling knows better how to share the connections.
+    /// and do not delay requests to other hosts. By default there is no limit per host. A caller that schedules its own
+    /// requests can share the connections between hosts better than the client.
     public var perHostConnections: Int
     /// The maximum number of requests that wait for a connection. A further request fails immediately with
     /// ``OutboundFailure/Reason/overloaded``.

@@ -12,9 +12,9 @@ public final class OutboundGroup: @unchecked Sendable {
     /// The result of a request, with the number of the request.
     public typealias Result = (number: UInt64, result: OutboundResult)
 
-    /// The number of collected results at which they are delivered without further delay.
+    /// The number of collected results at which the group delivers the results without further delay.
     private static let enough = 64
-    /// The maximum number of cached URLs. When it is exceeded, the whole cache is cleared.
+    /// The maximum number of cached URLs. When the cache contains more URLs, the whole cache is cleared.
     private static let mostReviewed = 4096
 
     private let options: ClientOptions

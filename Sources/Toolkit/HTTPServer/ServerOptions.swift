@@ -108,7 +108,8 @@ public struct ServerOptions: Sendable {
     /// The certificate that encrypts every connection; `nil` serves plain HTTP.
     public var tls: TLSFiles?
     /// Returns true if the machine at an address is a trusted proxy. The server uses the `X-Forwarded-For` fields of a
-    /// trusted proxy and does not limit the number of its connections. `nil` means that there is no trusted proxy.
+    /// trusted proxy and does not limit the number of the proxy's connections. `nil` means that there is no trusted
+    /// proxy.
     public var isTrustedProxy: (@Sendable (RemoteAddress) -> Bool)?
     /// Limits on sizes and numbers.
     public var limits = Limits()

@@ -103,7 +103,7 @@ public struct URLRefusal: Error, Sendable, Equatable {
     public enum Reason: Sendable, CaseIterable {
         /// The text is not an absolute URL in ASCII with a host.
         case malformed
-        /// The scheme is not `https`, and not `http` with an address in an allowed range.
+        /// The scheme is not `https`. Plain `http` is permitted only for an address in an allowed range.
         case scheme
         /// The URL contains a user name or password.
         case userinfo

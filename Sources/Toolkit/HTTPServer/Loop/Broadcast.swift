@@ -65,7 +65,7 @@ public final class Broadcast: @unchecked Sendable {
     private var isAgainNeeded = false
     private var isPassing = false
     /// The position of the head when the current pass began. The pass sends all bytes before this position to every
-    /// stream that is not waiting. It misses an entry that moves to an index before `index` (`isAnyoneSkipped`).
+    /// stream that is not waiting, except entries that move to an index before `index` (`isAnyoneSkipped`).
     private var passHead: UInt64 = 0
     private var isAnyoneSkipped = false
     /// All bytes before this position have been sent to every stream that is not waiting for its socket or backlog.
@@ -409,7 +409,7 @@ extension Broadcast {
         return count - 1
     }
 
-    /// Removes an entry. The last entry moves to its index.
+    /// Removes an entry. The last entry moves to the index of the removed entry.
     func remove(at index: Int) {
         let last = count - 1
         if index != last {

@@ -376,8 +376,8 @@ extension Loop {
 /// The executor that runs tasks without an actor on a loop: `Task(executorPreference: LoopTasks(loop))`.
 ///
 /// ``Loop`` is the executor of actors. If it were also the executor of tasks, the task of a request would be enqueued
-/// again each time it enters or leaves an actor. Measured for a request that emits an event: ten times, instead of
-/// twice with this separate executor.
+/// again each time it enters or leaves an actor. For a request that emits an event, the task would be enqueued ten
+/// times. With this separate executor, the task is enqueued twice (measured).
 public final class LoopTasks: TaskExecutor {
     private let loop: Loop
 

@@ -202,8 +202,8 @@ extension StreamConnection {
     /// only the part that fits into the socket's buffer.
     ///
     /// - Parameter time: the maximum time until the stream is closed as too slow, even if the client is still reading;
-    ///   `nil` sets no such limit. Use it when the client must lose access to the stream. Also applies to a stream that
-    ///   is already finishing.
+    ///   `nil` sets no such limit. Set a limit when the client must lose access to the stream. The limit also applies
+    ///   to a stream that is already finishing.
     public func finish(last block: [UInt8] = [], within time: Duration? = nil) {
         loop.checkIsolated()
         switch state {

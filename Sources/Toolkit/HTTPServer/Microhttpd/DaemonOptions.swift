@@ -3,8 +3,9 @@ import Glibc
 
 /// The flags and options for starting a daemon. This object owns the memory to which the library keeps pointers.
 final class DaemonOptions {
-    /// The flags select an external epoll descriptor and connections that can be suspended. TURBO closes sockets
-    /// without `shutdown`, because a stream continues on a duplicate of the closed socket.
+    /// The flags select an external epoll descriptor and connections that can be suspended. With TURBO, the library
+    /// closes sockets without `shutdown`. A `shutdown` would also end a stream that continues on a duplicate of the
+    /// socket.
     private static let flags =
         MHD_USE_EPOLL.rawValue | MHD_USE_TURBO.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
         | MHD_USE_ERROR_LOG.rawValue | MHD_USE_NO_LISTEN_SOCKET.rawValue
@@ -39,7 +40,7 @@ final class DaemonOptions {
         /// Memory for short headers; see ``LongHeaders``.
         case short
         /// Memory for the longest accepted request line or the longest accepted fields, whichever is larger, and 16 KiB
-        /// more. Not enough for both at the same time.
+        /// more. The memory is not enough for the longest line and the longest fields in one request.
         case full
     }
 

@@ -145,8 +145,8 @@ extension Exchange {
 }
 
 extension Exchange {
-    /// Releases the reference to this object that the library's request context owns. Called in the only case in which
-    /// the library does not call the completion callback, which otherwise releases the reference.
+    /// Releases the reference to this object that the library's request context owns. Usually, the completion callback
+    /// releases the reference. Call this function only when the library ends a request without that callback.
     func release() {
         Unmanaged.passUnretained(self).release()  // retained in `Callbacks.requestLine`
     }

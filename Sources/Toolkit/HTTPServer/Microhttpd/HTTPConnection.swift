@@ -82,8 +82,9 @@ final class HTTPConnection {
     /// Ends the connection when called by a content reader, the callback that supplies body bytes to the library.
     /// Returns the value that the content reader must return.
     ///
-    /// The library's return codes for this purpose are not used. After them, the library never closes a connection that
-    /// was not writing at that moment. Returning a byte that cannot be sent makes the library close the connection.
+    /// The function returns one byte. The library cannot send the byte and therefore closes the connection. The library
+    /// also has return codes for this purpose, but they are not used. After such a code, the library never closes a
+    /// connection that was not writing at that moment.
     func endInReader(_ buffer: UnsafeMutablePointer<CChar>) -> Int {
         cut()
         buffer[0] = 0x20

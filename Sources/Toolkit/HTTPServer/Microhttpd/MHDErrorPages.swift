@@ -62,8 +62,8 @@ enum MHDErrorPages {
 
     fileprivate static func substitute() -> ReplacementPage { runningCore?.removeRefusal() ?? .none }
 
-    /// Returns true for the message about a rejected Content-Length. The library would then send its response header
-    /// twice (0.9.75 continues in its previous state), so it must send no response at all.
+    /// Returns true for the message about a rejected Content-Length. After this message, the library must send no
+    /// response at all, because libmicrohttpd 0.9.75 would send the response header twice.
     static func isAboutLength(_ message: UnsafePointer<CChar>) -> Bool {
         strstr(message, "`Content-Length'") != nil || strstr(message, "'Content-Length'") != nil
     }

@@ -2,7 +2,7 @@ internal import CMicrohttpd
 import Glibc
 
 /// A response object of libmicrohttpd. This value owns one reference and releases it in its `deinit`. The library holds
-/// a reference of its own while it sends the response.
+/// another reference while it sends the response.
 struct MHDResponse: ~Copyable {
     private let response: OpaquePointer
     private let status: UInt32

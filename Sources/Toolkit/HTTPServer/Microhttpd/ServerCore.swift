@@ -224,7 +224,7 @@ extension ServerCore {
     }
 
     /// Runs `body` on the loop, but not inside the library's callbacks, where the library must not be started, stopped
-    /// or run. A callback may run jobs of the loop, so `body` is postponed in that case.
+    /// or run. A callback may run jobs of the loop. If a callback is running, `body` is postponed.
     func onLoop<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             loop.post { [self] in

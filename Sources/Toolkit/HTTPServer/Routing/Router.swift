@@ -59,8 +59,8 @@ public struct Router: Sendable {
     public var refusesCrossSite = false
     /// The handler of requests whose path matches no route. The default handler responds with a 404 problem.
     public var notFound: Handler
-    /// The function that wraps the handlers of all routes that are added after it was set; `nil` if handlers are not
-    /// wrapped.
+    /// The function that wraps the handlers of all routes that are added after the function was set; `nil` if handlers
+    /// are not wrapped.
     public var middleware: Middleware?
     /// The function that is called with the outcome of every request; `nil` if no function is called.
     public var observer: (@Sendable (Outcome) -> Void)?
