@@ -69,7 +69,7 @@ public final class Monitor<Value>: @unchecked Sendable {
         }
     }
 
-    /// Wakes one sleeping thread, if there is one. The call is cheap if there is none. Call it outside
+    /// Wakes one sleeping thread, if there is one. The call is cheap if no thread sleeps. Call it outside
     /// ``withLock(_:)``.
     public func wakeOne() { pthread_cond_signal(condition) }
 

@@ -6,7 +6,8 @@ import Glibc
 /// The connection is opened without SQLite's own mutexes (`SQLITE_OPEN_NOMUTEX`). They are not needed, because the type
 /// is not `Sendable`, so the compiler ensures that one owner uses the connection and its statements. There are no
 /// automatic checkpoints: only ``checkpoint(_:)`` copies the write-ahead log into the database, so that the writer
-/// determines the time. Do not execute `PRAGMA wal_autocheckpoint`, because it would restore automatic checkpoints.
+/// decides when the copy happens. Do not execute `PRAGMA wal_autocheckpoint`, because it would restore automatic
+/// checkpoints.
 public final class Database {
     /// The access mode of a connection.
     public enum Mode: Sendable {

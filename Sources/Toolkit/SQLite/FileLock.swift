@@ -4,8 +4,8 @@ import Glibc
 ///
 /// The kernel releases the lock when the process ends in any way, so no stale lock can remain. The lock is on a
 /// separate file, because closing any descriptor of the database file would release SQLite's own POSIX locks on it
-/// (<https://www.sqlite.org/howtocorrupt.html>, 2.2). A second lock in the same process also fails, because a lock of
-/// `flock` belongs to one opened descriptor and not to the process.
+/// (<https://www.sqlite.org/howtocorrupt.html>, 2.2). A second attempt in the same process to lock the file also fails,
+/// because a lock of `flock` belongs to one opened descriptor and not to the process.
 public struct FileLock: ~Copyable, Sendable {
     private let descriptor: Int32
 

@@ -116,8 +116,9 @@ public struct Vault: Sendable {
         return opened
     }
 
-    /// Returns a nonce that is derived from the bytes and the context. It repeats only for the same bytes and context,
-    /// which result in the same text. Nonces of different inputs are expected to collide only after about 2^48 texts.
+    /// Returns a nonce that is derived from the bytes and the context. The nonce repeats only for the same bytes and
+    /// context, for which the stored text is also the same. Nonces of different inputs are expected to collide only
+    /// after about 2^48 texts.
     private static func nonce(_ bytes: [UInt8], _ context: String, _ key: Secret) -> [UInt8] {
         var code = MessageAuthentication(.sha256, key: key)
         code.update("\(context.utf8.count):\(context)")

@@ -17,7 +17,8 @@ public final class JSONDocument: @unchecked Sendable {
     /// Parses one JSON value of any kind.
     ///
     /// - Parameter passedOn: the name of one member of the outer object that the caller uses only as text, which makes
-    ///   parsing faster. The member is checked like all others, but only `text` contains it, and not `root`.
+    ///   parsing faster. The parser checks this member like all others. ``text`` contains the member, but ``root`` does
+    ///   not.
     /// - Throws: `JSONError` with the position. Nothing is allocated for a text beyond `limits`.
     public convenience init(
         _ bytes: [UInt8], limits: JSONLimits = JSONLimits(), numbers: JSONNumbers = .strict,
@@ -40,8 +41,8 @@ public final class JSONDocument: @unchecked Sendable {
         self.init(tree: tree, text: JSONText(trusted: Self.trimmed(bytes)), hasExactIntegers: isExact)
     }
 
-    /// Parses a text that the program has printed or parsed before. Accepts all numbers and repeated member names, of
-    /// which the last is used.
+    /// Parses a text that the program has printed or parsed before. Accepts all numbers. If an object contains a name
+    /// more than once, the last member with this name is used.
     ///
     /// - Throws: `JSONError` with the position, if the text is not valid JSON or its nesting is deeper than 2048.
     public convenience init(_ text: JSONText) throws(JSONError) {

@@ -1,7 +1,7 @@
 package import CJansson
 
-/// A value inside a parsed document. It keeps the document alive. Its members never throw and never change the
-/// document.
+/// A value inside a parsed document. The value keeps the document alive. The properties and functions of this type
+/// never throw and never change the document.
 public struct JSONValue: @unchecked Sendable {
     // `@unchecked Sendable` is safe, because `node` is part of the tree of `document`, which never changes and stays
     // alive. The module JSONSchema reads the tree through `node` without a retain per node, so the reader must keep
