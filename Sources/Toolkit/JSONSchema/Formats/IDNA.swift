@@ -6,8 +6,8 @@ enum IDNA {
         _ = Compositions.table
     }
 
-    /// Returns true for a host name of U-labels, A-labels and plain labels. They are separated by any of the four full
-    /// stops of RFC 3490.
+    /// Returns true for a host name of U-labels, A-labels and plain labels. The labels are separated by any of the four
+    /// full stops of RFC 3490.
     static func isHostname(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         var scanner = Format.Scanner(text)
         var length = 0

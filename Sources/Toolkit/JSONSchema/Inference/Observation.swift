@@ -22,7 +22,8 @@ struct Observation {
         var count = 0
     }
 
-    /// The maximum number of locations in a draft. It keeps drafts of hostile documents within the limits of a schema.
+    /// The maximum number of locations in a draft. The limit keeps drafts of hostile documents within the limits of a
+    /// schema.
     static let placeLimit = 1_000
     /// The maximum depth of a document. Each level of a document takes two levels of a schema, and a schema may have
     /// 100 levels.

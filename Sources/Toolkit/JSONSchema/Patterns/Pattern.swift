@@ -4,7 +4,8 @@
 /// four strategies, which is chosen when the pattern is compiled:
 /// - *direct*: for literals, sets of words and runs of character classes, which nearly all schemas use;
 /// - *automaton*: a table that is built at compilation, for patterns without lookaround and back references;
-/// - *simulation*: for the same patterns if the table would be too large. It also takes linear time but is slower;
+/// - *simulation*: for the same patterns if the table would be too large. The simulation also takes linear time but is
+///   slower;
 /// - *backtracking*: for all other patterns. It tries alternatives in the order of ECMA-262.
 ///
 /// The first two strategies allocate no memory and need no budget, because the length of the text limits their time.

@@ -1,6 +1,6 @@
 /// The operation of an instruction, which checks a value. The comments describe the operands `a`, `b` and `c`.
 ///
-/// A *typed* instruction fails for a value of another kind; other instructions pass it.
+/// A *typed* instruction rejects a value of another kind. An instruction that is not typed accepts such a value.
 enum Operation: UInt8 {
     case pass, fail
 

@@ -20,8 +20,8 @@ public struct Violation: Sendable, Equatable {
     public var pointer: String
     /// The keyword that rejects the value; empty for the schema `false`.
     public var keyword: String
-    /// One sentence about the violation, without a full stop. It quotes at most 64 characters of the value and no
-    /// redacted values.
+    /// One sentence about the violation, without a full stop. The sentence quotes at most 64 characters of the value,
+    /// and never quotes a redacted value.
     public var detail: String
     /// A description of valid values; nil when it would be long.
     public var expected: String?

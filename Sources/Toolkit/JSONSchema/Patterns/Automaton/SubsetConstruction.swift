@@ -115,9 +115,9 @@ extension Pattern.SubsetConstruction {
 }
 
 extension Pattern {
-    /// An automaton: a table that maps a state and a symbol to the next state. It is complete before the first match,
-    /// so threads can share it without a lock. Matching is one pass over the text, with two or three memory reads for
-    /// each byte.
+    /// An automaton: a table that maps a state and a symbol to the next state. The table is complete before the first
+    /// match, so threads can share it without a lock. Matching is one pass over the text, with two or three memory
+    /// reads for each byte.
     struct Automaton {
         /// The rows of the table. A state is the position of its row. The first row is the dead state, and the second
         /// row is the accepting state.

@@ -11,8 +11,8 @@ extension Pattern {
         case suffix(Literal)
         /// One of several words: `^(a|b|c)$`.
         case words(WordTable)
-        /// A sequence of pieces without alternatives, from the start of the text. If `isWhole`, the text must end after
-        /// it.
+        /// A sequence of pieces without alternatives, from the start of the text. If `isWhole` is true, the text must
+        /// end after the sequence.
         case chain(UnsafePointer<Piece>, count: Int, isWhole: Bool)
         /// A run (consecutive characters of one class) anywhere in the text.
         case streak(Run)

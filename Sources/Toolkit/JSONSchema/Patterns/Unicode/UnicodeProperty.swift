@@ -107,7 +107,7 @@ extension UnicodeProperty {
 }
 
 /// Decodes the numbers in a text of `UnicodeTables`. Each character contains five bits of a number, lowest bits first.
-/// A sixth bit means that the number continues. The characters are those from `#` on, without the backslash.
+/// A sixth bit means that the number continues. The text uses the ASCII characters from `#` on, except the backslash.
 struct UnicodeNumbers: Sequence, IteratorProtocol {
     private var place: UnsafePointer<UInt8>
     private let end: UnsafePointer<UInt8>

@@ -281,7 +281,7 @@ enum UnicodeTables {
         (Q(
         """
 
-    /// Sets of scripts, each as (count, scripts…). The first set is empty: the code point has only its script in `scriptRuns`.
+    /// Sets of scripts, each as (count, scripts…). The first set is empty: only the script in `scriptRuns` applies.
     static let extensions: StaticString = """
         #$U$$@%O$U'(1T$U$Y$b$%Y$b$%?K$)1T$U$Y$b$M(%1L%$P$%@D'%L%N'%L%P'*&I$I&^&P']'L(%&P'%`%V&'.@O$G%%.@%@O$$D$%U$V'.@BQ
         $S$E%I%T%_%G'R'`'%&]'%>P%3)8<D$F$J$K$L$N$P$U$L%S%T%U&C'*.?@L%Q%^'C(%L%Q%%L%^'+:<?P$L%U&N'S'+:?P$L%P&N'S'b'':?L%Z
