@@ -117,8 +117,7 @@ public enum EntityTag {
     }
 
     /// Returns the tags in the values of `If-Match` or `If-None-Match` fields. The values are split at every comma. A
-    /// tag may contain a comma, but the tags of this server never do, so a tag that is split here could not match
-    /// anyway.
+    /// tag may contain a comma, but the tags of this server never do, so a tag with a comma could not match anyway.
     public static func list(_ fields: [String]) -> [String] {
         fields.flatMap { $0.split(separator: ",") }.map { part in
             String(part.drop(while: { $0 == " " || $0 == "\t" }).reversed().drop(while: { $0 == " " }).reversed())

@@ -19,9 +19,9 @@ public struct ServerOptions: Sendable {
     public struct Limits: Sendable {
         /// The maximum length of the request line, in bytes. A longer line is rejected with status 414.
         ///
-        /// On some plain connections, the line and the fields together are limited to about 6 KiB. These are
-        /// connections that have carried a chunked body, or a request that was sent before the response to the previous
-        /// request.
+        /// On some connections without TLS, the request line and the header fields together are limited to about 6 KiB.
+        /// This applies to a connection that has carried a chunked body, or a request that was sent before the response
+        /// to the previous request.
         var requestLineBytes = 64 * 1024
         /// The maximum length of all header fields together, in bytes. Longer fields are rejected with status 431. A
         /// request is also rejected when its request line and header fields together exceed the larger of

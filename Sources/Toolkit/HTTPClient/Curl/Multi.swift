@@ -30,7 +30,7 @@ final class Multi {
     /// Creates the multi handle and the epoll set.
     ///
     /// - Parameters:
-    ///   - eventFD: the eventfd that ends ``wait(until:)``. It belongs to no socket of libcurl.
+    ///   - eventFD: the eventfd that ends ``wait(until:)``. The eventfd belongs to no socket of libcurl.
     ///   - connections: the maximum number of open connections, including idle connections.
     init(eventFD: EventFD, connections: Int) throws(ClientError) {
         poll = epoll_create1(Int32(EPOLL_CLOEXEC))

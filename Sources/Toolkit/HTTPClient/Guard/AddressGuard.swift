@@ -138,7 +138,8 @@ public struct URLRefusal: Error, Sendable, Equatable {
     }
 }
 
-/// The rule for ports. Contains ports above 1023 of services that might interpret an HTTP request as commands.
+/// Decides which ports the client may connect to. The table contains the forbidden ports above 1023. Their services
+/// might interpret an HTTP request as commands.
 ///
 /// Below 1024, only the ports 80 and 443 are permitted, which blocks SMTP, SSH, LDAP and similar services. Ports of
 /// Linux's ephemeral range (from 32768) are mostly not blocked, because few services have a conventional port in this

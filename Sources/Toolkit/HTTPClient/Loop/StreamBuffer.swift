@@ -3,7 +3,7 @@ internal import Locking
 /// The buffer between the loop, which adds bytes of a stream, and the task that reads the stream.
 ///
 /// The buffer contains at most ``limitBytes`` and one more piece. At this limit, the loop pauses the transfer. The
-/// reader later makes the loop resume it.
+/// reader later makes the loop resume the transfer.
 final class StreamBuffer: Sendable {
     static let limitBytes = 64 * 1024
 

@@ -52,10 +52,11 @@ public struct Router: Sendable {
     public var transportSecuritySeconds = 0
     /// The host names that the server accepts. They are checked before the routes, for every path.
     public var hosts = HostPolicy.any
-    /// True to reject requests that a browser sends for a page of another site, unless ``cors`` allows that site. This
-    /// also covers images, links and forms, which browsers send without a preflight request. Applies to every path,
-    /// regardless of a route's own ``CORSPolicy``. Browsers mark such requests with `Sec-Fetch-Site: cross-site` (Fetch
-    /// Metadata), which no script can set or remove. Links to a page (``RouteOptions/isPage``) are not rejected.
+    /// True to reject requests that a browser sends for a page of another site, unless ``cors`` allows that site.
+    /// Requests for images, links and forms of such a page are also rejected, although browsers send no preflight
+    /// request for them. The only exception is a link to a route with ``RouteOptions/isPage``. Applies to every path,
+    /// regardless of the ``CORSPolicy`` of a route. Browsers mark such requests with `Sec-Fetch-Site: cross-site`
+    /// (Fetch Metadata), which no script can set or remove.
     public var refusesCrossSite = false
     /// The handler of requests whose path matches no route. The default handler responds with a 404 problem.
     public var notFound: Handler
@@ -91,8 +92,8 @@ public struct Router: Sendable {
     }
 }
 
-/// The way to handle a request: the handler, the parameters and the options of its route. It is determined when the
-/// header is complete. All requests of a route without parameters share one plan.
+/// The way to handle a request: the handler, the parameters and the options of its route. The plan is determined when
+/// the header is complete. All requests of a route without parameters share one plan.
 final class RoutePlan: Sendable {
     let pattern: RoutePattern?
     let parameters: PathParameters
