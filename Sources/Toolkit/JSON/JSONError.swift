@@ -43,7 +43,7 @@ extension JSONError: CustomStringConvertible {
     }
 }
 
-/// Limits on the size and nesting of a JSON text. They are checked before the parser allocates memory.
+/// Limits on the size and nesting of a JSON text. The limits are checked before the parser allocates memory.
 public struct JSONLimits: Sendable {
     /// The maximum nesting depth of arrays and objects. The outermost array or object has depth 1. jansson's own limit
     /// is 2048.

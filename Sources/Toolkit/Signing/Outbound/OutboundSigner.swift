@@ -41,8 +41,8 @@ public struct OutboundSigner: Sendable {
     ///
     /// - Parameters:
     ///   - keys: the secrets of the webhook, the current secret first. Each secret signs.
-    ///   - ed25519: the app's keys for `.standardEd25519`, the current key first. Each key signs. Message signatures
-    ///     (`.rfc9421`) then also use these keys.
+    ///   - ed25519: the app's keys for `.standardEd25519`, the current key first. Each key signs. If `signatures`
+    ///     contains `.standardEd25519`, message signatures (`.rfc9421`) also use these keys.
     public init(_ signatures: [Signature], keys: [StandardSigningKey], ed25519: [Ed25519PrivateKey] = []) {
         let wanted = Set(signatures)
         let appKeys = wanted.contains(.standardEd25519) ? ed25519.map { StandardSigningKey.ed25519($0) } : []

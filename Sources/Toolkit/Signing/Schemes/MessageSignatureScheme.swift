@@ -1,8 +1,8 @@
 /// HTTP Message Signatures (RFC 9421) over the method, the URL and the digest of the body (RFC 9530), with HMAC-SHA256
 /// or Ed25519.
 ///
-/// A signature is valid only if it covers all three and contains its creation time. It may also cover header fields
-/// without parameters and the parts of the URL.
+/// A signature is valid only if it covers the method, the URL and the digest, and contains its creation time. A
+/// signature may also cover header fields without parameters and the parts of the URL.
 struct MessageSignatureScheme: SignatureScheme {
     private enum Key: Sendable {
         case shared(Secret)

@@ -29,8 +29,8 @@ public struct SignedMessage {
 
     /// The received body, after the transfer coding was removed and before any other processing.
     public let body: [UInt8]
-    /// The URL that the sender uses, according to the gateway's configuration; `nil` when it is not configured. It is
-    /// never taken from the request itself.
+    /// The URL that the sender uses, according to the gateway's configuration; `nil` when it is not configured. The URL
+    /// is never taken from the request itself.
     public let url: String?
     /// The method of the request, unchanged, because methods are case-sensitive.
     public let method: String
