@@ -5,7 +5,7 @@ import Glibc
 ///
 /// libcurl reads a certificate and its key after a connection is open, and the authorities while it waits for the
 /// server's first message (some versions read both at the same time). The check therefore uses a connection to a local
-/// socket whose other end is already closed. It runs the same code that reads the identity for real requests.
+/// socket whose other end is already closed. The check runs the same code that reads the identity for real requests.
 final class ClientIdentityCheck {
     private let curl: UnsafeMutableRawPointer
     private let listener: Listener
@@ -68,7 +68,8 @@ final class ClientIdentityCheck {
     }
 }
 
-/// A listening socket on the loopback interface. The kernel completes connections to it before they are accepted.
+/// A listening socket on the loopback interface. The kernel completes connections to the socket before the program
+/// accepts them.
 private final class Listener {
     private let descriptor: Int32
     private(set) var port: UInt16 = 0

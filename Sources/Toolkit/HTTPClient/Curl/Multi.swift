@@ -206,7 +206,8 @@ final class Multi {
     }
 }
 
-/// An eventfd with which other threads wake the loop. It is watched with edge-triggered epoll, so it need not be read.
+/// An eventfd with which other threads wake the loop. The eventfd is watched with edge-triggered epoll, so the loop
+/// need not read its value.
 final class EventFD: Sendable {
     let descriptor: Int32
 

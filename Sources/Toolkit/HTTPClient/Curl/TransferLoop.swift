@@ -3,8 +3,8 @@ internal import Locking
 
 /// The client's event loop. It performs the commands of the mailbox, runs libcurl and delivers results.
 ///
-/// ``Client`` creates the loop and passes it to the loop's thread. After that, only this thread uses it, so sending it
-/// to the thread is safe.
+/// ``Client`` creates the loop and passes it to the loop's thread. After that, only this thread uses the loop, so
+/// `@unchecked Sendable` is safe.
 final class TransferLoop: @unchecked Sendable {
     let options: ClientOptions
     let multi: Multi
@@ -48,8 +48,8 @@ final class TransferLoop: @unchecked Sendable {
         stop()
     }
 
-    /// The next time at which the loop must act; `nil` when there is none. It is computed in every iteration of the
-    /// loop, so the computation creates no array.
+    /// The next time at which the loop must act; `nil` when there is none. The loop computes this time in every
+    /// iteration. To be fast, the computation creates no array.
     private var nextDeadline: UInt64? {
         var next = min(multi.timerDue ?? .max, idleCheckDue ?? .max, queueCheckDue ?? .max)
         for group in lingering { next = min(next, group.due ?? .max) }

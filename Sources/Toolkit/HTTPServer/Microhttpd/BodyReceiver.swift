@@ -90,7 +90,7 @@ final class BodyReceiver {
         return .goOn
     }
 
-    /// Ends the body. Returns the problem with it, or `nil` when it is complete and valid.
+    /// Ends the body. Returns the problem with the body; `nil` when the body is complete and valid.
     func finish() -> Problem? {
         if let inflate, wireLength > 0, !inflate.isFinished {
             let problem = Problem.malformedRequest("The compressed body is incomplete")

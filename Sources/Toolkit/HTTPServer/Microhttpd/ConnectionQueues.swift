@@ -43,9 +43,9 @@ struct ConnectionQueues {
 
 /// A queue of connections that have the same time limit, in the order of their deadlines.
 ///
-/// Because the time limit is the same for all, the last connection added also expires last. The queue is a linked list,
-/// so adding or removing a connection allocates no memory and changes only a few pointers. The queue does not retain
-/// its connections. A connection must be removed before it is released.
+/// All connections have the same time limit, so the connection that was added last also expires last. The queue is a
+/// linked list, so adding or removing a connection allocates no memory and changes only a few pointers. The queue does
+/// not retain its connections. A connection must be removed before it is released.
 struct DeadlineQueue {
     private let allowance: UInt64
     private(set) var first: Unmanaged<HTTPConnection>?
