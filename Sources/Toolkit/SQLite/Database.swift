@@ -3,9 +3,9 @@ import Glibc
 
 /// One connection to an SQLite database. Only one thread at a time may use it.
 ///
-/// The connection is opened without SQLite's own mutexes (`SQLITE_OPEN_NOMUTEX`). They are not needed, because the type
-/// is not `Sendable`, so the compiler ensures that one owner uses the connection and its statements. There are no
-/// automatic checkpoints: only ``checkpoint(_:)`` copies the write-ahead log into the database, so that the writer
+/// The connection is opened without SQLite's own mutexes (`SQLITE_OPEN_NOMUTEX`). The mutexes are not needed, because
+/// the type is not `Sendable`, so the compiler ensures that one owner uses the connection and its statements. There are
+/// no automatic checkpoints: only ``checkpoint(_:)`` copies the write-ahead log into the database, so that the writer
 /// decides when the copy happens. Do not execute `PRAGMA wal_autocheckpoint`, because it would restore automatic
 /// checkpoints.
 public final class Database {

@@ -36,8 +36,8 @@ public struct ReplayWindow: Sendable, Equatable {
     }
 }
 
-/// The reason why a signed message was rejected. It is only for the log; the sender receives only the information that
-/// the signature is not valid.
+/// The reason why a signed message was rejected. The reason is only for the log. The sender receives only the
+/// information that the signature is not valid.
 public enum SignatureRejection: Error, Sendable, Equatable, CustomStringConvertible {
     /// A header that the scheme requires is absent or empty.
     case headerMissing(String)

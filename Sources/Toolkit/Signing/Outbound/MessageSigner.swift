@@ -1,7 +1,7 @@
 import Text
 
-/// Creates HTTP Message Signatures (RFC 9421), one for each key. They cover the method, the URL and the digest of the
-/// body (RFC 9530).
+/// Creates HTTP Message Signatures (RFC 9421), one for each key. The signatures cover the method, the URL and the
+/// digest of the body (RFC 9530).
 struct MessageSigner: Sendable {
     private struct Key: Sendable {
         enum Material: Sendable {
