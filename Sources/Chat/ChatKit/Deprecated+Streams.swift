@@ -15,8 +15,8 @@ extension Channel {
     @available(*, deprecated, renamed: "stream.updated")
     public func streamUpdates() -> AsyncStream<Channel?> { updates.started() }
 
-    /// Calls `callback` with all of the channels after each change of one of them. A channel whose record is deleted is
-    /// left out.
+    /// Calls `callback` with all of the given channels each time one of the channels changes. A channel whose record is
+    /// deleted is left out.
     @available(*, deprecated, message: "use onUpdated and onDeleted of each channel")
     public static func streamUpdatesOn(
         channels: [Channel], callback: @escaping @Sendable ([Channel]) -> Void
@@ -24,7 +24,8 @@ extension Channel {
         updates(of: channels)?.listen { callback($0) } ?? .ended
     }
 
-    /// Yields all of the channels after each change of one of them. For an empty list, the sequence ends immediately.
+    /// Yields all of the given channels each time one of the channels changes. For an empty list, the sequence ends
+    /// immediately.
     @available(*, deprecated, message: "use stream.updated() and stream.deleted() of each channel")
     public static func streamUpdatesOn(channels: [Channel]) -> AsyncStream<[Channel]> {
         updates(of: channels)?.started() ?? .ended
@@ -35,7 +36,7 @@ extension Channel {
         chat.updates(of: [self], on: [id], Self.changes, Self.change).map(\.first)
     }
 
-    /// Returns a sequence of all of the channels after each change of one of them; nil for an empty list.
+    /// Returns a sequence of all of the given channels each time one of the channels changes; nil for an empty list.
     package static func updates(of channels: [Channel]) -> ChatStream<[Channel]>? {
         channels.first?.chat.updates(of: channels, on: channels.map(\.id), changes, change)
     }
@@ -60,8 +61,8 @@ extension User {
     @available(*, deprecated, renamed: "stream.updated")
     public func streamUpdates() -> AsyncStream<User?> { updates.started() }
 
-    /// Calls `callback` with all of the users after each change of one of them. A user whose record is deleted is left
-    /// out.
+    /// Calls `callback` with all of the given users each time one of the users changes. A user whose record is deleted
+    /// is left out.
     @available(*, deprecated, message: "use onUpdated and onDeleted of each user")
     public static func streamUpdatesOn(
         users: [User], callback: @escaping @Sendable ([User]) -> Void
@@ -69,7 +70,8 @@ extension User {
         updates(of: users)?.listen { callback($0) } ?? .ended
     }
 
-    /// Yields all of the users after each change of one of them. For an empty list, the sequence ends immediately.
+    /// Yields all of the given users each time one of the users changes. For an empty list, the sequence ends
+    /// immediately.
     @available(*, deprecated, message: "use stream.updated() and stream.deleted() of each user")
     public static func streamUpdatesOn(users: [User]) -> AsyncStream<[User]> {
         updates(of: users)?.started() ?? .ended
@@ -80,7 +82,7 @@ extension User {
         chat.updates(of: [self], on: [id], Self.changes, Self.change).map(\.first)
     }
 
-    /// Returns a sequence of all of the users after each change of one of them; nil for an empty list.
+    /// Returns a sequence of all of the given users each time one of the users changes; nil for an empty list.
     package static func updates(of users: [User]) -> ChatStream<[User]>? {
         users.first?.chat.updates(of: users, on: users.map(\.id), changes, change)
     }
@@ -105,7 +107,8 @@ extension Membership {
     @available(*, deprecated, renamed: "stream.updated")
     public func streamUpdates() -> AsyncStream<Membership?> { updates.started() }
 
-    /// Calls `callback` with all of the memberships after each change of one of them. An ended membership is left out.
+    /// Calls `callback` with all of the given memberships each time one of the memberships changes. An ended membership
+    /// is left out.
     @available(*, deprecated, message: "use onUpdated and onDeleted of each membership")
     public static func streamUpdatesOn(
         memberships: [Membership], callback: @escaping @Sendable ([Membership]) -> Void
@@ -113,8 +116,8 @@ extension Membership {
         updates(of: memberships)?.listen { callback($0) } ?? .ended
     }
 
-    /// Yields all of the memberships after each change of one of them. For an empty list, the sequence ends
-    /// immediately.
+    /// Yields all of the given memberships each time one of the memberships changes. For an empty list, the sequence
+    /// ends immediately.
     @available(*, deprecated, message: "use stream.updated() and stream.deleted() of each membership")
     public static func streamUpdatesOn(memberships: [Membership]) -> AsyncStream<[Membership]> {
         updates(of: memberships)?.started() ?? .ended
@@ -125,7 +128,8 @@ extension Membership {
         chat.updates(of: [self], on: [channelId], Self.changes, Self.change).map(\.first)
     }
 
-    /// Returns a sequence of all of the memberships after each change of one of them; nil for an empty list.
+    /// Returns a sequence of all of the given memberships each time one of the memberships changes; nil for an empty
+    /// list.
     package static func updates(of memberships: [Membership]) -> ChatStream<[Membership]>? {
         memberships.first?.chat.updates(of: memberships, on: memberships.map(\.channelId), changes, change)
     }
@@ -150,8 +154,8 @@ extension Message {
     @available(*, deprecated, renamed: "stream.updated")
     public func streamUpdates() -> AsyncStream<Message> { stream.updated().started() }
 
-    /// Calls `callback` with all of the messages after each change of one of them. A deleted message is marked as
-    /// deleted.
+    /// Calls `callback` with all of the given messages each time one of the messages changes. A deleted message is
+    /// marked as deleted.
     @available(*, deprecated, message: "use onUpdated of each message")
     public static func streamUpdatesOn(
         messages: [Message], callback: @escaping @Sendable ([Message]) -> Void
@@ -159,13 +163,14 @@ extension Message {
         updates(of: messages)?.listen { callback($0) } ?? .ended
     }
 
-    /// Yields all of the messages after each change of one of them. For an empty list, the sequence ends immediately.
+    /// Yields all of the given messages each time one of the messages changes. For an empty list, the sequence ends
+    /// immediately.
     @available(*, deprecated, message: "use stream.updated() of each message")
     public static func streamUpdatesOn(messages: [Message]) -> AsyncStream<[Message]> {
         updates(of: messages)?.started() ?? .ended
     }
 
-    /// Returns a sequence of all of the messages after each change of one of them; nil for an empty list.
+    /// Returns a sequence of all of the given messages each time one of the messages changes; nil for an empty list.
     package static func updates(of messages: [Message]) -> ChatStream<[Message]>? {
         messages.first?.chat.updates(of: messages, on: messages.map(\.channelId), MessageStreams.changes) {
             event, message in

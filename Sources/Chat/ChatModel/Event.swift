@@ -81,8 +81,9 @@ public struct EventDraft: Sendable {
     /// The timetoken of the message whose thread the event belongs to. Set for a reply and for events about a reply;
     /// nil for all others.
     public var thread: Timetoken?
-    /// The other channels on which PubNub clients also receive the event (``ChannelSet/receivesEchoes``). They are only
-    /// in memory: a client that resumes from an older position finds the event only on its own channel.
+    /// The other channels on which PubNub clients also receive the event (``ChannelSet/receivesEchoes``). These
+    /// channels are only in memory: a client that resumes from an older position receives the event only on the channel
+    /// of the event.
     public var echoes: [String] = []
     /// The time at which the event expires and can no longer be read; nil when only the app's retention applies.
     public var expires: Timetoken?

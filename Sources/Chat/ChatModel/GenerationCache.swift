@@ -9,8 +9,8 @@ public struct GenerationCache<Key: Hashable, Value> {
 
     /// Creates an empty cache.
     ///
-    /// - Parameter capacity: the maximum number of entries. The cache keeps at least the most recently used half of
-    ///   them.
+    /// - Parameter capacity: the maximum number of entries. The cache keeps at least the `capacity / 2` most recently
+    ///   used entries.
     public init(capacity: Int) { generation = max(1, capacity / 2) }
 
     /// The cached value; nil when there is none. Reading a value counts as a use.

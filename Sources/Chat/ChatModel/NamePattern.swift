@@ -121,10 +121,10 @@ extension Sequence<NamePattern> {
     /// True when any of the patterns matches.
     public func match(_ name: String) -> Bool { contains { $0.matches(name) } }
 
-    /// True when one of the patterns alone covers the other pattern.
+    /// True when a single pattern of this list covers the pattern `other`.
     public func covers(_ other: NamePattern) -> Bool { contains { $0.covers(other) } }
 
-    /// True when each of the other patterns is covered by one of these patterns. True for an empty list of others.
+    /// True when each pattern in `others` is covered by a pattern of this list. True when `others` is empty.
     public func coversAll(_ others: some Sequence<NamePattern>) -> Bool { others.allSatisfy { covers($0) } }
 }
 

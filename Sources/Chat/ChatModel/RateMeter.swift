@@ -20,7 +20,7 @@ public final class RateMeter: Sendable {
 
     /// Consumes `count` units of the bucket.
     ///
-    /// - Parameter count: the number of units. More than the policy's quantity are never available.
+    /// - Parameter count: the number of units. A number above the policy's quantity is never available.
     /// - Returns: nil when the units were consumed; otherwise the time until they are available.
     public func consume(_ count: Int, at now: Timetoken) -> Duration? {
         let now = Self.nanoseconds(now)
@@ -96,7 +96,7 @@ public final class RateMeters: Sendable {
         return former?.policy == policy ? former : RateMeter(policy)
     }
 
-    /// Consumes one unit of every bucket of requests, or of none when one of them is empty.
+    /// Consumes one unit of each request bucket. If one of these buckets is empty, consumes no unit.
     ///
     /// - Throws: `.tooMany` with the slug `quota_exceeded`, the name of the exceeded policy and the time to retry.
     public func admitRequest(at now: Timetoken) throws(ChatError) {
@@ -109,7 +109,7 @@ public final class RateMeters: Sendable {
         }
     }
 
-    /// Consumes `count` units of every bucket of events, or of none when one of them has too few.
+    /// Consumes `count` units of each event bucket. If one of these buckets has fewer units, consumes no unit.
     ///
     /// - Throws: `.tooLarge` with the slug `too_many_events` when `count` is greater than a policy's quantity;
     ///   otherwise the errors of ``admitRequest(at:)``.

@@ -86,7 +86,7 @@ extension GatewayBackend {
         try await end(RequestPath("channels", channel, "members", user).adding("by", user))
     }
 
-    /// Ends a membership. Does nothing when it does not exist.
+    /// Ends a membership. Does nothing when the membership does not exist.
     private func end(_ membership: RequestPath) async throws(ChatError) {
         do throws(ChatError) {
             _ = try await send(Call("DELETE", membership))
@@ -208,7 +208,7 @@ extension GatewayBackend {
         }
     }
 
-    /// Deletes the resource at the path. Does nothing when it does not exist.
+    /// Deletes the resource at the path. Does nothing when there is no such resource.
     func remove(_ path: RequestPath) async throws(ChatError) {
         do throws(ChatError) {
             _ = try await send(Call("DELETE", path))

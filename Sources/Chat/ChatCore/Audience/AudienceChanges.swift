@@ -27,10 +27,10 @@ struct AudienceChanges {
         count += 1
     }
 
-    /// Returns true when a later event was on one of the channels, or when the channels of the later events are no
-    /// longer stored.
+    /// Returns true when an event recorded since `earlier` was on one of the channels `wanted`, or when the channels of
+    /// these events are no longer stored.
     ///
-    /// - Parameter earlier: the value of ``count`` at an earlier time. Later events are the events recorded since then.
+    /// - Parameter earlier: a value that ``count`` had at an earlier time.
     func mayAffect(_ wanted: ChannelSet, since earlier: UInt64) -> Bool {
         guard count > earlier else { return false }
         guard count - earlier <= UInt64(Self.held) else { return true }

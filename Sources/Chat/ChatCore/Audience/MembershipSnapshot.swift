@@ -10,7 +10,7 @@ struct MembershipSnapshot: Sendable {
     /// For each requested channel, true when the channel's events are for its members only.
     var named: [ExactText: Bool] = [:]
 
-    /// Adds a relation to a channel. A mute is left out, because a muted user receives the same events.
+    /// Adds a relation to a channel. A mute is left out, because a muted user receives the same events as other users.
     private mutating func add(_ access: UserAccess, to channel: String, since: Timetoken = .zero) {
         let access = access.subtracting(.muted)
         guard !access.isEmpty else { return }

@@ -1,8 +1,8 @@
 import ChatModel
 import Locking
 
-/// A bounded cache of the channel rules and user rights that an emit checks. A missing entry is read from the
-/// directory.
+/// A bounded cache of the channel rules and user rights that an emit checks. An entry that is not cached is read from
+/// the directory, which is the store of records.
 ///
 /// An app without channel records and restrictions needs no checks, and costs one lookup of its name. For other apps,
 /// an entry is read on first use, even when no record exists. When a record changes, its entry is *forgotten* before an

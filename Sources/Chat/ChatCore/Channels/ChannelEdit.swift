@@ -33,9 +33,9 @@ public struct ChannelEdit: Sendable {
         channel.custom = custom.applied(to: channel.custom)
     }
 
-    /// Replaces all fields of the record that an edit can contain. A field with the value `keep` is cleared. An edit of
-    /// the case `change` in `data` or `custom` receives the old value, so that it can keep the old bytes of an equal
-    /// value.
+    /// Replaces all fields of the record that an edit can contain. A field with the value `keep` is cleared. The fields
+    /// `data` and `custom` are cleared only then, because a `change` edit of these fields needs the old value: if the
+    /// new JSON equals the old JSON, the edit keeps the old bytes.
     func replace(in channel: inout ChannelRecord) {
         channel.name = nil
         channel.description = nil

@@ -5,8 +5,9 @@ import Locking
 /// from all readers.
 ///
 /// The list is nearly always empty. An entry that remains too long does no harm, because it hides only records that are
-/// older than the deletion. A caller may read a record just before the record is removed, and ask just after whether
-/// the record is hidden. Therefore completed deletions also hide records: at least the 1,024 most recent of them.
+/// older than the deletion. A completed deletion continues to hide records, because a caller may have read a record
+/// just before its removal and may call ``hide(_:of:)`` just after the removal. At least the 1,024 most recently
+/// completed deletions are stored for this purpose.
 final class PendingDeletions: Sendable {
     private struct State: Sendable {
         var pending: [ChannelID: Timetoken] = [:]

@@ -31,8 +31,9 @@ extension ChatAccess {
     /// Appends all drafts, or none. The drafts must have passed all checks except the rules of their channels. This
     /// method applies those rules.
     ///
-    /// - Parameter revision: ``PreparedDrafts/revision``, for drafts that ``prepare(_:within:)`` returned. Their
-    ///   channels' rules are applied again only if records have changed since. Nil for other drafts.
+    /// - Parameter revision: ``PreparedDrafts/revision``, for drafts that ``prepare(_:within:)`` returned. The rules of
+    ///   their channels are applied again only if records have changed after this revision. Nil for drafts that were
+    ///   not prepared.
     /// - Throws: `.tooMany` when the caller exceeds its rate limits; `.forbidden` when a user may not write in a
     ///   channel; `.overloaded` when the rights to write change during every attempt to commit; the errors of
     ///   `EventLog.append`.

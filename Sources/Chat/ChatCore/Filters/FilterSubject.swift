@@ -46,8 +46,8 @@ public final class FilterSubject {
     private lazy var wireMeta: JSONValue? = shownMeta == nil ? meta : Self.parse(shownMeta)
 
     private var longTexts: [FilterSource: LongText] = [:]
-    /// A cache of the elements of each array that was read, as index keys (``IndexedValue``). It is keyed by the source
-    /// of the array.
+    /// A cache of the arrays that were read: for the source of each array, its elements as index keys
+    /// (``IndexedValue``).
     private var listFacts: [FilterSource: [IndexedValue]] = [:]
 
     /// The remaining steps of the current evaluation. An evaluation takes about one step for each byte that it reads,

@@ -124,7 +124,7 @@ extension ChatAccess {
         }.value
     }
 
-    /// Returns the channels of all these groups that the caller's patterns cover, without duplicates. A stream of
+    /// Returns the channels of the groups `names` that the caller's patterns cover, without duplicates. A stream of
     /// groups follows these channels. A group that does not exist has no channels.
     ///
     /// - Throws: `.malformed` for a bad name, or for more than `Limits.groupChannelsPerRequest` channels.

@@ -45,8 +45,8 @@ struct DeletedTexts: Sendable {
         return shown
     }
 
-    /// Returns the indexes of `channel.activity` events whose message is no longer in the log. The log must be read,
-    /// because a deletion by range writes nothing to the directory about a message that has no record.
+    /// Returns the indexes of `channel.activity` events whose message is no longer in the log. The method reads the
+    /// event log, because a deletion by range leaves no other trace of a message that has no record.
     private func removed(_ places: [Int], of events: [Event]) async throws(ChatError) -> [Int] {
         var (indices, requests): ([Int], [HistoryRequest]) = ([], [])
         for index in places where events[index].isNamedOnly {

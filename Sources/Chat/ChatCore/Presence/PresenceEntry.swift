@@ -10,8 +10,9 @@ final class PresenceEntry {
     var holders: [HolderID] = []
     /// The uptime at which the last heartbeat expires; zero when there was no heartbeat.
     var renewedUntil: UInt64 = 0
-    /// The uptime of the entry's deadline in the queue of deadlines; `max` when none is queued. If the entry was
-    /// renewed meanwhile, its new deadline is queued when this one is reached.
+    /// The entry's deadline in the queue of deadlines, as uptime; `max` when the queue contains no deadline of the
+    /// entry. A renewal of the entry usually does not change the queue: the new deadline is queued when the queued
+    /// deadline is reached.
     var queued = UInt64.max
     /// A poll that ends before this uptime does not extend the user's presence, because the poll may have begun before
     /// the user's last departure. Zero for an entry that does not follow a departure.

@@ -218,8 +218,8 @@ extension PresenceTable {
         return changes
     }
 
-    /// Removes a connection, and ends the presence entries that no other connection or heartbeat keeps. Returns these
-    /// changes.
+    /// Removes a connection, and ends the presence entries that no other connection or heartbeat keeps. Returns one
+    /// change for each entry that ended.
     private mutating func remove(_ holder: HolderID, _ how: PresenceChange.PresenceTransition) -> [PresenceChange] {
         guard let link = links[holder] else { return [] }
         links[holder] = nil
@@ -256,8 +256,9 @@ extension PresenceTable {
         return []
     }
 
-    /// Queues the deadline of an entry, unless an equal or earlier one is queued for it. So a renewal usually queues
-    /// nothing; its deadline is queued when the earlier one is reached.
+    /// Queues the deadline of an entry, unless the queue already contains an equal or earlier deadline of the entry. A
+    /// renewal therefore usually does not change the queue: the new deadline is queued when the earlier deadline is
+    /// reached.
     private mutating func queue(_ entry: PresenceEntry) {
         guard entry.renewedUntil < entry.queued else { return }
         entry.queued = entry.renewedUntil

@@ -122,7 +122,7 @@ private struct SecretPlace {
         }
     }
 
-    /// Returns true when a text of this member is a secret that can be encrypted now.
+    /// Returns true when a text in the record's member is a secret that the vault can encrypt now.
     func holds(_ text: String, as member: String?, _ vault: Vault) -> Bool {
         guard members?.contains(member ?? "") != false else { return false }
         return Vault.isStoredForm(text) || (wasClear && vault.seals)

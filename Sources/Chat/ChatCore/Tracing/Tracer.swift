@@ -91,7 +91,8 @@ public final class Tracer: Sendable {
 }
 
 extension Tracer {
-    /// Runs a part of the current request, and records it as a span. Without a sampled trace, only runs it.
+    /// Runs a part of the current request, and records it as a span. If the request is not traced, runs the part
+    /// without recording a span.
     func traced<Value>(
         _ name: String, _ work: () async throws(ChatError) -> Value
     ) async throws(ChatError) -> Value {

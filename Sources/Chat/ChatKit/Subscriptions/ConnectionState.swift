@@ -5,8 +5,8 @@ import Locking
 ///
 /// An error names the listener (`error.listener`) and, if there is one, the failed request (`error.request`).
 public enum ConnectionState: Sendable {
-    /// Every listener is connected. When `hasGap` is true, a listener has lost events: read all data again that you
-    /// derive from events.
+    /// Every listener is connected. When `hasGap` is true, a listener has lost events: reload all data that you derive
+    /// from events.
     case connected(hasGap: Bool)
     /// A listener has lost its connection and tries to reconnect.
     case reconnecting(ChatError)
@@ -35,8 +35,9 @@ final class ConnectionStates: Sendable {
             return last
         }
 
-        /// Returns the state `connected` when all listeners are connected and this state must be reported: either the
-        /// last reported state is another one, or a listener has lost events since then. Otherwise returns nil.
+        /// Returns the state `connected` when all listeners are connected and this state must be reported: the last
+        /// reported state is a different state, or a listener has lost events since the last report. Otherwise returns
+        /// nil.
         mutating func allConnected() -> ConnectionState? {
             guard broken.isEmpty, !listeners.isEmpty, !isConnected || hasGap else { return nil }
             defer { (isConnected, hasGap) = (true, false) }

@@ -25,7 +25,7 @@ public final class EventHandlers: Sendable {
     init(queue: DispatchQueue? = nil) { self.queue = queue }
 
     /// Calls the closure ``EventEmitter/onEvents`` with events that arrived together. This function does not call the
-    /// closures for the single events.
+    /// closures that receive one event at a time.
     ///
     /// - Parameter isWanted: called just before the closure. When it returns false, the closure is not called.
     func deliver(_ batch: [SubscriptionEvent], while isWanted: @escaping @Sendable () -> Bool) async {
@@ -114,7 +114,7 @@ extension EventEmitter {
         get { handlers.closures.withLock { $0.event } }
         set { handlers.closures.withLock { $0.event = newValue } }
     }
-    /// Called with events that arrived together, before the other closures are called with the single events.
+    /// Called with events that arrived together, before the other closures are called with each of these events.
     public var onEvents: (@Sendable ([SubscriptionEvent]) -> Void)? {
         get { handlers.closures.withLock { $0.events } }
         set { handlers.closures.withLock { $0.events = newValue } }

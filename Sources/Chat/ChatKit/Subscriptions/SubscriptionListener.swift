@@ -36,7 +36,7 @@ public final class SubscriptionListener: Sendable {
         get { handlers.closures.withLock { $0.event } }
         set { set { $0.event = newValue } }
     }
-    /// Called with events that arrived together, before the other closures are called with the single events.
+    /// Called with events that arrived together, before the other closures are called with each of these events.
     public var didReceiveBatchSubscription: (@Sendable ([SubscriptionEvent]) -> Void)? {
         get { handlers.closures.withLock { $0.events } }
         set { set { $0.events = newValue } }

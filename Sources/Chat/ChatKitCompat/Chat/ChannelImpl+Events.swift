@@ -135,7 +135,8 @@ extension ChannelImpl {
         return chat.listen({ channel.updates }, { .some($0.map { ChannelImpl(chat, $0) }) }, callback)
     }
 
-    /// Calls back with all channels after a change of any of them. Channels whose records are deleted are left out.
+    /// Calls back with all of the given channels each time one of the channels changes. Channels whose records are
+    /// deleted are left out.
     @available(*, deprecated, message: "use onUpdated and onDeleted of each channel")
     public static func streamUpdatesOn(
         channels: [ChannelImpl], callback: @escaping ([ChannelImpl]) -> Void

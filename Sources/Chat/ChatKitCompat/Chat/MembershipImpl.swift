@@ -165,7 +165,8 @@ extension MembershipImpl {
             { .some($0.map { MembershipImpl($0, channel: channel, user: user) }) }, callback)
     }
 
-    /// Calls back with all memberships after a change of any of them. Memberships that have ended are left out.
+    /// Calls back with all of the given memberships each time one of the memberships changes. Memberships that have
+    /// ended are left out.
     @available(*, deprecated, message: "use onUpdated and onDeleted of each membership")
     public static func streamUpdatesOn(
         memberships: [MembershipImpl], callback: @escaping ([MembershipImpl]) -> Void

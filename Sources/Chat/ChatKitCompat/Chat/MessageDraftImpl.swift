@@ -71,7 +71,8 @@ public final class MessageDraftImpl: Sendable {
         change { $0.add(target, length, at: offset) }
     }
 
-    /// Turns the mention or link that begins at an offset into plain text. Does nothing when no link begins there.
+    /// Turns the mention or link that begins at an offset into plain text. Does nothing when no mention or link begins
+    /// at the offset.
     public func removeMention(offset: Int) { change { $0.removeLink(at: offset) } }
 
     /// Inserts a suggested mention in place of the word for which it was suggested. Does nothing when the text has

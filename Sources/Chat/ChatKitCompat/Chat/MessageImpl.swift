@@ -367,7 +367,7 @@ extension MessageImpl {
         onUpdated(callback: completion)
     }
 
-    /// Calls back with all messages after a change of any of them.
+    /// Calls back with all of the given messages each time one of the messages changes.
     @available(*, deprecated, message: "use onUpdated of each message")
     public static func streamUpdatesOn(
         messages: [MessageImpl], callback: @escaping ([MessageImpl]) -> Void

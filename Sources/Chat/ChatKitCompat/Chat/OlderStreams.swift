@@ -18,7 +18,8 @@ extension ChannelImpl {
     @available(*, deprecated, message: "use stream.updates() and stream.deletions()")
     public func streamUpdates() -> AsyncStream<ChannelImpl?> { .following { streamUpdates(callback: $0) } }
 
-    /// Yields all channels after a change of any of them. Channels whose records are deleted are left out.
+    /// Yields all of the given channels each time one of the channels changes. Channels whose records are deleted are
+    /// left out.
     @available(*, deprecated, message: "use stream.updates() and stream.deletions() of each channel")
     public static func streamUpdatesOn(channels: [ChannelImpl]) -> AsyncStream<[ChannelImpl]> {
         .following { streamUpdatesOn(channels: channels, callback: $0) }
@@ -65,7 +66,7 @@ extension UserImpl {
     @available(*, deprecated, message: "use stream.updates() and stream.deletions()")
     public func streamUpdates() -> AsyncStream<UserImpl?> { .following { streamUpdates(callback: $0) } }
 
-    /// Yields all users after a change of any of them. Users whose records are deleted are left out.
+    /// Yields all of the given users each time one of the users changes. Users whose records are deleted are left out.
     @available(*, deprecated, message: "use stream.updates() and stream.deletions() of each user")
     public static func streamUpdatesOn(users: [UserImpl]) -> AsyncStream<[UserImpl]> {
         .following { streamUpdatesOn(users: users, callback: $0) }
@@ -77,7 +78,8 @@ extension MembershipImpl {
     @available(*, deprecated, message: "use stream.updates() and stream.deletions()")
     public func streamUpdates() -> AsyncStream<MembershipImpl?> { .following { streamUpdates(callback: $0) } }
 
-    /// Yields all memberships after a change of any of them. Memberships that have ended are left out.
+    /// Yields all of the given memberships each time one of the memberships changes. Memberships that have ended are
+    /// left out.
     @available(*, deprecated, message: "use stream.updates() and stream.deletions() of each membership")
     public static func streamUpdatesOn(memberships: [MembershipImpl]) -> AsyncStream<[MembershipImpl]> {
         .following { streamUpdatesOn(memberships: memberships, callback: $0) }
@@ -89,7 +91,7 @@ extension MessageImpl {
     @available(*, deprecated, renamed: "stream.updates")
     public func streamUpdates() -> AsyncStream<MessageImpl> { stream.updates() }
 
-    /// Yields all messages after a change of any of them.
+    /// Yields all of the given messages each time one of the messages changes.
     @available(*, deprecated, message: "use stream.updates() of each message")
     public static func streamUpdatesOn(messages: [MessageImpl]) -> AsyncStream<[MessageImpl]> {
         .following { streamUpdatesOn(messages: messages, callback: $0) }

@@ -311,7 +311,8 @@ extension UserImpl {
             { $0 == nil ? .some(nil) : .some(try await chat.getUser(userId: id)) }, callback)
     }
 
-    /// Calls back with all users after a change of any of them. Users whose records are deleted are left out.
+    /// Calls back with all of the given users each time one of the users changes. Users whose records are deleted are
+    /// left out.
     @available(*, deprecated, message: "use onUpdated and onDeleted of each user")
     public static func streamUpdatesOn(
         users: [UserImpl], callback: @escaping ([UserImpl]) -> Void

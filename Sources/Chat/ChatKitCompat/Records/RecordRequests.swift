@@ -112,8 +112,8 @@ extension RecordList {
 
     /// Creates a query for a page of memberships.
     ///
-    /// - Parameter other: the first part of the gateway's names for sort fields of the user or channel, such as
-    ///   `user.name`: `user` for the members of a channel, `channel` for the memberships of a user.
+    /// - Parameter other: the prefix of sort fields such as `user.name`: `user` for a query of a channel's members,
+    ///   `channel` for a query of a user's memberships.
     init(
         _ filter: String?, _ sort: [PubNub.MembershipSortField], _ limit: Int?, _ page: (any PubNubHashedPage)?,
         other: String

@@ -277,7 +277,7 @@ public struct RecordChange: Sendable {
     public var key: RecordKey
     /// The new body; nil removes the record.
     public var body: JSONText?
-    /// The new value that groups the record in listings; nil for none.
+    /// The record's new parent, a value by which listings select records that belong together; nil for none.
     public var parent: String?
     /// The required state of the record before the change. If the record is in another state, the change fails.
     public var precondition: Precondition

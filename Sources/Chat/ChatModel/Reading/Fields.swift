@@ -1,7 +1,7 @@
 public import JSON
 
 /// Reads the members of a JSON object from a request strictly: an unknown name or a wrong type is an error with its
-/// location. Every module reads objects of requests with it.
+/// location. Every module uses this type to read JSON objects of requests.
 ///
 /// jansson parses the text once. ``raw(_:)`` returns the bytes of a member as they were sent.
 public struct Fields: Sendable {

@@ -57,7 +57,7 @@ final class SharedStream: Sendable {
         /// The id and the selection of the open stream. The selection is nil when the gateway has removed channels from
         /// it.
         var live: (id: String, followed: StreamSelection?)?
-        /// The reason why no stream is open; nil while one is open.
+        /// The reason why no stream is open; nil while a stream is open.
         var failure: ChatError?
         /// True when listeners are admitted one at a time, because the gateway has rejected several of them together.
         var isCareful = false

@@ -108,10 +108,10 @@ actor Credential {
         return try? JSONDocument(claims).root
     }
 
-    /// Returns the time at which a token must be replaced: 30 seconds before the end of its life, or after half of a
-    /// life of less than 60 seconds. The life begins at `now`, and its length is `exp` minus `iat`, so that a wrong
-    /// clock of this machine has no effect. Without `iat`, its length is `exp` minus `now`. A token whose life cannot
-    /// be read is used until the gateway rejects it.
+    /// Returns the time at which a token must be replaced: 30 seconds before the token expires. A token with a lifetime
+    /// of less than 60 seconds is replaced after half of its lifetime. The lifetime begins at `now`. Its length is
+    /// `exp` minus `iat`, so that a wrong clock of this machine has no effect. Without `iat`, its length is `exp` minus
+    /// `now`. A token whose lifetime cannot be read is used until the gateway rejects it.
     static func renewal(of token: String, at now: Timetoken) -> Timetoken {
         guard let root = claims(of: token), let end = root["exp"]?.integer else { return .distantFuture }
         let start = root["iat"]?.integer ?? Int64(now.rawValue / Timetoken.ticksPerSecond)
