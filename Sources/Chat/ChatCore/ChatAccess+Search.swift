@@ -6,7 +6,7 @@ public struct EventSearch: Sendable {
     public var selection: Selection
     /// The user who caused the events; nil for events of any user.
     public var user: String?
-    /// The range of the log to search, and its order.
+    /// The range of the event log to search, and its order.
     public var range: LogRange
     /// The maximum number of events to return: 1 to `Limits.pageMost`.
     public var limit: Int

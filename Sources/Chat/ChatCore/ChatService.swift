@@ -17,7 +17,7 @@ public final class ChatService: Sendable {
     public let vault: Vault
     /// Distributes committed events to their subscribers.
     public let hub: Hub
-    /// The executor of the tasks that follow the log; nil for Swift's default pool.
+    /// The executor of the tasks that follow the event log; nil for Swift's default pool.
     public let tasks: (any TaskExecutor)?
     /// Records traces; nil when tracing is disabled.
     public let tracer: Tracer?
@@ -182,8 +182,8 @@ public final class ChatService: Sendable {
     }
 
     /// Registers an observer of changed channel groups. After each change, the observer is called with a revision of
-    /// the directory that includes the change. The response to the request that made the change waits for the
-    /// observers. So a client that follows the group already follows the group's new channels when the response is
+    /// the directory of records that includes the change. The response to the request that made the change waits for
+    /// the observers. So a client that follows the group already follows the group's new channels when the response is
     /// sent.
     public func observeGroups(_ body: @escaping @Sendable (Revision) async -> Void) {
         groupObservers.withLock { $0.append(body) }
@@ -210,8 +210,8 @@ public final class ChatService: Sendable {
 
 /// Limits that an operator may replace while the gateway runs. Reading them takes no lock.
 ///
-/// Replaced limits are never freed, because a reader may still use them. They take some hundred bytes for each reload
-/// of the settings.
+/// Replaced limits are never freed, because a reader may still use them. Therefore, each reload of the settings takes
+/// some hundred bytes of memory.
 public final class LiveLimits: Sendable {
     private final class RecordEdition: Sendable {
         let limits: Limits

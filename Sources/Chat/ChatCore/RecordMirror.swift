@@ -8,7 +8,7 @@ import Locking
 /// for a newer write, and leave an outdated record in the tables. To prevent this, the mirror serializes and counts the
 /// calls of `apply`. If another call of `apply` happens while a record is read or written, the mirror reads the record
 /// again before it applies the record. After every commit, the newest state of the record is applied at least once: by
-/// its writer, or when the directory reports the change.
+/// its writer, or when the directory of records reports the change.
 public final class RecordMirror: Sendable {
     /// Stores the current state of a record in the module's tables; `record` is nil when the record was removed. The
     /// mirror runs one call at a time. A call must be quick, and must not call the mirror.
@@ -30,11 +30,11 @@ public final class RecordMirror: Sendable {
         self.pause = pause
     }
 
-    /// Calls `apply` with every record of one kind in an app. Read the revision of the directory before this call, and
-    /// pass that revision to `follow` after this call. `follow` then also applies the changes that were made during the
-    /// load.
+    /// Calls `apply` with every record of one kind in an app. Read the revision of the directory of records before this
+    /// call, and pass that revision to `follow` after this call. `follow` then also applies the changes that were made
+    /// during the load.
     ///
-    /// - Throws: the errors of the directory.
+    /// - Throws: the errors of the directory of records.
     public func load(_ kind: RecordKind, in app: AppID, _ apply: Apply) async throws(ChatError) {
         try await directory.forEachPage(RecordQuery(kind, in: app, limit: 500)) { records in
             turns.withLock { turn in
@@ -44,8 +44,8 @@ public final class RecordMirror: Sendable {
         }
     }
 
-    /// Calls `apply` with every record that changes after a revision of the directory, on any node. Returns when the
-    /// task is cancelled or the engine closes.
+    /// Calls `apply` with every record that changes after a revision of the directory of records, on any node. Returns
+    /// when the task is cancelled or the engine closes.
     ///
     /// A read that fails is repeated until it succeeds, because giving up could leave a revoked key valid.
     ///
@@ -67,7 +67,7 @@ public final class RecordMirror: Sendable {
                     } catch {
                         if !isKnown { isUnreadable(key, error) }
                         isKnown = true
-                        // If the task was cancelled, the condition of the loop ends it.
+                        // If the task was cancelled, the loop's condition ends the loop.
                         try? await Task.sleep(for: pause)
                     }
                 }
@@ -76,12 +76,12 @@ public final class RecordMirror: Sendable {
         }
     }
 
-    /// Writes to the directory, and applies the written records of the mirror's kinds. These records take effect before
-    /// this method returns.
+    /// Writes to the directory of records, and applies the written records of the mirror's kinds. These records take
+    /// effect before this method returns.
     ///
-    /// - Throws: the errors of the directory; `.outcomeUnknown` when another call of `apply` came first and the record
-    ///   cannot be read again. The record is then stored, and takes effect when `follow` has read it. The caller must
-    ///   not report that it has already taken effect.
+    /// - Throws: the errors of the directory of records; `.outcomeUnknown` when another call of `apply` came first and
+    ///   the record cannot be read again. The record is then stored, and takes effect when `follow` has read it. The
+    ///   caller must not report that it has already taken effect.
     public func write(
         _ changes: [RecordChange], events: [EventDraft] = [], _ apply: Apply
     ) async throws(ChatError) -> [Record] {
@@ -121,7 +121,7 @@ public final class RecordMirror: Sendable {
 
     /// Reads a record and applies its current state.
     ///
-    /// - Throws: the errors of the directory.
+    /// - Throws: the errors of the directory of records.
     public func refresh(_ key: RecordKey, _ apply: Apply) async throws(ChatError) {
         while true {
             let turn = turns.withLock { $0 }

@@ -46,10 +46,10 @@ public struct SchemaReference: Hashable, Sendable {
     }
 }
 
-/// An event before the log assigns its timetoken. The fields correspond to the event's JSON form.
+/// An event before the event log assigns its timetoken. The fields correspond to the event's JSON form.
 ///
 /// Interfaces create drafts from requests (``event(channel:type:data:user:meta:retention:)`` and similar functions).
-/// `ChatAccess` checks and completes a draft (`emit`, `prepare`). The log appends checked drafts only.
+/// `ChatAccess` checks and completes a draft (`emit`, `prepare`). The event log appends checked drafts only.
 public struct EventDraft: Sendable {
     /// The channel that the event belongs to.
     public var channel: ChannelID
@@ -95,10 +95,10 @@ public struct EventDraft: Sendable {
     public var deduplicationKey: String?
     /// The distributed trace of the request, continued by every delivery attempt; nil when the request is not traced.
     public var trace: TraceContext?
-    /// The timetoken of an imported event; nil for all other events, which get a timetoken at the end of the log.
+    /// The timetoken of an imported event; nil for all other events, which get a timetoken at the end of the event log.
     ///
-    /// An imported event is durable, has no deduplication key, and has a timetoken before the end of the log. It is
-    /// readable in history only: streams and webhooks never receive it. Importing the same event on the same channel
+    /// An imported event is durable, has no deduplication key, and has a timetoken before the end of the event log. It
+    /// is readable in history only: streams and webhooks never receive it. Importing the same event on the same channel
     /// again returns the first one. If another event has the timetoken, the next free timetoken is used.
     public var past: Timetoken?
     /// The lifetime that the sender requested. The checks of `ChatAccess` convert it into ``expires``.
@@ -172,11 +172,11 @@ extension EventDraft {
     }
 }
 
-/// An event with its timetoken, which is its position in the log. Immutable.
+/// An event with its timetoken, which is its position in the event log. Immutable.
 ///
 /// A class, so that passing an event to many readers copies a reference and not a dozen fields.
 public final class Event: Sendable {
-    /// The position in the log, unique in the installation.
+    /// The position in the event log, unique in the installation.
     public let timetoken: Timetoken
     /// The fields of the event.
     public let draft: EventDraft
@@ -184,7 +184,7 @@ public final class Event: Sendable {
     /// reader.
     public let isNamedOnly: Bool
 
-    /// Creates an event at its position in the log.
+    /// Creates an event at its position in the event log.
     public init(timetoken: Timetoken, draft: EventDraft) {
         self.timetoken = timetoken
         self.draft = draft
@@ -218,9 +218,9 @@ public final class Event: Sendable {
 /// The readers that receive an event. Streams that are opened as a user's device check the whole audience. Stored with
 /// the event, never printed.
 ///
-/// Webhooks, and streams and history that are read with an API key, apply only ``webhooks`` and ``wire``. Reads with a
-/// user's own credential check the whole audience even without a device: see `Selection.isOfUser` and
-/// `Event.isReadable(by:)`.
+/// Webhooks apply only the cases ``webhooks`` and ``wire``. Streams and reads of history with an API key also apply
+/// only these two cases. Reads with a user's own credential check the whole audience even without a device: see
+/// `Selection.isOfUser` and `Event.isReadable(by:)`.
 public enum Audience: Hashable, Sendable {
     /// Everyone with access to the channel.
     case subscribers

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A position in the log, which is also a time: ticks of 100 ns since 1970-01-01T00:00:00Z.
+/// A position in the event log, which is also a time: ticks of 100 ns since 1970-01-01T00:00:00Z.
 ///
 /// Every event has its own timetoken, strictly increasing in commit order. One value is therefore an event's id, its
 /// time and the position from which a reader continues. The text form has 17 decimal digits (until the year 2286).
@@ -23,7 +23,7 @@ public struct Timetoken: Hashable, Comparable, Sendable {
 
     public static func < (left: Timetoken, right: Timetoken) -> Bool { left.rawValue < right.rawValue }
 
-    /// Parses a timetoken from a client: exactly 17 decimal digits, or `0` for the beginning of the log.
+    /// Parses a timetoken from a client: exactly 17 decimal digits, or `0` for the beginning of the event log.
     ///
     /// Other lengths are rejected, because a time in seconds, milliseconds or nanoseconds would be a position far in
     /// the past or the future.

@@ -30,8 +30,8 @@ public struct GatewayBackend: ChatBackend {
     /// - Parameters:
     ///   - url: the gateway's address, `http://host:port` or `https://host`, including the path of the gateway if it
     ///     has one.
-    ///   - token: returns a user's token. Called at the beginning, before the last token expires, and when the gateway
-    ///     rejects the last token.
+    ///   - token: returns a user's token. Called at the start, before the current token expires, and when the gateway
+    ///     rejects the current token.
     ///   - clock: the clock for the expiry of tokens.
     ///   - retry: the delays and the limit of attempts when listeners reconnect.
     /// - Throws: `.malformed` for an invalid address or name; `.unavailable` when the HTTP client cannot start.
@@ -109,8 +109,8 @@ extension Chat {
     ///   - url: the gateway's address, as in a browser.
     ///   - user: the id of the user for whom the tokens are issued.
     ///   - retry: the delays and the limit of attempts when listeners reconnect.
-    ///   - token: returns a token within 30 seconds. Called at the beginning, shortly before the last token expires,
-    ///     and when the gateway rejects the last token; never concurrently. An error that `token` throws counts as
+    ///   - token: returns a token within 30 seconds. Called at the start, shortly before the current token expires, and
+    ///     when the gateway rejects the current token; never concurrently. An error that `token` throws counts as
     ///     `.unavailable` and the call is repeated, unless the error is a `ChatError` with another code.
     /// - Throws: `.malformed` for an invalid address or name; the errors of `token` and of the gateway.
     public convenience init(

@@ -17,7 +17,8 @@ struct ActivityFollowers {
         /// For the stream of a user's device, the channels under which the index lists the stream; nil for any other
         /// follower.
         var channels: Set<ExactText>?
-        /// The time at which the follower ended; nil while it is attached to the hub.
+        /// The time at which the follower ended; nil while the follower is attached to the hub, which distributes new
+        /// events.
         var end: ContinuousClock.Instant?
     }
 

@@ -93,7 +93,7 @@ extension ChannelActivity {
             while !Task.isCancelled {
                 await report()
                 guard state.withLock({ !$0.entries.isEmpty }) else { break }
-                // If the task was cancelled, the condition of the loop ends it.
+                // If the task was cancelled, the loop's condition ends the loop.
                 try? await Task.sleep(for: Self.interval)
             }
         }

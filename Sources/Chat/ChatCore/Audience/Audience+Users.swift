@@ -1,7 +1,7 @@
 import ChatModel
 
-/// The meaning of an event's audience for a reader with the rights of a user but without a `Viewer`, for example a
-/// reader of the history.
+/// Checks of an event's audience for a reader that has the rights of a user but is not the stream of a user's device,
+/// for example a reader of the history.
 extension Audience {
     /// True when the event is for everyone who may read the channel.
     var isOpen: Bool {

@@ -1,7 +1,7 @@
 import ChatModel
 
 /// An index of the users for whom streams receive events, and of the channels that these streams select by name. Used
-/// by the hub only.
+/// only by the hub, which distributes new events to streams.
 struct ListenerIndex {
     private struct Entry {
         weak var userMemberships: UserMemberships?

@@ -4,7 +4,7 @@ import ChatModel
 /// stream receives events for the user, and for up to a minute after the last request for such a stream.
 ///
 /// The relations are read from the store once. Afterwards, each distributed event updates them, in the order of the
-/// log. So every event is checked against the relations at the time of the event.
+/// event log. So every event is checked against the relations at the time of the event.
 ///
 /// Safe to share between tasks, because it is read and changed on the hub's executor only.
 final class UserMemberships: @unchecked Sendable {

@@ -195,7 +195,7 @@ extension ChatService {
 /// The audit entry of an operation that is being executed. Code that writes records for the operation adds the entry to
 /// its commit.
 ///
-/// The entry is bound to the task-local value ``current``, so that modules need not pass it to each other.
+/// The entry is bound to the task-local value ``current``, so that modules need not pass the entry to each other.
 public final class PendingAuditEntry: Sendable {
     /// The entry of the operation that the current task executes; nil when there is none.
     @TaskLocal public static var current: PendingAuditEntry?

@@ -9,14 +9,14 @@ import Locking
 /// event of that change is visible. If an entry is forgotten while a value is being read, the value may be older than
 /// the change. The reader then uses the value, but does not cache it.
 ///
-/// Every result includes a revision of the directory. When the log commits an event, it checks whether the records that
-/// determined the result have changed since that revision.
+/// Every result includes a revision of the directory of records. When the event log commits an event, it checks whether
+/// the records that determined the result have changed since that revision.
 final class ChannelAccessCache: Sendable {
     private struct State: Sendable {
         /// The apps that have channel records or restrictions, or had some since the start.
         var apps: Set<AppID> = []
-        /// The newest revision of the directory whose changes have reached the cache: the cache entries of all records
-        /// that changed up to this revision are already forgotten.
+        /// The newest revision of the directory of records whose changes have reached the cache: the cache entries of
+        /// all records that changed up to this revision are already forgotten.
         var revision: Revision = 0
         /// The apps that have restrictions, or had some since the start. A subset of `apps`.
         var restricted: Set<AppID> = []
@@ -103,14 +103,14 @@ extension ChannelAccessCache {
     /// Returns true when the app needs checks: it has channel records or restrictions, or had some since the start.
     func hasRules(_ app: AppID) -> Bool { state.withLock { $0.apps.contains(app) } }
 
-    /// Returns the current revision of the directory when the app has no channel records and no restrictions, so that
-    /// its emits need no checks. Returns nil when ``hasRules(_:)`` is true.
+    /// Returns the current revision of the directory of records when the app has no channel records and no
+    /// restrictions, so that its emits need no checks. Returns nil when ``hasRules(_:)`` is true.
     func revisionIfNoRules(of app: AppID) -> Revision? {
         state.withLock { $0.apps.contains(app) ? nil : $0.revision }
     }
 
     /// Returns the rules of a channel and, when a user is given, the rights of that user in the channel. Reads the
-    /// directory only when the cache lacks an entry.
+    /// directory of records only when the cache lacks an entry.
     func channelAccess(of user: String?, in channel: ChannelID) async throws(ChatError) -> ChannelAccess {
         let person = user.map { UserChannelKey($0, channel) }
         return if let known = known(person, in: channel) { known } else { try await read(person, in: channel) }

@@ -17,10 +17,9 @@ extension ChatAccess {
     /// permission.
     ///
     /// A ban, a mute and a frozen channel apply to any named user, with any credential. Three rules apply only to
-    /// users' own credentials: only its members may use a private channel; only operators may read reports of messages;
-    /// and nobody may use the channel name by which PubNub clients address a thread, because the replies are stored in
-    /// the channel of the thread's parent message. A service may act in a private channel for a user who is not a
-    /// member.
+    /// users' own credentials: only members may use a private channel; only operators may read reports of messages; and
+    /// nobody may use the channel name by which PubNub clients address a thread, because the replies are stored in the
+    /// channel of the thread's parent message. A service may act in a private channel for a user who is not a member.
     ///
     /// - Throws: `.forbidden` with the slug `banned`, `muted`, `frozen`, `not_a_member` or `not_operator`.
     func require(_ permission: ChannelPermission, of user: String?, in name: String) async throws(ChatError) {
@@ -135,7 +134,7 @@ extension ChatError {
 
 extension ChatAccess {
     /// Returns the rules of a channel without checking rights: its kind, whether it is frozen, and its operators. Reads
-    /// the directory only when the cache lacks an entry.
+    /// the directory of records only when the cache lacks an entry.
     func rules(of name: String) async throws(ChatError) -> ChannelRules {
         try await service.accessCache.channelAccess(of: nil, in: channel(name)).channel
     }

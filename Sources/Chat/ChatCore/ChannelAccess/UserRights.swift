@@ -91,6 +91,6 @@ extension RecordSnapshot {
 struct ChannelAccess: Sendable {
     var channel = ChannelRules()
     var user = UserRights()
-    /// The revision of the directory at which `channel` and `user` were valid.
+    /// The revision of the directory of records at which `channel` and `user` were valid.
     var revision: Revision
 }

@@ -64,8 +64,8 @@ extension ChatAccess {
     /// of the channel. The events of the channel are not deleted.
     ///
     /// One commit deletes the channel. After this commit, no user is a member, muted or banned. The records of
-    /// memberships and restrictions, and the presence of users in an open channel, may be removed later, if necessary
-    /// after the next start.
+    /// memberships and restrictions, and the presence of users in an open channel, may be removed later. If the gateway
+    /// stops before the removal is complete, the removal continues after the next start.
     ///
     /// - Returns: true when there was a record.
     /// - Throws: `.forbidden` for a caller who is not an operator; `.stale` when `precondition` requires another

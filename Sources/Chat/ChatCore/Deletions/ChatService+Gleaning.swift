@@ -9,7 +9,7 @@ extension ChatService {
     func keepGleaning() async {
         while !Task.isCancelled {
             for app in keyring.apps { await cleanUp(app.id, pausing: .seconds(1)) }
-            // If the task was cancelled, the condition of the loop ends it.
+            // If the task was cancelled, the loop's condition ends the loop.
             try? await Task.sleep(for: .seconds(3600))
         }
     }

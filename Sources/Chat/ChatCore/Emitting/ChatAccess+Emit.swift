@@ -122,7 +122,7 @@ extension ChatAccess {
     /// Applies the rules of a draft's channel: checks that the user may write there, and sets the audience of the
     /// draft.
     ///
-    /// - Returns: the revision of the directory at which the rules were read.
+    /// - Returns: the revision of the directory of records at which the rules were read.
     /// - Throws: `.forbidden`; the errors of the store.
     @discardableResult
     private func applyChannelRules(to draft: inout EventDraft) async throws(ChatError) -> Revision {
@@ -175,7 +175,7 @@ extension ChatAccess {
 public struct PreparedDrafts: Sendable {
     /// One result per draft, in the order of the request. The error of a rejected draft is in its result.
     public var results: [Result<EventDraft, ChatError>]
-    /// The oldest revision of the directory at which the rules of the channels were read.
+    /// The oldest revision of the directory of records at which the rules of the channels were read.
     public var revision: Revision
 }
 
@@ -345,7 +345,7 @@ extension ChatAccess {
 }
 
 extension ChatError {
-    /// True for the codes of errors with which a check rejects an event before the event is passed to the log.
+    /// True for the codes of errors with which a check rejects an event before the event is passed to the event log.
     fileprivate var isRefusal: Bool {
         switch code {
         case .malformed, .forbidden, .tooLarge, .invalid, .tooMany: true

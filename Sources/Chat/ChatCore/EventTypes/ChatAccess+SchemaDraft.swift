@@ -48,9 +48,9 @@ extension ChatAccess {
         }
     }
 
-    /// Returns the last events of a type, oldest first. The log can only be read forwards. Therefore this method reads
-    /// adjacent windows of time, the newest window first, until `count` events are found or 50,000 events of all types
-    /// are read. Each window starts ten times as far back from the end of the log as the previous window.
+    /// Returns the last events of a type, oldest first. The event log can only be read forwards. Therefore this method
+    /// reads adjacent windows of time, the newest window first, until `count` events are found or 50,000 events of all
+    /// types are read. Each window starts ten times as far back from the end of the log as the previous window.
     private func lastEvents(of name: String, _ count: Int) async throws(ChatError) -> [Event] {
         let channels = ChannelSet(app: app, patterns: caller.channels)
         let watermark = try await log.watermark(of: app)

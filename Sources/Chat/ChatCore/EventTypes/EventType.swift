@@ -31,7 +31,7 @@ public struct EventType: Sendable {
     public var latestVersion: Int
     /// The time at which the type was declared; zero for built-in types.
     public var created: Timetoken
-    /// The time at which the type's record last changed. The directory sets this and `etag`.
+    /// The time at which the type's record last changed. The directory of records sets this and `etag`.
     public var updated: Timetoken
     /// An opaque version of the type's record for `ETag` and `If-Match`. It changes when the settings change and when a
     /// version is added.
@@ -48,7 +48,8 @@ public struct EventTypeSettings: Sendable, Equatable {
     public var owner = ""
     /// The treatment of events that do not match the newest schema.
     public var mode = EventType.Mode.enforce
-    /// The reason why the type should no longer be used; nil while it is in use. Emits are still accepted.
+    /// The reason why the type should no longer be used; nil for a type that is not deprecated. Events of a deprecated
+    /// type are still accepted.
     public var deprecated: String?
     /// The required compatibility of a new version with the earlier versions.
     public var compatibility = CompatibilityRule()

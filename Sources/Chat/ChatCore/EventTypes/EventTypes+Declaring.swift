@@ -4,7 +4,8 @@ import JSONSchema
 import Locking
 
 extension EventTypes {
-    /// The record changes that are committed to the directory together, and the schemas compiled for these records.
+    /// The record changes that are committed to the directory of records together, and the schemas compiled for these
+    /// records.
     struct Change: Sendable {
         var records: [RecordChange] = []
         var prepared = Prepared()

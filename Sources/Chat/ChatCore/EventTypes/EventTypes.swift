@@ -6,9 +6,9 @@ import Locking
 /// The event types of all apps in memory. The newest schema of each type is compiled, so that an emit is validated
 /// without waiting.
 ///
-/// The records in the directory are authoritative; this type follows their changes. A declaration takes effect on this
-/// node before the call returns, and on other nodes within a second. Other modules use the methods of `ChatAccess`
-/// instead.
+/// The records in the directory of records are authoritative; this type follows their changes. A declaration takes
+/// effect on this node before the call returns, and on other nodes within a second. Other modules use the methods of
+/// `ChatAccess` instead.
 public final class EventTypes: Sendable {
     struct Entry {
         var type: EventType

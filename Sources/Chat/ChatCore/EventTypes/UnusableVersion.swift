@@ -87,7 +87,7 @@ extension EventTypes {
             })
     }
 
-    /// Writes changes to the directory. They take effect on this node before this method returns.
+    /// Writes changes to the directory of records. They take effect on this node before this method returns.
     func write(_ changes: [RecordChange], _ prepared: Prepared = Prepared()) async throws(ChatError) -> [Record] {
         try await mirror.write(changes) { apply($0, $1, prepared) }
     }

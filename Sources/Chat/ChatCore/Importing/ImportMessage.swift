@@ -59,8 +59,8 @@ public struct ImportResult: Sendable {
     }
 }
 
-/// Imports messages into the past of the log (`EventDraft.past`). They are in the history, but are not announced to
-/// streams or webhooks.
+/// Imports messages into the past of the event log (`EventDraft.past`). They are in the history, but are not announced
+/// to streams or webhooks.
 extension ChatAccess {
     /// The built-in types that imported messages may have, besides the app's own types: messages, mentions of users,
     /// and the events that PubNub clients store among messages. All other built-in events are consequences of record

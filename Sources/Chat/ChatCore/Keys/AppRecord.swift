@@ -98,7 +98,7 @@ extension AppRecord {
     /// decrypted.
     init?(_ record: Record, _ vault: Vault) {
         guard let root = try? JSONDocument(record.body).root, let sealed = root["secret_key"]?.string,
-            // Fails when the vault lacks the key. `resealSecrets` has already reported that.
+            // Decryption fails when the vault lacks the key. `resealSecrets` has already reported the missing key.
             let secret = try? vault.openText(sealed, context: record.key.vaultContext)
         else { return nil }
         self.init(

@@ -102,8 +102,8 @@ extension ChatService {
         return issued
     }
 
-    /// Applies the retentions of the app records to the log, except for apps without a retention. This completes a
-    /// change that an earlier run of the gateway wrote to the record but not to the log.
+    /// Applies the retentions of the app records to the event log, except for apps without a retention. This completes
+    /// a change that an earlier run of the gateway wrote to the record but not to the log.
     func applyRetentions() async throws(ChatError) {
         for app in keyring.apps where app.retention != nil {
             try await engine.log.setRetention(app.retention, of: app.id)

@@ -7,8 +7,8 @@ extension ChatAccess {
     /// A repeated call has no further effect. A message that is marked as deleted can later be removed permanently.
     ///
     /// - Parameters:
-    ///   - isHard: false to mark the message as deleted, so that `undo` can restore it; true to remove it from the log
-    ///     permanently.
+    ///   - isHard: false to mark the message as deleted, so that `undo` can restore it; true to remove it from the
+    ///     event log permanently.
     ///   - isAction: true when the client deletes the message by adding a message action. Then `timetoken` may also be
     ///     the timetoken of an event of an app's own type.
     /// - Returns: true when the call deleted the message; false when the message was already deleted in this way.
@@ -120,6 +120,6 @@ extension MessageRecord {
     /// The timetoken of the thread's first message; nil for a message that is not a reply.
     var replied: Timetoken? { threadOf == .zero ? nil : threadOf }
 
-    /// True when the message was permanently removed from the log.
+    /// True when the message was permanently removed from the event log.
     fileprivate var isGone: Bool { deletion?.isHard ?? false }
 }

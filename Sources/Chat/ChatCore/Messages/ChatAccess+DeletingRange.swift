@@ -126,9 +126,9 @@ extension Event {
 }
 
 extension MessageRecord {
-    /// Marks the record's message as permanently removed from the log.
+    /// Marks the record's message as permanently removed from the event log.
     ///
-    /// - Returns: the copies of the message's text to remove together with it: events of the log, and records of
+    /// - Returns: the copies of the message's text to remove together with it: events in the event log, and records of
     ///   earlier edits.
     mutating func remove(
         at timetoken: Timetoken, by user: String?, in app: AppID

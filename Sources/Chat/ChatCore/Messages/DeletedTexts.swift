@@ -5,8 +5,8 @@ import JSON
 /// and in events about edits, mentions and reports of the message. The stored events are not changed, so that a
 /// deletion can be undone.
 ///
-/// A `channel.activity` event contains the newest message of a channel. If this message is no longer in the log, it is
-/// removed from the `channel.activity` event.
+/// A `channel.activity` event contains the newest message of a channel. If this message is no longer in the event log,
+/// it is removed from the `channel.activity` event.
 struct DeletedTexts: Sendable {
     let log: any EventLog
     let directory: any Directory
@@ -115,9 +115,9 @@ extension Event {
         return (channel, timetoken)
     }
 
-    /// The event in the form in which it may be copied out of the log. For a `channel.activity` event, the payload and
-    /// `meta` of `last_message` are null: the event is ephemeral, so its copies cannot be found when that message is
-    /// deleted.
+    /// The event in the form in which it may be copied out of the event log. For a `channel.activity` event, the
+    /// payload and `meta` of `last_message` are null: the event is ephemeral, so its copies cannot be found when that
+    /// message is deleted.
     public var forCopies: Event {
         guard isNamedOnly else { return self }
         var draft = draft

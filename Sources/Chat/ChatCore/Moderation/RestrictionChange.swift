@@ -184,7 +184,7 @@ extension ChatService {
         for await _ in restrictionEnds.arrivals {
             while !Task.isCancelled, restrictionEnds.isExpecting {
                 // Waiting for the next expiry would miss a jump of the wall clock, or an earlier expiry that is added.
-                // A check each second is cheap and handles both.
+                // A check each second is cheap and handles both cases.
                 try? await Task.sleep(for: .seconds(1))
                 await sweepRestrictions()
             }

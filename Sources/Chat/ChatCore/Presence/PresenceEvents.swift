@@ -3,11 +3,11 @@ import JSON
 
 /// Converts changes of the presence store to events, in the order of the store.
 ///
-/// Used by a single task. Events that the log rejects stay in memory for the next attempt, up to a maximum number.
-/// Above this number, the oldest events are dropped. Losing such an event is acceptable, because clients can always
-/// query the store.
+/// Used by a single task. Events that the event log rejects stay in memory for the next attempt, up to a maximum
+/// number. Above this number, the oldest events are dropped. Losing such an event is acceptable, because clients can
+/// always query the store.
 struct PresenceEvents {
-    /// The maximum number of events in one append to the log.
+    /// The maximum number of events in one append to the event log.
     private static let batch = 500
     /// The maximum number of typing users that an event lists.
     static let typingNamed = 20
@@ -51,8 +51,8 @@ struct PresenceEvents {
     }
 
     /// Returns true when the change becomes part of a summary. While a channel has an unfinished summary, all changes
-    /// of the channel become part of the summary. Otherwise a client could see a user leave whose arrival was not
-    /// announced.
+    /// of the channel become part of the summary. Otherwise, a client could receive the leave of a user whose join was
+    /// not announced.
     private func isOfBusyChannel(_ change: PresenceChange) -> Bool {
         guard change.presenceKey.kind == .occupant, change.happening != .stateChanged else { return false }
         let before = change.occupancy + (change.happening == .joined ? -1 : 1)
@@ -71,8 +71,8 @@ struct PresenceEvents {
         }
     }
 
-    /// Creates the events of the recorded changes, and appends them to the log, after the events that an earlier call
-    /// could not append.
+    /// Creates the events of the recorded changes, and appends them to the event log, after the events that an earlier
+    /// call could not append.
     mutating func report(_ engine: any Engine, at now: Timetoken) async {
         if !reports.isEmpty {
             let printer = PresencePrinter(

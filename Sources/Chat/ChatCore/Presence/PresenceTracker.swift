@@ -2,11 +2,11 @@ public import ChatModel
 import JSON
 import Locking
 
-/// Runs all requests to the presence store, and appends the resulting events to the log.
+/// Runs all requests to the presence store, and appends the resulting events to the event log.
 ///
 /// One task processes the queued requests in rounds. The changes of a round become events before the next round begins.
-/// So the log has joins and leaves in the order of the store, and thousands of clients that arrive in the same second
-/// need only a few appends.
+/// So the event log has joins and leaves in the order of the store, and thousands of clients that arrive in the same
+/// second need only a few appends.
 public final class PresenceTracker: Sendable {
     typealias Act = @Sendable (any PresenceStore) async throws(ChatError) -> [PresenceChange]
     private typealias Answer = Result<[PresenceChange], ChatError>
@@ -191,7 +191,7 @@ extension PresenceTracker {
     private func runTimer() async {
         for await _ in stirs.stream {
             while !Task.isCancelled {
-                // If the task was cancelled, the condition of the loop ends it.
+                // If the task was cancelled, the loop's condition ends the loop.
                 try? await Task.sleep(for: .seconds(1))
                 guard state.withLock({ !$0.isQuiet }) else { break }
                 checkChanges()

@@ -68,7 +68,7 @@ extension UnreadCounts {
         use(user)
     }
 
-    /// Counts in the log how many messages the user has not read in each channel. If a channel is marked as stale
+    /// Counts in the event log how many messages the user has not read in each channel. If a channel is marked as stale
     /// (outdated) during the count, the result for the channel is discarded, and the channel must be counted again.
     private func count(_ channels: [String], of user: UserID) async throws(ChatError) {
         var turns: [ExactText: Int] = [:]

@@ -7,7 +7,7 @@ import Locking
 ///
 /// A committed message adds one to the count of each holder who has joined the message's channel. Any other change (a
 /// mark moves, a member leaves, a message is deleted) makes the channel *stale* for its holders: the next request
-/// counts the channel again in the log. Counts are never decremented, so they cannot become wrong over time.
+/// counts the channel again in the event log. Counts are never decremented, so they cannot become wrong over time.
 actor UnreadCounts {
     struct Holder: Sendable {
         var channels: [ExactText: UnreadChannel] = [:]
@@ -127,8 +127,8 @@ actor UnreadCounts {
         }
     }
 
-    /// Waits until all events of the log up to the timetoken `target` were processed. Returns false when the processing
-    /// has stopped.
+    /// Waits until all events in the event log up to the timetoken `target` were processed. Returns false when the
+    /// processing has stopped.
     func reach(_ target: Timetoken) async -> Bool {
         switch phase {
         case .over: return false
@@ -228,7 +228,7 @@ struct UnreadChannel: Sendable {
     var customType: String?
     /// The timetoken after which messages count as unread.
     var since = Timetoken.zero
-    /// The number of unread messages that were counted in the log.
+    /// The number of unread messages that were counted in the event log.
     var counted = 0
     /// The number of messages that arrived after the count.
     var added = 0

@@ -217,7 +217,7 @@ private struct Entry {
 /// A request with an `Idempotency-Key` that is being executed. Code that writes records for the request adds the record
 /// of the key to its commit, so that both are stored together.
 ///
-/// The request is bound to the task-local value ``current``, so that modules need not pass it to each other.
+/// The request is bound to the task-local value ``current``, so that modules need not pass the request to each other.
 public final class PendingAnswer: Sendable {
     /// The request that the current task executes; nil for a request without an `Idempotency-Key`.
     @TaskLocal public static var current: PendingAnswer?

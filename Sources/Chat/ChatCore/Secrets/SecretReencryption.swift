@@ -15,7 +15,7 @@ struct SecretReencryption {
     ///
     /// - Returns: the number of records that were rewritten.
     /// - Throws: `.unavailable` with the record and the id of the missing key in the message; the errors of the
-    ///   directory.
+    ///   directory of records.
     func run() async throws(ChatError) -> Int {
         var count = try await reseal(.setting, in: .gateway)
         var apps: [AppID] = []

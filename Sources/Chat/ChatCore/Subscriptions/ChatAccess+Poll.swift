@@ -3,7 +3,7 @@ import JSON
 
 /// The events in one response to a long poll.
 public struct PollBatch: Sendable {
-    /// The events, in the order of the log.
+    /// The events, in the order of the event log.
     public var events: [Event]
     /// The position from which the next poll continues.
     public var cursor: Timetoken
@@ -48,9 +48,9 @@ public struct PollBatch: Sendable {
 }
 
 extension ChatAccess {
-    /// Returns the first selected events above `after` and up to `upTo`, in the order of the log and at most one page.
-    /// Also returns `reached`, the position up to which the log was read. It is `upTo` when the whole range was read
-    /// and no event was found.
+    /// Returns the first selected events above `after` and up to `upTo`, in the order of the event log and at most one
+    /// page. Also returns `reached`, the position up to which the log was read. It is `upTo` when the whole range was
+    /// read and no event was found.
     ///
     /// Stops when the deadline has passed or the task is cancelled, but reads at least one page. Without the deadline,
     /// a filter with few matches could take minutes in a long history.

@@ -1,7 +1,7 @@
 public import ChatModel
 
-/// A receiver of the events of a feed. The hub calls the receiver on the hub's executor, in the order of the log, at
-/// most once per iteration. An iteration is a step in which the hub distributes events without suspending.
+/// A receiver of the events of a feed. The hub calls the receiver on the hub's executor, in the order of the event log,
+/// at most once per iteration. An iteration is a step in which the hub distributes events without suspending.
 public protocol FeedSink: AnyObject, Sendable {
     /// Receives events that match the feed's selection. Must not block.
     func receive(_ events: [Event])

@@ -1,8 +1,8 @@
 public import ChatModel
 import Locking
 
-/// Distributes committed events to subscribers, in the order of the log. Each event is matched once per feed; a feed is
-/// all subscribers with the same selection.
+/// Distributes committed events to subscribers, in the order of the event log. Each event is matched once per feed; a
+/// feed is all subscribers with the same selection.
 ///
 /// The hub is an actor that runs on a given executor. In the gateway, this is the loop of the HTTP server. Code that already
 /// runs on that loop enters the actor with `assumeIsolated`.
@@ -94,7 +94,7 @@ extension Hub {
     /// Waits until `position` is at least `target`. Returns false when the hub is not running, or when it stops before
     /// it has reached `target`.
     ///
-    /// A position of the log may be ahead of the hub for a moment: the sender of an event receives the event's
+    /// A position of the event log may be ahead of the hub for a moment: the sender of an event receives the event's
     /// timetoken before the hub has distributed the event. A reader that reads stored events up to such a position must
     /// wait before it attaches its sink. Otherwise, the reader would receive the event twice.
     public func reach(_ target: Timetoken) async -> Bool {
@@ -186,7 +186,7 @@ extension Hub {
             record(events[index])
             // The observers must learn of a changed audience before the next event is distributed.
             if AudienceChanges.include(events[index]) { change = events[index] }
-            // The part ends here if the audience has changed, or if the time is over and events are left.
+            // Ends the iteration if the audience has changed, or if the deadline has passed and events remain.
             guard change != nil || index + 1 < end && isHeard && ContinuousClock.now >= deadline else { continue }
             end = index + 1
             break

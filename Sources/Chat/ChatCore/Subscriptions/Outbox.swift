@@ -3,7 +3,7 @@ import Locking
 
 /// A queue of events for one listener inside this process. (Streams share byte logs instead.)
 ///
-/// The queue is bounded. A reader that is too slow is notified, and continues from its last position in the log.
+/// The queue is bounded. A reader that is too slow is notified, and continues from its last position in the event log.
 /// Without a bound, one stalled reader could use up the memory of the process.
 public final class Outbox: FeedSink {
     private struct State {
@@ -25,7 +25,7 @@ public final class Outbox: FeedSink {
     public init(capacity: Int) { self.capacity = capacity }
 
     /// True when events were dropped because the queue was full. The events already in the queue have no gap between
-    /// them; later events must be read from the log.
+    /// them; later events must be read from the event log.
     public var hasOverflown: Bool { state.withLock { $0.hasOverflown } }
 
     public func receive(_ events: [Event]) {

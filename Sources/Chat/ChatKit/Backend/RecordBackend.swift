@@ -168,7 +168,7 @@ public struct MembershipFields: Sendable {
     public var status: String?
     /// A type that the app defines, as free text.
     public var type: String?
-    /// The messages for which the member wants push notifications. Only the member may set this field.
+    /// The messages for which the member wants push notifications. Only the member may set the preference.
     public var push: PushPreference?
 
     /// Creates a value in which every field is nil.

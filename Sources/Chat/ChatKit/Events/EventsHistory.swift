@@ -181,7 +181,7 @@ public struct EventWrapper<Content: Sendable>: Sendable {
 public struct ContentEvent<Payload: Sendable>: Sendable {
     /// The event's time, which is also its position in history.
     public let timetoken: Timetoken
-    /// The id of the user who caused the event; empty when the gateway or an API key without a user did.
+    /// The id of the user who caused the event; empty when the gateway or an API key without a user caused the event.
     public let userId: String
     /// The channel's name.
     public let channelId: String
@@ -201,7 +201,7 @@ public struct ContentEvent<Payload: Sendable>: Sendable {
 public struct CustomEvent: EventContent {
     /// The event's time, which is also its position in history.
     public let timetoken: Timetoken
-    /// The id of the user who caused the event; empty when the gateway or an API key without a user did.
+    /// The id of the user who caused the event; empty when the gateway or an API key without a user caused the event.
     public let userId: String
     /// The event's type; nil when the event was sent without a type.
     public let type: String?

@@ -162,7 +162,7 @@ extension UserStreams {
         }
     }
 
-    /// Yields each mute and ban of the user in any channel, and the end of each.
+    /// Yields each mute and ban of the user in any channel, and the end of each mute and ban.
     public func restrictionChanged() -> ChatStream<Restriction> {
         let id = user.id
         let types = ["user.muted", "user.unmuted", "user.banned", "user.unbanned"]
@@ -196,7 +196,7 @@ extension User {
         stream.mentioned().listen { callback($0) }
     }
 
-    /// Calls `callback` with each mute and ban of the user in any channel, and with the end of each.
+    /// Calls `callback` with each mute and ban of the user in any channel, and with the end of each mute and ban.
     public func onRestrictionChanged(_ callback: @escaping @Sendable (Restriction) -> Void) -> AutoCloseable {
         stream.restrictionChanged().listen { callback($0) }
     }

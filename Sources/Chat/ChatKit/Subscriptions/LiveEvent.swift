@@ -24,7 +24,7 @@ public struct LiveEvent: Sendable {
     /// A member of ``event``.
     public subscript<Value>(dynamicMember path: KeyPath<Event, Value>) -> Value { event[keyPath: path] }
 
-    /// The id of the user who caused the event; nil when the gateway or an API key without a user did.
+    /// The id of the user who caused the event; nil when the gateway or an API key without a user caused the event.
     public var publisher: String? { event.user }
     /// The payload as a JSON value. ``AnyJSON/decode(_:)`` converts it into a type of the program.
     public var payload: AnyJSON { AnyJSON(event.data) }

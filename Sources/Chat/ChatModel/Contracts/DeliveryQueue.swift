@@ -2,8 +2,8 @@ public import JSON
 
 /// The durable queue of deliveries to webhooks and pull subscriptions. A delivery sends one event to one subscriber.
 public protocol DeliveryQueue: Sendable {
-    /// Stores deliveries, and moves the named cursor (a stored position in the log) from `from` to `to`. Both happen in
-    /// one commit, so a crash neither loses nor duplicates a delivery.
+    /// Stores deliveries, and moves the named cursor (a stored position in the event log) from `from` to `to`. Both
+    /// happen in one commit, so a crash neither loses nor duplicates a delivery.
     ///
     /// - Returns: the number of deliveries stored as dead, by subscriber. A new delivery is dead, with the reason
     ///   ``DeadReason/heldTooMany``, when its subscriber already has the maximum number of waiting deliveries.
@@ -57,7 +57,7 @@ public protocol DeliveryQueue: Sendable {
     /// even if the outcome of the first attempt is never recorded.
     ///
     /// - Returns: the body to send for each delivery: the given body, or another body that was stored since the lease
-    ///   began. Nil when the event is no longer in the log, or the delivery is no longer in the queue.
+    ///   began. Nil when the event is no longer in the event log, or the delivery is no longer in the queue.
     func keep(_ bodies: [(lease: Lease, body: [UInt8])]) async throws(ChatError) -> [[UInt8]?]
 
     /// Extends leases to `duration` from now. Without a renewal, a lease expires after 60 s. A duration of zero returns
@@ -90,7 +90,7 @@ public protocol DeliveryQueue: Sendable {
     func list(_ query: DeliveryQuery) async throws(ChatError) -> Page<Delivery>
 
     /// The number of deliveries that match each query, counted up to `most`. All counts come from one read, at the same
-    /// point of the log.
+    /// point of the event log.
     func counts(_ queries: [DeliveryQuery], most: Int) async throws(ChatError) -> [Int]
 
     /// One delivery with its attempt log; nil when `app` has no such delivery.
@@ -102,9 +102,9 @@ public protocol DeliveryQueue: Sendable {
     /// - Returns: the number of selected deliveries that become due. With `isDryRun`, they are only counted.
     func replay(_ selection: DeliverySelection, isDryRun: Bool) async throws(ChatError) -> Int
 
-    /// Queues deliveries again for events in the log. Stores a delivery that is missing, and makes a finished one due.
-    /// Skips deliveries that are waiting or being attempted, and closed subscribers. Stops at the first delivery whose
-    /// subscriber has the maximum number of waiting deliveries.
+    /// Queues deliveries again for events in the event log. Stores a delivery that is missing, and makes a finished one
+    /// due. Skips deliveries that are waiting or being attempted, and closed subscribers. Stops at the first delivery
+    /// whose subscriber has the maximum number of waiting deliveries.
     ///
     /// - Returns: `due`, the number of deliveries made due, and `processed`, the number of items processed before the
     ///   stop.
@@ -149,7 +149,7 @@ extension DeliveryQueue {
     }
 }
 
-/// The name of a cursor: a position in the log that the queue stores.
+/// The name of a cursor: a position in the event log that the queue stores.
 public struct CursorName: Hashable, Sendable {
     /// The name, unique in the installation.
     @ExactText public var text: String
@@ -170,7 +170,7 @@ public struct PlannedDelivery: Sendable {
     public var type: String
     /// The name of the event's channel.
     public var channel: String
-    /// The body to send. Set only for an ephemeral event, which later attempts cannot read from the log.
+    /// The body to send. Set only for an ephemeral event, which later attempts cannot read from the event log.
     public var body: [UInt8]?
 
     /// Creates a delivery that is not stored yet.
@@ -292,8 +292,8 @@ public struct DeliveryOutcome: Sendable {
     public var verdict: Verdict
     /// The entry for the attempt log.
     public var attempt: DeliveryAttempt
-    /// The bytes sent, to store for later attempts. Nil when they are already stored or the delivery has succeeded. They are
-    /// not stored when the event was removed from the log during the attempt.
+    /// The bytes sent, to store for later attempts. Nil when they are already stored or the delivery has succeeded.
+    /// They are not stored when the event was removed from the event log during the attempt.
     public var body: [UInt8]?
 
     /// Creates the outcome of one attempt.

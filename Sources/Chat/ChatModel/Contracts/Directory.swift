@@ -203,8 +203,8 @@ public struct Decision<Value: Sendable>: Sendable {
     public var changes: [RecordChange]
     /// The events that commit with the changes.
     public var events: [EventDraft]
-    /// The durable events to remove from the log, each with its channel. The request bodies stored for their deliveries
-    /// are removed too. Events that no longer exist are ignored.
+    /// The durable events to remove from the event log, each with its channel. The request bodies stored for their
+    /// deliveries are removed too. Events that no longer exist are ignored.
     public var removals: [(channel: ChannelID, timetoken: Timetoken)] = []
     /// The durable events that must exist. If one of them does not exist, the decision fails with `.notFound`. This
     /// prevents storing data about a message that is deleted at the same moment.

@@ -2,17 +2,18 @@ public import JSON
 
 /// The log of events, in the order of their timetokens. A timetoken is an event's time and its position in the log.
 ///
-/// The *watermark* of an app is the position up to which the log is complete: once a reader has seen watermark T, no
-/// event at or below T appears later.
+/// The *watermark* of an app is the position up to which the event log is complete: once a reader has seen watermark T,
+/// no event at or below T appears later.
 public protocol EventLog: Sendable {
     /// Appends drafts, all or none. The result has one entry per draft, in the same order.
     ///
     /// When the call returns, durable events survive a power failure, and the watermark is at or above the timetokens
     /// of all appended events.
     ///
-    /// The log does not check names and sizes. `ChatAccess` must have done so.
+    /// The event log does not check names and sizes. `ChatAccess` must have done so.
     /// - Parameter revision: the directory revision at which the drafts' users were authorized. In the same step, the
-    ///   log checks whether any record of ``EventDraft/rightsKeys`` has changed since. When nil, nothing is checked.
+    ///   event log checks whether any record of ``EventDraft/rightsKeys`` has changed since. When nil, nothing is
+    ///   checked.
     /// - Throws: `.overloaded` when too many requests wait, `.unavailable` when the store cannot be reached in time,
     ///   and `.stale` when a checked record has changed; then nothing was stored, and a retry may succeed.
     ///   `.outcomeUnknown` when the store failed during the commit. `.storageFull` when the disk is full. `.conflict`
@@ -34,8 +35,8 @@ public protocol EventLog: Sendable {
 
     /// The events that a reader of these channels and types can no longer read after `position`; nil when nothing is
     /// lost. Lost events are durable events that retention has removed, and events stored after the backup from which
-    /// the log was restored. Deleted events, ephemeral events and events with an expiry set by the sender do not count
-    /// as lost.
+    /// the event log was restored. Deleted events, ephemeral events and events with an expiry set by the sender do not
+    /// count as lost.
     ///
     /// Losses on other channels or of other types are not reported. If an exact result would take too long, a possible
     /// loss is reported.
@@ -84,7 +85,7 @@ public struct Loss: Sendable, Equatable {
     /// The reason for a loss.
     public enum Cause: String, Sendable { case retention, restore }
 
-    /// A position in the log at or after the last lost event.
+    /// A position in the event log at or after the last lost event.
     public var upTo: Timetoken
     /// The reason for the loss.
     public var cause: Cause
@@ -171,7 +172,7 @@ public struct Appended: Sendable {
 public struct Commit: Sendable {
     /// The committed events, in timetoken order.
     public var events: [Event]
-    /// The position up to which the log is complete after the commit.
+    /// The position up to which the event log is complete after the commit.
     public var watermark: Timetoken
 
     /// Creates a commit with its events.
@@ -288,7 +289,7 @@ public struct ChannelSet: Sendable, Hashable {
     }
 }
 
-/// A range of the log, and the direction in which it is read.
+/// A range of the event log, and the direction in which it is read.
 public struct LogRange: Sendable, Equatable {
     /// The lower bound, exclusive.
     public var after: Timetoken

@@ -259,8 +259,8 @@ extension Fields {
         return time
     }
 
-    /// Reads a position in the log, sent as a timetoken, an event id or a time. Nil when the member was not sent or is
-    /// `null`.
+    /// Reads a position in the event log, sent as a timetoken, an event id or a time. Nil when the member was not sent
+    /// or is `null`.
     ///
     /// - Throws: `.malformed` for another type, or a text in none of these forms.
     public func position(_ name: String) throws(ChatError) -> Timetoken? {
@@ -269,7 +269,7 @@ extension Fields {
         return position
     }
 
-    /// The accepted forms of a position in the log, as text for error messages.
+    /// The accepted forms of a position in the event log, as text for error messages.
     public static let positionRule =
         "must be a timetoken of 17 digits, an event id, '0', or an RFC 3339 time, like 2030-01-31T12:00:00Z"
 

@@ -27,9 +27,9 @@ public struct MessageRecord: Sendable, Equatable {
     public struct Deletion: Sendable, Equatable {
         /// The timetoken of the deletion.
         public var at: Timetoken
-        /// The user who deleted the message; nil when an API key did and named no user.
+        /// The user who deleted the message; nil when an API key deleted the message and named no user.
         public var by: String?
-        /// True when the message was also removed from the log. The record remains, so that the message cannot be
+        /// True when the message was also removed from the event log. The record remains, so that the message cannot be
         /// changed again.
         public var isHard: Bool
 
@@ -113,7 +113,7 @@ public struct MessageRecord: Sendable, Equatable {
     /// Adds an event that contains a copy of the message's text to ``copies``.
     ///
     /// - Returns: the oldest copy when there are too many; nil otherwise. The caller must remove the returned event
-    ///   from the log.
+    ///   from the event log.
     public mutating func recordCopy(at timetoken: Timetoken) -> Timetoken? {
         copies.append(timetoken)
         return copies.count > Self.copiesMost ? copies.removeFirst() : nil
