@@ -185,8 +185,8 @@ extension Hub {
     /// Attaches an outbox to the hub.
     ///
     /// - Returns: the position in the event log after which the outbox receives all selected events, and the audience
-    ///   snapshot at this position, with which the reader checks access to earlier events; nil for a selection without
-    ///   a viewer.
+    ///   snapshot at this position. The reader uses the snapshot to check access to earlier events. The snapshot is nil
+    ///   for a selection without a viewer.
     fileprivate func join(
         _ sink: Outbox, _ selection: Selection
     ) -> (position: Timetoken, audienceSnapshot: AudienceSnapshot?) {

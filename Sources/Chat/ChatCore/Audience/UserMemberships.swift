@@ -81,8 +81,9 @@ extension UserMemberships {
     }
 
     /// Records that the channels `names` were requested by name again. If more than `manyNames` channels are stored by
-    /// name, removes each channel that was last requested more than `life` ago and that no stream of the user selects
-    /// by name. The number of stored channels is limited because each poll may request other channels.
+    /// name, also removes old channels. A channel is old when it was last requested more than `life` ago and no stream
+    /// of the user selects it by name. The number of stored channels is limited because each poll may request other
+    /// channels.
     func nameAgain(_ names: Set<ExactText>, at now: Timetoken, keeping life: Duration) {
         for name in names where named[name] != nil { namings[name] = now }
         guard named.count > Self.manyNames else { return }

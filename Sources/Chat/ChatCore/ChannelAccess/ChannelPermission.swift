@@ -18,8 +18,8 @@ extension ChatAccess {
     ///
     /// A ban, a mute and a frozen channel apply to any named user, with any credential. Three rules apply only to
     /// users' own credentials: only members may use a private channel; only operators may read reports of messages; and
-    /// nobody may use the channel name by which PubNub clients address a thread, because the replies are stored in the
-    /// channel of the thread's parent message. A service may act in a private channel for a user who is not a member.
+    /// nobody may use the channel name by which PubNub clients address a thread. (The replies are stored in the channel
+    /// of the thread's parent message.) A service may act in a private channel for a user who is not a member.
     ///
     /// - Throws: `.forbidden` with the slug `banned`, `muted`, `frozen`, `not_a_member` or `not_operator`.
     func require(_ permission: ChannelPermission, of user: String?, in name: String) async throws(ChatError) {

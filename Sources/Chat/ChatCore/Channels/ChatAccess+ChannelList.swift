@@ -36,7 +36,7 @@ extension ChatAccess {
         }
     }
 
-    /// Returns the records of the channels with these names, in the same order; nil for a channel without a record, and
+    /// Returns the records of the channels `names`, in the order of `names`; nil for a channel without a record, and
     /// for a channel that the caller may not see.
     ///
     /// - Throws: `.forbidden` without the scope `read`; the errors of the store.
@@ -73,9 +73,10 @@ extension ChatAccess {
 }
 
 extension RecordFilter {
-    /// A filter for the channels that a user may see, by the rule of ``UserAccess/mayKnow(_:)``. It selects channels
-    /// that are not private, channels of which the user is a member or to which the user is invited, and the channel
-    /// with the user's own name. When `user` is nil, only channels that are not private.
+    /// A filter for the channels that a user may see, by the rule of ``UserAccess/mayKnow(_:)``. It selects every
+    /// channel that is not private, and the channel with the user's own name. It also selects private channels of which
+    /// the user is a member or to which the user is invited. When `user` is nil, it selects only channels that are not
+    /// private.
     fileprivate static func known(to user: String?) -> RecordFilter {
         let kinds = ChannelKind.allCases.filter(\.isPrivate)
         let isPrivate = RecordFilter.or(kinds.map { .compare(field: "kind", .equal, .string($0.rawValue)) })

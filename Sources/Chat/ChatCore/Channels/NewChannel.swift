@@ -14,8 +14,8 @@ public struct NewChannel: Sendable {
     /// The first members besides the creator. For a direct channel: both users, or only the user other than the
     /// creator.
     public var users: [String] = []
-    /// True to return the distinct channel of these users, in any order. If there is no such channel, it is created.
-    /// Only for the kind `group`.
+    /// True to return the distinct channel of the creator and `users`, regardless of their order. If there is no such
+    /// channel, it is created. Only for the kind `group`.
     public var isDistinct = false
 
     /// Creates a request for a channel without fields and members.
@@ -115,8 +115,9 @@ extension ChatAccess {
     }
 
     /// Checks that the actor may create the record of a channel with this name. The creator of a record becomes the
-    /// channel's operator, and can exclude all other users. So only a credential with the scope `manage` may create a
-    /// record for a name with stored events, for another user's name, or for a channel of message reports.
+    /// channel's operator, and can exclude all other users. So three kinds of names require a credential with the scope
+    /// `manage`: the name of a channel with stored events, the name of another user, and the name of a channel of
+    /// message reports.
     ///
     /// - Throws: `.forbidden` with the slug `name_in_use`.
     func requireUnused(_ channel: ChannelRecord, by actor: Actor) async throws(ChatError) {

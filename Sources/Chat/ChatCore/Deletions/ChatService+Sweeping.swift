@@ -1,7 +1,7 @@
 import ChatModel
 
 extension ChatService {
-    /// Removes the remaining records of deleted channels whenever there are some, until cancelled.
+    /// Removes the remaining records of deleted channels at the start and after each deletion, until cancelled.
     func keepSweeping() async {
         for await _ in pendingDeletions.changeSignal.stream {
             while await !sweepDeleted() {

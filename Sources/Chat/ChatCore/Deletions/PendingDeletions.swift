@@ -5,9 +5,9 @@ import Locking
 /// from all readers.
 ///
 /// The list is nearly always empty. An entry that remains too long does no harm, because it hides only records that are
-/// older than the deletion. A completed deletion continues to hide records, because a caller may have read a record
-/// just before its removal and may call ``hide(_:of:)`` just after the removal. At least the 1,024 most recently
-/// completed deletions are stored for this purpose.
+/// older than the deletion. A completed deletion continues to hide records. Otherwise, a caller that read a record just
+/// before its removal would use the record. At least the 1,024 most recently completed deletions are stored for this
+/// purpose.
 final class PendingDeletions: Sendable {
     private struct State: Sendable {
         var pending: [ChannelID: Timetoken] = [:]

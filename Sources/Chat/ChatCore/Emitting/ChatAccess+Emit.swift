@@ -95,8 +95,8 @@ extension ChatAccess {
     /// - Throws: the errors of the store.
     public func earlier(_ claim: Claim) async throws(ChatError) -> RepeatedAppend? { try await log.earlier(claim) }
 
-    /// Returns the outcome of an earlier emit, for a call that repeats it with the same drafts. For an event that is no
-    /// longer stored, the outcome contains an event made from its draft.
+    /// Returns the outcome of an earlier emit, for a repeated call with the same drafts. For an event that is no longer
+    /// stored, the outcome contains an event made from its draft.
     public func outcome(of earlier: RepeatedAppend, asking drafts: [EventDraft]) -> AppendOutcome {
         var events: [Appended] = []
         for (index, asked) in drafts.enumerated() where index < earlier.timetokens.count {
@@ -261,8 +261,8 @@ extension ChatAccess {
     /// Checks all drafts. Returns nil when a draft must be validated away from the event loop; the later drafts are
     /// then not checked.
     ///
-    /// This method is never inlined, because drafts are large and an async function keeps all its local values in the
-    /// memory of its task until it returns.
+    /// This method is never inlined. Drafts are large, and an async caller would keep the inlined local values in the
+    /// memory of its task until the caller returns.
     @inline(never)
     private func checkedAll(
         _ drafts: [EventDraft], within budget: inout ValidationBudget

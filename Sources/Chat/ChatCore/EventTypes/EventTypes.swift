@@ -186,8 +186,8 @@ public struct ValidationBudget: Sendable {
     var isPutOff = false
 
     /// Creates the full budget of one request: the evaluation steps and pattern steps that the limits allow for one
-    /// value, ten more evaluation steps for each byte of the payloads, and about 40 ms for finding the reasons of
-    /// violations.
+    /// value. Each byte of the payloads adds ten evaluation steps. Finding the reasons of violations may take about 40
+    /// ms.
     public init() {
         let limits = SchemaLimits()
         budget = EvaluationBudget(

@@ -228,8 +228,8 @@ struct FilterParser {
         return result
     }
 
-    /// Consumes the next token if it is the symbol, or the keyword with the same meaning. Returns true if it consumed
-    /// the token.
+    /// Consumes the next token if the token is `symbol`, or `keyword`, which has the same meaning. Returns true if it
+    /// consumed the token.
     private mutating func accept(_ symbol: String, keyword: String? = nil) throws(ChatError) -> Bool {
         switch token {
         case .symbol(symbol): break

@@ -5,8 +5,8 @@ extension ChatAccess {
     public enum GroupEdit: Sendable {
         /// Replaces all channels of the group.
         case replace([String])
-        /// Removes channels, and then appends others. Adding a channel that the group already has, or removing a
-        /// channel that it does not have, changes nothing.
+        /// Removes the channels `removing` from the group, and then appends the channels `adding`. Adding a channel
+        /// that the group already has, or removing a channel that it does not have, changes nothing.
         case change(adding: [String], removing: [String])
     }
 

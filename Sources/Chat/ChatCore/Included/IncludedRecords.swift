@@ -57,7 +57,7 @@ public struct IncludedRecords: Sendable {
     private var threads: [RecordKey: JSONText?] = [:]
     private var known: [ExactText: [ExactText: Bool]] = [:]
 
-    /// Reads the records to include with these events.
+    /// Reads the records to include with the events `wanted`.
     ///
     /// - Parameter wanted: the events of one app, each with its requested objects.
     /// - Throws: the errors of the store.
@@ -75,8 +75,8 @@ public struct IncludedRecords: Sendable {
         records = zip(order, found).reduce(into: [:]) { $0[$1.0] = $1.1 }
     }
 
-    /// Returns the included objects of one of the events that were passed to the initializer, with the objects and
-    /// fields that a reader with this policy may see.
+    /// Returns the included objects of an event that was passed to the initializer. The result contains only the
+    /// objects and fields that a reader with the given policy may see.
     ///
     /// - Throws: the errors of the store, which may be read for the reader's rights.
     public mutating func text(

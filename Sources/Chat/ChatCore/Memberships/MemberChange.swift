@@ -20,7 +20,7 @@ struct MemberChange {
     /// The users whose memberships changed, in the order of the changes. The dictionary `memberships` has no order.
     private var changed: [String] = []
 
-    /// Returns the keys of all records that a change of these users' memberships reads.
+    /// Returns the keys of all records that a change of the memberships of `users` reads.
     static func keys(of channel: String, users: [String], by actor: Actor, in app: AppID) -> [RecordKey] {
         var keys = [
             ChannelRecord.key(channel, in: app), MemberCounts.key(channel, in: app),

@@ -11,8 +11,8 @@ extension ChatAccess {
     /// exclusive. Events emitted during the call are not removed.
     ///
     /// The deletion runs in steps of 500 events, and each step is one commit. A step removes the events and every
-    /// stored copy of their text, subtracts removed replies from their threads, unpins a removed message, and emits
-    /// `channel.events_deleted` with the removed range.
+    /// stored copy of their text. It subtracts removed replies from their threads, and unpins a removed message. It
+    /// emits `channel.events_deleted` with the removed range.
     ///
     /// - Returns: the number of removed events.
     /// - Throws: `.forbidden` without the scope `manage`, and when the caller's patterns do not cover the channel. When

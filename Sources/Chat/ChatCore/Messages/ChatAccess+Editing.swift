@@ -14,8 +14,8 @@ extension ChatAccess {
     /// already has this content and `isAction` is false, nothing is changed and no event is emitted.
     ///
     /// - Parameter isAction: true when the client edits the message by adding a message action. Then `timetoken` may
-    ///   also be the timetoken of an event of an app's own type, and the edit is rejected if the message already has a
-    ///   stored edit with the same text by the same user.
+    ///   also be the timetoken of an event of an app's own type. The edit is then rejected if the same user has already
+    ///   made a stored edit with the same text.
     /// - Throws: `.notFound` when there is no such message; `.forbidden` for a user who is neither the author nor an
     ///   operator of the channel; `.tooLarge` for a payload above the size limit; `.gone` when the message is deleted;
     ///   `.stale` when the version of the message is not `etag`; `.conflict` when the edit is an action that the
@@ -185,7 +185,7 @@ extension MessageContent {
         }
     }
 
-    /// Returns true when a payload already has this content: the same text, or JSON with the same tokens.
+    /// Returns true when the payload `present` already has this content: the same text, or JSON with the same tokens.
     fileprivate func repeats(_ present: JSONText) -> Bool {
         switch self {
         case .text(let text):

@@ -48,7 +48,7 @@ final class RestrictionExpiries: Sendable {
         capacity = limits.restrictionEndsHeld
     }
 
-    /// A sequence that yields an element when there may be a new expiry to wait for. It supports one consumer.
+    /// A sequence that yields an element when an expiry may have been added. It supports one consumer.
     var arrivals: AsyncStream<Void> { arrival.stream }
 
     /// True when there is an expiry that was not handled yet, in memory or in the store.

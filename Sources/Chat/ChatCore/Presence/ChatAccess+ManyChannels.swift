@@ -3,7 +3,8 @@ public import JSON
 
 /// Presence on many channels in one request, for clients that use one connection for many channels.
 extension ChatAccess {
-    /// Sends a heartbeat for a user on all of these channels. Channels where the user may not be present are left out.
+    /// Sends a heartbeat for a user on all channels in `names`. Channels where the user may not be present are left
+    /// out.
     ///
     /// - Parameters:
     ///   - duration: the time for which the heartbeat keeps the user present, limited to between 2 seconds and one day.
@@ -44,7 +45,7 @@ extension ChatAccess {
         }
     }
 
-    /// Makes the user leave all of these channels.
+    /// Makes the user leave all channels in `names`.
     ///
     /// - Throws: `.forbidden` when the caller may not report the user's presence on one of the channels, and
     ///   `.malformed` for a bad name. After these errors, the user has left none of the channels.

@@ -129,8 +129,8 @@ extension PresenceTable {
 
     func count(of presenceScope: PresenceScope) -> Int { groups[presenceScope]?.count ?? 0 }
 
-    /// Returns the app's channels with users in this kind of presence, and the number of these users. The channels have
-    /// no particular order: there may be too many to sort under the lock.
+    /// Returns each channel of the app on which users have the given kind of presence, with the number of these users.
+    /// The channels have no particular order: there may be too many to sort under the lock.
     func presenceScopes(of kind: PresenceKind, in app: AppID) -> [(channel: ChannelID, count: Int)] {
         groups.lazy.filter { $0.key.kind == kind && $0.key.channel.app == app }
             .map { ($0.key.channel, $0.value.count) }

@@ -5,8 +5,8 @@ import Locking
 /// Runs all requests to the presence store, and appends the resulting events to the event log.
 ///
 /// One task processes the queued requests in rounds. The changes of a round become events before the next round begins.
-/// So the event log has joins and leaves in the order of the store, and thousands of clients that arrive in the same
-/// second need only a few appends.
+/// So the event log has joins and leaves in the order of the store. When thousands of clients arrive in the same
+/// second, only a few appends are needed.
 public final class PresenceTracker: Sendable {
     typealias Act = @Sendable (any PresenceStore) async throws(ChatError) -> [PresenceChange]
     private typealias Answer = Result<[PresenceChange], ChatError>

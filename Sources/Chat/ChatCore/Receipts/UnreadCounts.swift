@@ -146,8 +146,8 @@ actor UnreadCounts {
 
     // MARK: Holders
 
-    /// Marks unread counts as stale (outdated) after membership or channel records changed: the next request counts
-    /// these channels again. Must be called before the events of the change are sent.
+    /// Marks the unread counts of channels as stale (outdated) after records of memberships or of the channels changed.
+    /// The next request counts these channels again. Must be called before the events of the change are sent.
     func changed(_ keys: [RecordKey]) {
         guard !holders.isEmpty else { return }
         for key in keys {

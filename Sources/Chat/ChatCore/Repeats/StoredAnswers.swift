@@ -100,8 +100,8 @@ public final class StoredAnswers: Sendable {
         }
     }
 
-    /// Removes the record of a rejected request, so that its key can be used again. If the record cannot be removed, it
-    /// counts as a lost response.
+    /// Removes the record of a rejected request, so that its idempotency key can be used again. If the record cannot be
+    /// removed, it counts as a lost response.
     public func withdraw(_ pending: PendingAnswer) async {
         do throws(ChatError) {
             _ = try await directory.write([RecordChange(pending.key, body: nil)])

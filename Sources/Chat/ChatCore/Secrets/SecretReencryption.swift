@@ -105,7 +105,7 @@ struct SecretReencryption {
 private struct SecretPlace {
     /// The names of the nested members that are secrets; nil when every text is a secret.
     private let members: Set<String>?
-    /// True when the gateway stored these secrets in plain text before it had a vault.
+    /// True when the gateway stored the member's secrets in plain text before it had a vault.
     private let wasClear: Bool
 
     init?(_ kind: RecordKind, _ member: String) {

@@ -148,8 +148,8 @@ extension FieldIndex {
 }
 
 extension IndexedField.Place {
-    /// True when the lookup for one event finds the same subscriber at most once in the table for this place. A place
-    /// is an event field and the kind of comparison with it.
+    /// True when the lookup for one event finds a subscriber at most once in the table of the place `self`. A place is
+    /// an event field and the kind of comparison with it.
     ///
     /// - Parameter hasSeveral: true when the subscriber is listed under several values in this table.
     fileprivate func isMetOnce(ofSeveral hasSeveral: Bool) -> Bool {

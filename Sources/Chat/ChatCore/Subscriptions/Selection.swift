@@ -81,8 +81,8 @@ public struct Selection: Sendable {
             isExact ? channels : channels.normalized, Self.normalized(types), filter, viewer, isOfUser, isWire)
     }
 
-    /// Returns the same selection for the device of a viewer. The returned selection does not include events that are
-    /// only for the PubNub-compatible API, because devices get the same information from other events.
+    /// Returns a copy of the selection for the device of a viewer. The returned selection does not include events that
+    /// are only for the PubNub-compatible API, because devices get the same information from other events.
     func heard(by viewer: Viewer) -> Selection {
         Selection(channels: channels, types: types, filter: filter, viewer: viewer, isOfUser: false)
     }

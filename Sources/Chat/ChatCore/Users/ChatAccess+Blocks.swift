@@ -172,7 +172,7 @@ extension ChatAccess {
             created: created, show: show, read)
     }
 
-    /// Returns the records of the users with these ids, in the same order; nil for a user without a record.
+    /// Returns the records of the users `ids`, in the order of `ids`; nil for a user without a record.
     ///
     /// - Throws: `.forbidden` without the scope `read`; the errors of the store.
     public func users(named ids: [String]) async throws(ChatError) -> [UserRecord?] {

@@ -4,7 +4,7 @@ public import ChatModel
 public struct ChannelStreams: Sendable {
     let channel: Channel
 
-    /// Yields the values that `transform` returns for the channel's events of these types; nil values are left out.
+    /// Yields the values that `transform` returns for the channel's events of the given types; nil values are left out.
     func events<Value: Sendable>(
         of types: [String], _ transform: @escaping @Sendable (Event) async -> Value?
     ) -> ChatStream<Value> {
@@ -23,8 +23,8 @@ public struct MembershipStreams: Sendable {
 }
 
 extension Chat {
-    /// Yields the values that `transform` returns for the events of these types on these channels; nil values are left
-    /// out.
+    /// Yields the values that `transform` returns for events of the given types on the given channels; nil values are
+    /// left out.
     func events<Value: Sendable>(
         of types: [String], on channels: [String], _ transform: @escaping @Sendable (Event) async -> Value?
     ) -> ChatStream<Value> {

@@ -82,8 +82,8 @@ extension ChannelImpl {
     ///   - startTimetoken: the upper bound of the timetokens, exclusive; nil for no bound.
     ///   - endTimetoken: the lower bound of the timetokens, inclusive; nil for no bound.
     ///   - count: the maximum number of messages, from 1 to the gateway's limit (250 by default).
-    /// - Returns: the messages. The page can have fewer than `count` messages although `isMore` is true, because a call
-    ///   stops after 10,000 examined messages and leaves out the messages of muted users.
+    /// - Returns: the messages. The page can have fewer than `count` messages even when `isMore` is true. There are two
+    ///   reasons: a call examines at most 10,000 messages, and it leaves out the messages of muted users.
     /// - Throws: `forbidden` when the chat's user may not read the channel; `badRequest` for a count that the gateway
     ///   rejects; the errors common to all calls (see ``ChatImpl``).
     public func getHistory(

@@ -188,8 +188,8 @@ public protocol PubNubPresenceChange {
     var occupancy: Int { get }
     /// The time of the change.
     var timetoken: Timetoken { get }
-    /// True when the event does not contain all user ids, because there are too many. In this case, read the present
-    /// users with `hereNow`.
+    /// True when the event has too many user ids and does not contain all of them. In this case, read the present users
+    /// with `hereNow`.
     var refreshHereNow: Bool { get }
     /// The name of the channel.
     var channel: String { get }

@@ -3,8 +3,8 @@ public import JSON
 /// The store of records, such as users, channels and webhooks. Every record has a key, a JSON body and an etag (an
 /// opaque version).
 public protocol Directory: Sendable {
-    /// Reads the records with these keys. The result has one element per key, in the same order; nil for a key without
-    /// a record.
+    /// Reads the records with the given keys. The result has one element per key, in the same order; nil for a key
+    /// without a record.
     func read(_ keys: [RecordKey]) async throws(ChatError) -> [Record?]
 
     /// Writes all changes or none, in one commit with the events. Reads on this node include the changes as soon as the

@@ -32,7 +32,7 @@ public struct EngineStatistics: Sendable {
     public struct Queue: Sendable {
         /// The number of deliveries.
         public var count: Int
-        /// The timetoken of the oldest event of these deliveries; nil when there are no such deliveries.
+        /// The timetoken of the oldest event among the counted deliveries; nil when `count` is zero.
         public var oldest: Timetoken?
 
         /// Creates statistics of the deliveries in a state: their number, and the oldest event among them.

@@ -33,10 +33,10 @@ public protocol EventLog: Sendable {
     /// the whole log. The call is cheap enough for every request.
     func watermark(of app: AppID) async throws(ChatError) -> Timetoken
 
-    /// The events that a reader of these channels and types can no longer read after `position`; nil when nothing is
-    /// lost. Lost events are durable events that retention has removed, and events stored after the backup from which
-    /// the event log was restored. Deleted events, ephemeral events and events with an expiry set by the sender do not
-    /// count as lost.
+    /// The events after `position` that a reader of the given channels and types can no longer read; nil when nothing
+    /// is lost. Lost events are durable events that retention has removed, and events stored after the backup from
+    /// which the event log was restored. Deleted events, ephemeral events and events with an expiry set by the sender
+    /// do not count as lost.
     ///
     /// Losses on other channels or of other types are not reported. If an exact result would take too long, a possible
     /// loss is reported.

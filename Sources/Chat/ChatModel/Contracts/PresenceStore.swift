@@ -43,7 +43,7 @@ public protocol PresenceStore: Sendable {
     /// and removes the connection.
     func release(_ presenceKeys: [PresenceKey]?, by holder: HolderID) async throws(ChatError) -> [PresenceChange]
 
-    /// Ends the presence entries of these keys, even while connections hold them.
+    /// Ends the presence entries of the given keys, even while connections hold the keys.
     func leave(_ presenceKeys: [PresenceKey]) async throws(ChatError) -> [PresenceChange]
 
     /// Sets the state that a user shows to others; nil clears it. Returns no change when the state is the same byte for

@@ -3,8 +3,8 @@ public import JSON
 /// The record of a deleted channel whose memberships and restrictions are still to be removed. Its id is the channel's
 /// id.
 ///
-/// The record is stored in the commit that deletes the channel. While it exists, the channel's memberships and
-/// restrictions that are not newer than the deletion count as removed, even when a new channel has the same name.
+/// The record is stored in the commit that deletes the channel. While it exists, memberships and restrictions that are
+/// not newer than the deletion count as removed. This rule also applies when a new channel has the same name.
 public struct CascadeDeletionRecord: Sendable, Equatable {
     /// The name of the deleted channel.
     public var channel: String

@@ -25,8 +25,9 @@ actor MissedEvents {
     private var updates: [LiveUpdate] = []
     private var failures = 0
     private var isOver = false
-    /// The state of the separate stream: its id (nil until the gateway has sent the id), whether a request for its
-    /// position is in progress, and whether the request that ends the stream was sent.
+    /// The state of the separate stream. `id` is nil until the gateway has sent the stream's id. `isAsking` is true
+    /// while a request for the stream's position is in progress. `isEnding` is true after the request that ends the
+    /// stream was sent.
     private let asked = Lock((id: String?.none, isAsking: false, isEnding: false))
 
     init(_ gateway: GatewayConnection, _ path: RequestPath, after: Timetoken, upTo: Timetoken) {
